@@ -25,7 +25,7 @@ LOG_MIB = 768
 _SEED = """
 WITH opened AS (
   INSERT INTO ledger_account (did, kind, liquid)
-  SELECT 'did:hansa:hansa.local:bench-' || n, 'agent', $2 FROM generate_series($3::bigint, $3 + $1 - 1) n RETURNING id, did
+  SELECT 'did:hansa:' || $6 || ':bench-' || n, 'agent', $2 FROM generate_series($3::bigint, $3 + $1 - 1) n RETURNING id, did
 ), paid AS (
   UPDATE ledger_account SET liquid = liquid - $1 * $2 WHERE did = $4 RETURNING id, did, liquid
 ), numbered AS (
@@ -51,9 +51,11 @@ FROM numbered n, paid p
 
 
 @asynccontextmanager
-async def bench_runtime(directory: Path, genesis_supply: str = "90000000000") -> AsyncIterator[Runtime]:
+async def bench_runtime(
+    directory: Path, genesis_supply: str = "90000000000", **more: object
+) -> AsyncIterator[Runtime]:
     """A registry's runtime on an embedded database in `directory`."""
-    settings = read_settings(data_dir=directory, genesis_supply=genesis_supply, log_level="warning")
+    settings = read_settings(data_dir=directory, genesis_supply=genesis_supply, log_level="warning", **more)
     async with prepared_database(settings) as dsn, open_runtime(settings, dsn) as runtime:
         yield runtime
 
@@ -66,16 +68,16 @@ async def temporary_directory() -> AsyncIterator[Path]:
 
 async def seed_agents(runtime: Runtime, count: int) -> list[str]:
     """Open `count` funded accounts; returns their DIDs."""
-    book = ledger.Book.of(runtime.settings)
+    book, issuer = ledger.Book.of(runtime.settings), runtime.settings.trust_domain
     connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
     for first in range(0, count, 50_000):
         size = min(50_000, count - first)
         await connection.execute(
-            _SEED, size, HOLDING_UNITS * UNIT, first, book.treasury, str(HOLDING_UNITS), timeout=300
+            _SEED, size, HOLDING_UNITS * UNIT, first, book.treasury, str(HOLDING_UNITS), issuer, timeout=300
         )
     await connection.execute("VACUUM ANALYZE", timeout=300)
     await connection.close()
-    return [f"did:hansa:hansa.local:bench-{number}" for number in range(count)]
+    return [f"did:hansa:{issuer}:bench-{number}" for number in range(count)]
 
 
 async def sound_between(runtime: Runtime, least: int, most: int) -> bool:

@@ -111,11 +111,13 @@ async def database_farm(postgres: str) -> AsyncIterator[DatabaseFarm]:
 
 
 @pytest.fixture(scope="session")
-def founded_registries(
+async def founded_registries(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> FoundedRegistries:
+) -> AsyncIterator[FoundedRegistries]:
     """What the registries of this run are copies of."""
-    return FoundedRegistries(database_farm, tmp_path_factory.mktemp("founded"))
+    founded = FoundedRegistries(database_farm, tmp_path_factory.mktemp("founded"))
+    yield founded
+    await founded.clear()
 
 
 @pytest.fixture

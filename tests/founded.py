@@ -4,16 +4,16 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-import asyncpg
-
 from hansa.doors.startup import prepared_database
+from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.keys import VARIABLE_PREFIX
 from hansa.foundation.plumbing.settings import Settings
-from tests.registry import DatabaseFarm, TestRegistry, name_of, open_prepared, open_registry, settings_of
+from tests.kept_databases import KEPT_MAX, FoundedContent, KeptDatabase
+from tests.registry import DatabaseFarm, TestRegistry, name_of, on_database, open_registry, settings_of
 
 # They differ for each registry, and what is founded does not depend on them.
 NOT_COMPARED = {"database_url", "data_dir"}
@@ -40,6 +40,9 @@ class Founded:
     dsn: str
     directory: Path
     read: dict[str, Any]
+    content: FoundedContent
+    kept: list[KeptDatabase] = field(default_factory=list)
+    """Databases that hold what this one does, between two tests."""
 
     def suits(self, settings: Settings) -> bool:
         """Whether founding with these settings would make the same."""
@@ -53,6 +56,7 @@ class FoundedRegistries:
         self._farm = farm
         self._directory = directory
         self._founded: list[Founded] = []
+        self._ended: list[tuple[Founded, KeptDatabase]] = []
 
     async def of(self, settings: Settings) -> Founded:
         """The one that suits, founded now if there is none."""
@@ -62,6 +66,42 @@ class FoundedRegistries:
         self._founded.append(await self._found(settings))
         return self._founded[-1]
 
+    async def opened(self, founded: Founded, pool_size: int) -> KeptDatabase:
+        """A database that holds what `founded` does: one that an earlier test used, or a copy."""
+        for kept in founded.kept:
+            if kept.database._pool_size == pool_size:
+                founded.kept.remove(kept)
+                await kept.restore()
+                return kept
+        dsn = await self._farm.copy(founded.dsn, self._farm.unused())
+        database = Database(dsn, pool_size=pool_size)
+        await database.open()
+        return KeptDatabase(database, founded.content)
+
+    async def end(self, founded: Founded, kept: KeptDatabase) -> None:
+        """Keep the database of a test that has ended, or drop it; the ones used longest ago go first."""
+        if not await kept.end_test():
+            await self._drop(kept)
+            return
+        founded.kept.append(kept)
+        self._ended.append((founded, kept))
+        while len(self._ended) > KEPT_MAX:
+            other, oldest = self._ended.pop(0)
+            # It may have been taken since, or ended again.
+            if oldest in other.kept and (other, oldest) not in self._ended:
+                other.kept.remove(oldest)
+                await self._drop(oldest)
+
+    async def clear(self) -> None:
+        """Close what is kept."""
+        for founded in self._founded:
+            for kept in founded.kept:
+                await kept.close()
+
+    async def _drop(self, kept: KeptDatabase) -> None:
+        await kept.close()
+        await self._farm.drop(kept.database.dsn)
+
     async def _found(self, settings: Settings) -> Founded:
         dsn = await self._farm.fresh()
         directory = self._directory / name_of(dsn)
@@ -69,8 +109,7 @@ class FoundedRegistries:
         async with prepared_database(cast("Settings", reads)):
             pass
         # The first connection to a finished database writes its cache of the catalog, which is copied with it.
-        await (await asyncpg.connect(dsn)).close()
-        return Founded(dsn, directory, reads.read)
+        return Founded(dsn, directory, reads.read, await FoundedContent.of(dsn))
 
 
 class RegistriesOfATest:
@@ -93,23 +132,37 @@ class RegistriesOfATest:
 
     @asynccontextmanager
     async def _started(self, overrides: dict[str, object]) -> AsyncIterator[TestRegistry]:
-        dsn = self._farm.unused()
-        directory = self._directory / name_of(dsn)
-        settings = settings_of(dsn, directory, **overrides)
+        settings = settings_of(self._farm.unused(), self._directory, **overrides)
         founded = await self._founded.of(settings)
         if founded in self._copied or _are_keys_given():
-            await self._farm.fresh(dsn)
-            opening = open_registry(dsn, directory, **overrides)
+            opening = self._founded_anew(overrides)
         else:
             self._copied.append(founded)
-            await self._farm.copy(founded.dsn, dsn)
-            shutil.copytree(founded.directory, directory)
-            opening = open_prepared(settings, dsn)
+            opening = self._copy_of(founded, settings)
+        async with opening as registry:
+            yield registry
+
+    @asynccontextmanager
+    async def _founded_anew(self, overrides: dict[str, object]) -> AsyncIterator[TestRegistry]:
+        dsn = await self._farm.fresh()
         try:
-            async with opening as registry:
+            async with open_registry(dsn, self._directory / name_of(dsn), **overrides) as registry:
                 yield registry
         finally:
             await self._farm.drop(dsn)
+
+    @asynccontextmanager
+    async def _copy_of(self, founded: Founded, settings: Settings) -> AsyncIterator[TestRegistry]:
+        kept = await self._founded.opened(founded, settings.database_pool_size)
+        dsn = kept.database.dsn
+        directory = self._directory / name_of(dsn)
+        try:
+            shutil.copytree(founded.directory, directory)
+            own = settings.model_copy(update={"database_url": dsn, "data_dir": directory})
+            async with on_database(own, kept.database) as registry:
+                yield registry
+        finally:
+            await self._founded.end(founded, kept)
 
 
 def _are_keys_given() -> bool:

@@ -23,7 +23,7 @@ from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.http.app import build_app
 from hansa.doors.listeners import listen
 from hansa.doors.serve import server_of
-from hansa.doors.startup import open_runtime, prepared_database
+from hansa.doors.startup import prepared_database, runtime_on
 from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.migrate import migrate
@@ -347,21 +347,27 @@ def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:
 async def open_registry(dsn: str, directory: Path, **overrides: object) -> AsyncIterator[TestRegistry]:
     """The application in process; what is missing in the database and in the directory is made, as at every start."""
     settings = settings_of(dsn, directory, **overrides)
-    async with prepared_database(settings), open_prepared(settings, dsn) as registry:
-        yield registry
+    async with prepared_database(settings):
+        database = Database(dsn, pool_size=settings.database_pool_size)
+        await database.open()
+        try:
+            async with on_database(settings, database) as registry:
+                yield registry
+        finally:
+            await database.close()
 
 
 @asynccontextmanager
-async def open_prepared(settings: Settings, dsn: str) -> AsyncIterator[TestRegistry]:
-    """The application in process, on a database and a data directory that are ready."""
-    async with open_runtime(settings, dsn) as runtime:
-        app = build_app(runtime)
-        transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
-            try:
-                yield TestRegistry(runtime, app, http)
-            finally:
-                await SEARCHER.of(runtime).close()
+async def on_database(settings: Settings, database: Database) -> AsyncIterator[TestRegistry]:
+    """The application in process, on an open database and a data directory that are ready."""
+    runtime = runtime_on(database, settings)
+    app = build_app(runtime)
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
+        try:
+            yield TestRegistry(runtime, app, http)
+        finally:
+            await SEARCHER.of(runtime).close()
 
 
 def text_of(letter: EmailMessage) -> str:

@@ -23,7 +23,7 @@ class RetryPolicy:
     pause_seconds_max: float = 15.0
 
     def pause(self, failed_attempts: int, retry_after_seconds: float | None = None) -> float | None:
-        """The pause before the next attempt; None when there is none, or when the registry asks for more patience."""
+        """The pause before the next attempt; None when there is none, or when the registry asks for a longer wait."""
         if failed_attempts >= self.attempts:
             return None
         if retry_after_seconds is not None:

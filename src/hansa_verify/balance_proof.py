@@ -1,60 +1,35 @@
-"""Whether an auditor committed to a balance, or to what a registry owes in all: the proof and the attestation that it leads to.
-
-The document is the answer of `/teg/balance/proof`, or of `/api/auditor/liabilities`; each bears its attestation. Keys come from the
-caller, as always.
-"""
+"""Whether the attestation that a balance proof, or the public level of the liabilities, bears is signed and leads to it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from .attestations import AuditorKey, read_record
+from .attestations import read_record
 from .canonical import NotCanonical
-from .card import Step
+from .keys import AuditorKey
 from .liabilities import judge_balance, judge_blocks, read_liabilities
+from .steps import Judgement, Step, code_of
 
 
-@dataclass(frozen=True)
-class BalanceVerdict:
-    """The judgement: `code` is `verified`, or names the first step that did not hold."""
-
-    steps: tuple[Step, ...]
-
-    @property
-    def code(self) -> str:
-        """The outcome."""
-        return next((step.name for step in self.steps if not step.holds), "verified")
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether every step holds."""
-        return self.code == "verified"
-
-
-def verify_liabilities(
-    document: Any, keys: Iterable[AuditorKey], *, balance: int | None = None
-) -> BalanceVerdict:
+def verify_liabilities(document: Any, keys: Iterable[AuditorKey], *, balance: int | None = None) -> Judgement:
     """Judge a balance proof, or the public level. `balance`, in minor units, is what the reader expects. Never raises."""
+    steps = tuple(_steps(document, keys, balance))
+    return Judgement(code_of(steps), steps)
+
+
+def _steps(document: Any, keys: Iterable[AuditorKey], balance: int | None) -> Iterable[Step]:
     if not isinstance(document, Mapping):
-        return _refused("proof", "a proof is an object")
+        return [Step("proof", holds=False, said="a proof is an object")]
     try:
         said = read_record(document.get("attestation"), keys)
     except NotCanonical as trouble:
-        return _refused("attestation", str(trouble))
-    committed = read_liabilities(said)
+        return [Step("attestation", holds=False, said=str(trouble))]
+    committed, seq = read_liabilities(said), said.get("as_of_event_seq")
     if committed is None:
-        return _refused("attestation", "the attestation commits to no liabilities")
-    seq = said.get("as_of_event_seq")
-    signed = (
+        return [Step("attestation", holds=False, said="the attestation commits to no liabilities")]
+    is_same = type(seq) is int and document.get("as_of_event_seq") == seq
+    has_blocks = "blocks" in document
+    return [
         Step("attestation", holds=True, said=f"signed, of {said['ts']}, over {committed.accounts} accounts"),
-        Step(
-            "moment", holds=type(seq) is int and document.get("as_of_event_seq") == seq, said=f"event {seq}"
-        ),
-    )
-    if "blocks" in document:
-        return BalanceVerdict((*signed, *judge_blocks(document, committed)))
-    return BalanceVerdict((*signed, *judge_balance(document, committed, balance)))
-
-
-def _refused(name: str, said: str) -> BalanceVerdict:
-    return BalanceVerdict((Step(name, holds=False, said=said),))
+        Step("moment", holds=is_same, said=f"event {seq}"),
+        *(judge_blocks(document, committed) if has_blocks else judge_balance(document, committed, balance)),
+    ]

@@ -1,13 +1,16 @@
-"""JSON that means one thing to everybody, and the one text of it that is signed (`sorted-ascii-json/1`).
+"""Texts that mean one thing to everybody: base64url, JSON, and the JSON that is signed (`sorted-ascii-json/1`).
 
-- Refused: the same member twice in one object, NaN and infinities, half of a surrogate pair, more than `DEPTH_MAX`
+- base64url has no padding, no stray characters and no alias of the last character.
+- Refused JSON: the same member twice in one object, NaN and infinities, half of a surrogate pair, more than `DEPTH_MAX`
   levels, numbers that a double does not hold exactly as written, integers of more than `DIGITS_MAX` digits.
 - The signed text: keys sorted at every level by code point, separators `,` and `:`, everything beyond ASCII escaped.
 """
 
 import json
 import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 DEPTH_MAX = 64
@@ -17,27 +20,47 @@ EXACT_DIGITS_MAX = 60
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
+class NotBase64url(ValueError):
+    """The text is not base64url, or not in its canonical spelling; the message is one line."""
+
+
 class NotCanonical(ValueError):
     """The text is no JSON, or could be read in two ways; the message is one line."""
+
+
+def decoded(text: object) -> bytes:
+    """The bytes of a base64url text. Raises: NotBase64url."""
+    try:
+        raw = urlsafe_b64decode(text + "=" * (-len(text) % 4)) if isinstance(text, str) else b""
+    except ValueError:
+        raise NotBase64url("not base64url") from None
+    # The decoder drops characters it does not know; encoding the bytes again proves the spelling.
+    if encoded(raw) != text:
+        raise NotBase64url("not in canonical base64url without padding")
+    return raw
+
+
+def encoded(raw: bytes) -> str:
+    """The one base64url text of these bytes."""
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def read_json(text: bytes | str, *, exact: bool = False) -> Any:
     """The value of a strict JSON text; with `exact` a fraction is a Decimal with all its digits. Raises: NotCanonical."""
     try:
-        decoded = text.decode("utf-8") if isinstance(text, bytes) else text
-        if isinstance(text, str):
-            text.encode("utf-8")
-        _require_shallow(decoded)
+        # A text goes through UTF-8 too: half of a surrogate pair has no bytes.
+        plain = (text.encode() if isinstance(text, str) else text).decode("utf-8")
+        _require_shallow(plain)
         value = json.loads(
-            decoded,
+            plain,
             object_pairs_hook=_object_without_twins,
             parse_constant=_refuse_constant,
             parse_float=_exact_decimal if exact else _exact_float,
             parse_int=_bounded_int,
         )
-        if "\\u" in decoded:
-            # Only whole characters can be encoded; escaping alone would let half of a surrogate pair pass.
-            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+        if "\\u" in plain:
+            # Only whole characters can be encoded; an escape could be half of a surrogate pair.
+            json.dumps(value, ensure_ascii=False, default=str).encode()
     except NotCanonical:
         raise
     except (ValueError, RecursionError) as trouble:
@@ -47,13 +70,11 @@ def read_json(text: bytes | str, *, exact: bool = False) -> Any:
 
 def canonical_json(value: Any) -> bytes:
     """The bytes that are signed. Raises: NotCanonical."""
+    dump = partial(json.dumps, value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         # Only whole characters can be encoded; escaping alone would let half of a surrogate pair pass.
-        text.encode("utf-8")
-        return json.dumps(
-            value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-        ).encode("ascii")
+        dump(ensure_ascii=False).encode()
+        return dump().encode()
     except (ValueError, TypeError, RecursionError) as trouble:
         raise NotCanonical(f"no canonical form exists: {trouble}") from None
 
@@ -63,13 +84,9 @@ def _require_shallow(text: str) -> None:
         return
     depth = 0
     for found in _TEXT_OR_BRACKET.finditer(text):
-        mark = found[0]
-        if mark in {"[", "{"}:
-            depth += 1
-            if depth > DEPTH_MAX:
-                raise NotCanonical(f"more than {DEPTH_MAX} levels deep")
-        elif mark in {"]", "}"}:
-            depth -= 1
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > DEPTH_MAX:
+            raise NotCanonical(f"more than {DEPTH_MAX} levels deep")
 
 
 def _object_without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

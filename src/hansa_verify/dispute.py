@@ -14,7 +14,7 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
-from .compact import CompactSignature, read_compact
+from .jws import CompactSignature, read_compact
 from .keys import NotAKey, public_key_of
 
 RULES_VERSION = 1
@@ -47,9 +47,8 @@ class _Finding:
 
 @dataclass(frozen=True)
 class _Receipt:
-    """A delivery receipt that the payee signed, and who brought it as evidence."""
+    """A delivery receipt that the payee signed."""
 
-    by: str
     request_digest: str
     answer_digest: str
     at: datetime
@@ -61,69 +60,68 @@ _OVERPAID = frozenset({"UNFAIR_FEE", "CONTRACT_VIOLATION", "OTHER"})
 
 def propose(bundle: Bundle) -> Proposal:
     """What the facts of a bundle that a registry signed come to."""
-    dispute = bundle["dispute"]
-    findings = [finding for rule in _RULES if (finding := rule(bundle)) is not None]
-    against = {finding.at_fault for finding in findings}
-    if len(against) > 1:
+    dispute, findings = bundle["dispute"], list(_findings(bundle))
+    if len({finding.at_fault for finding in findings}) > 1:
         return Proposal(None, UNDECIDABLE, "The facts are against both parties.")
     answering = [finding for finding in findings if dispute["reason_code"] in finding.answers]
     if not answering:
         return Proposal(None, UNDECIDABLE, "No fact of record decides this complaint.")
     found = answering[0]
-    ruling = FOR_COMPLAINANT if found.at_fault == dispute["defendant_did"] else FOR_DEFENDANT
-    if ruling == FOR_DEFENDANT and found.rule != "delivered":
-        return Proposal(
-            None, UNDECIDABLE, "The facts are against the complainant, but not about this complaint."
-        )
-    return Proposal(ruling, found.rule, found.why)
+    if found.at_fault == dispute["defendant_did"]:
+        return Proposal(FOR_COMPLAINANT, found.rule, found.why)
+    if found.rule == "delivered":
+        return Proposal(FOR_DEFENDANT, found.rule, found.why)
+    return Proposal(None, UNDECIDABLE, "The facts are against the complainant, but not about this complaint.")
 
 
-def _not_delivered(bundle: Bundle) -> _Finding | None:
-    contract = bundle["contract"]
-    if contract is None or (contract["status"], contract["ended_because"]) != ("FAILED", "not_submitted"):
+def _findings(bundle: Bundle) -> Iterator[_Finding]:
+    """What the rules find: those about a contract first, then those about a settled payment token."""
+    contract, token = bundle["contract"], bundle["token"]
+    if contract is not None:
+        yield from (found for rule in _OF_CONTRACTS if (found := rule(bundle, contract)))
+    if token is not None:
+        yield from (found for rule in _OF_TOKENS if (found := rule(bundle, token)))
+
+
+def _not_delivered(_: Bundle, contract: Bundle) -> _Finding | None:
+    if (contract["status"], contract["ended_because"]) != ("FAILED", "not_submitted"):
         return None
     why = "The work was due, and the provider had not submitted it."
     return _Finding("not_delivered", contract["provider_did"], _NOT_AS_AGREED, why)
 
 
-def _not_reviewed(bundle: Bundle) -> _Finding | None:
+def _not_reviewed(bundle: Bundle, contract: Bundle) -> _Finding | None:
     """Delivered, and the contractor kept silent: in the review, and in the dispute as well."""
-    contract = bundle["contract"]
-    if contract is None or (contract["status"], contract["ended_because"]) != ("FAILED", "not_reviewed"):
-        return None
     contractor = contract["contractor_did"]
-    has_spoken = bundle["dispute"]["complainant_did"] == contractor or any(
-        piece["by"] == contractor for piece in bundle["evidence"]
-    )
+    spoke = {bundle["dispute"]["complainant_did"], *(piece["by"] for piece in bundle["evidence"])}
+    if (contract["status"], contract["ended_because"]) != ("FAILED", "not_reviewed") or contractor in spoke:
+        return None
     submitted = [line for line in contract["history"] if line["act"] == "submitted"]
     delivered = {(piece["milestone"], piece["at"]) for piece in contract["deliverables"]}
-    if has_spoken or not submitted or (submitted[-1]["milestone"], submitted[-1]["at"]) not in delivered:
+    if not submitted or (submitted[-1]["milestone"], submitted[-1]["at"]) not in delivered:
         return None
     why = "The work was submitted with its digest, and the contractor did not review it in time."
     return _Finding("not_reviewed", contractor, frozenset({"CONTRACT_VIOLATION", "OTHER"}), why)
 
 
-def _paid_beyond_contract(bundle: Bundle) -> _Finding | None:
-    contract = bundle["contract"]
+def _paid_beyond_contract(bundle: Bundle, contract: Bundle) -> _Finding | None:
     paid = sum((Decimal(payment["amount"]) for payment in bundle["payments"]), Decimal(0))
-    if contract is None or paid <= Decimal(contract["amount"]):
+    if paid <= Decimal(contract["amount"]):
         return None
     why = f"The contract is worth {contract['amount']}, and {paid} were paid."
     return _Finding("settled_twice", contract["provider_did"], _OVERPAID, why)
 
 
-def _settled_twice(bundle: Bundle) -> _Finding | None:
-    token = bundle["token"]
-    if token is None or token["status"] != "settled" or not bundle["same_work"]:
+def _settled_twice(bundle: Bundle, token: Bundle) -> _Finding | None:
+    if token["status"] != "settled" or not bundle["same_work"]:
         return None
     other = bundle["same_work"][0]["token_id"]
     why = f"The payment token {other} had paid the same request of the same task."
     return _Finding("settled_twice", token["payee_did"], _OVERPAID, why)
 
 
-def _above_quote(bundle: Bundle) -> _Finding | None:
-    token = bundle["token"]
-    if token is None or (token["status"], token["capture_by"]) != ("settled", "payee"):
+def _above_quote(bundle: Bundle, token: Bundle) -> _Finding | None:
+    if (token["status"], token["capture_by"]) != ("settled", "payee"):
         return None
     quoted = [Decimal(quote["amount"]) for quote in _quotes(bundle)]
     if not quoted or Decimal(token["paid_amount"]) <= max(quoted):
@@ -132,73 +130,60 @@ def _above_quote(bundle: Bundle) -> _Finding | None:
     return _Finding("above_quote", token["payee_did"], _OVERPAID, why)
 
 
-def _wrong_request(bundle: Bundle) -> _Finding | None:
-    token, receipts = bundle["token"], list(_receipts(bundle))
-    if token is None or token["status"] != "settled" or token["request_digest"] is None or not receipts:
-        return None
-    if any(receipt.request_digest == token["request_digest"] for receipt in receipts):
+def _wrong_request(bundle: Bundle, token: Bundle) -> _Finding | None:
+    receipts = list(_receipts(bundle)) if token["status"] == "settled" else []
+    if not receipts or token["request_digest"] in {None, *(one.request_digest for one in receipts)}:
         return None
     why = "The payee signed that it answered another request than the one that was paid."
     return _Finding("wrong_digest", token["payee_did"], _NOT_AS_AGREED | {"POOR_QUALITY"}, why)
 
 
-def _too_late(bundle: Bundle) -> _Finding | None:
-    token, receipts = bundle["token"], list(_receipts(bundle))
-    if token is None or token["status"] != "settled" or not receipts:
-        return None
-    first = min(receipt.at for receipt in receipts)
-    if first <= _moment(token["expires_at"]):
+def _too_late(bundle: Bundle, token: Bundle) -> _Finding | None:
+    receipts = list(_receipts(bundle)) if token["status"] == "settled" else []
+    first = min((receipt.at for receipt in receipts), default=None)
+    if first is None or first <= _moment(token["expires_at"]):
         return None
     why = f"The payee signed that it answered at {first.isoformat()}, after the payment token had expired."
     return _Finding("not_delivered", token["payee_did"], _NOT_AS_AGREED, why)
 
 
-def _delivered(bundle: Bundle) -> _Finding | None:
+def _delivered(bundle: Bundle, token: Bundle) -> _Finding | None:
     """The complainant says that nothing came, and names the digest of the answer that the receipt states."""
-    token, caller = bundle["token"], bundle["dispute"]["complainant_did"]
-    if token is None or caller != token["caller_did"] or token["request_digest"] is None:
+    caller, receipts = bundle["dispute"]["complainant_did"], list(_receipts(bundle))
+    if caller != token["caller_did"] or {one.request_digest for one in receipts} != {token["request_digest"]}:
         return None
-    receipts = list(_receipts(bundle))
     had = {f"sha256:{piece['sha256']}" for piece in bundle["evidence"] if piece["by"] == caller}
-    is_one_answer = len({receipt.answer_digest for receipt in receipts}) == 1
-    is_asked = all(receipt.request_digest == token["request_digest"] for receipt in receipts)
-    if not is_one_answer or not is_asked or receipts[0].answer_digest not in had:
+    answers = {one.answer_digest for one in receipts}
+    if len(answers) != 1 or not answers <= had:
         return None
     why = "The complainant has the answer whose digest the payee signed for this request."
     return _Finding("delivered", caller, frozenset({"SERVICE_NOT_DELIVERED"}), why)
 
 
-_RULES: tuple[Callable[[Bundle], _Finding | None], ...] = (
-    _not_delivered,
-    _not_reviewed,
-    _paid_beyond_contract,
-    _settled_twice,
-    _above_quote,
-    _wrong_request,
-    _too_late,
-    _delivered,
-)
+_Rule = Callable[[Bundle, Bundle], _Finding | None]
+_OF_CONTRACTS: tuple[_Rule, ...] = (_not_delivered, _not_reviewed, _paid_beyond_contract)
+_OF_TOKENS: tuple[_Rule, ...] = (_settled_twice, _above_quote, _wrong_request, _too_late, _delivered)
 
 
 def _receipts(bundle: Bundle) -> Iterator[_Receipt]:
     """The receipts of the payee for the token, each signed by a key that the payee had then."""
     token = bundle["token"]
     keys = bundle["keys"]["agents"].get(token["payee_did"], ()) if token else ()
-    for piece, signed in _signed(bundle, RECEIPT_TYPE):
+    for signed in _signed(bundle, RECEIPT_TYPE):
         stated = signed.payload
         if (stated.get("kind"), stated.get("token_id")) != (RECEIPT_KIND, token["token_id"]):
             continue
         at = _read_moment(stated.get("at"))
         digests = stated.get("request_digest"), stated.get("answer_digest")
         if at is not None and all(isinstance(one, str) for one in digests) and _is_by(signed, keys, at):
-            yield _Receipt(piece["by"], *digests, at)  # type: ignore[arg-type]
+            yield _Receipt(*digests, at)  # type: ignore[arg-type]
 
 
 def _quotes(bundle: Bundle) -> Iterator[Mapping[str, Any]]:
     """The quotes of the registry that were in force when the token was authorized, for its caller and payee."""
     token = bundle["token"]
     authorized = _moment(token["created_at"]).timestamp()
-    for _, signed in _signed(bundle, QUOTE_TYPE):
+    for signed in _signed(bundle, QUOTE_TYPE):
         quote = signed.payload
         stated = (quote.get("kind"), quote.get("caller"), quote.get("payee"), quote.get("currency"))
         if stated != (QUOTE_KIND, token["caller_did"], token["payee_did"], bundle["currency"]):
@@ -210,12 +195,12 @@ def _quotes(bundle: Bundle) -> Iterator[Mapping[str, Any]]:
             yield quote
 
 
-def _signed(bundle: Bundle, typ: str) -> Iterator[tuple[Mapping[str, Any], CompactSignature]]:
+def _signed(bundle: Bundle, typ: str) -> Iterator[CompactSignature]:
     """Evidence whose note is a signature of this type, and whose digest is that of the note."""
     for piece in bundle["evidence"] if bundle["token"] is not None else ():
         signed = read_compact(piece["note"], typ)
         if signed is not None and sha256(piece["note"].encode()).hexdigest() == piece["sha256"]:
-            yield piece, signed
+            yield signed
 
 
 def _is_by(signed: CompactSignature, keys: Sequence[Mapping[str, Any]], at: datetime) -> bool:

@@ -1,6 +1,6 @@
-"""Detached JSON Web Signatures (RFC 7515, appendix F) as an agent card carries them.
+"""JSON Web Signatures (RFC 7515) by Ed25519 keys that the reader chooses: detached ones of a card, and compact ones.
 
-- The algorithm is fixed by the reader: EdDSA with Ed25519. What the header says of it is only compared.
+- The algorithm is fixed by the reader: EdDSA with Ed25519. What the header states of it is only compared.
 - A header that asks the reader to understand more (`crit`, `b64`) is refused.
 - Whose key it is, is decided by the reader; a key or an address of keys inside the header is never used.
 """
@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-from .base64url import NotBase64url, decoded, encoded
-from .canonical import NotCanonical, read_json
+from .canonical import NotBase64url, NotCanonical, decoded, encoded, read_json
+from .keys import is_signed
 
 ALGORITHM = "EdDSA"
 SIGNATURE_BYTES = 64
 PROTECTED_MAX_CHARACTERS = 8192
 KID_MAX_CHARACTERS = 1024
+COMPACT_MAX_CHARACTERS = 4096
+PARTS = 3
+
+_TYPES = {"kid": str, "canon": str, "typ": str, "iat": int}
 
 
 class BadEntry(ValueError):
@@ -31,66 +32,77 @@ class BadEntry(ValueError):
 
 @dataclass(frozen=True)
 class DetachedSignature:
-    """One entry of `signatures`, read; nothing in it is believed yet."""
+    """One entry of `signatures`, read; nothing in it is believed yet. `profile` is its canonical form, `signed_at` in seconds."""
 
     protected: str
     header: Mapping[str, Any]
     signature: bytes
-
-    @property
-    def kid(self) -> str | None:
-        """The key that the entry names."""
-        kid: str | None = self.header.get("kid")
-        return kid
-
-    @property
-    def profile(self) -> str | None:
-        """The canonical form that the entry names."""
-        profile: str | None = self.header.get("canon")
-        return profile
-
-    @property
-    def signed_at(self) -> int | None:
-        """When it says that it was made, in epoch seconds."""
-        signed_at: int | None = self.header.get("iat")
-        return signed_at
+    kid: str | None
+    profile: str | None
+    signed_at: int | None
 
     def is_by(self, public_key: bytes, payload: bytes) -> bool:
         """Whether the holder of that key signed these bytes."""
-        signed = f"{self.protected}.{encoded(payload)}".encode()
-        try:
-            Ed25519PublicKey.from_public_bytes(public_key).verify(self.signature, signed)
-        except (InvalidSignature, ValueError):
-            return False
-        return True
+        return is_signed(public_key, self.signature, f"{self.protected}.{encoded(payload)}".encode())
+
+
+@dataclass(frozen=True)
+class CompactSignature:
+    """A compact JWS, read; nothing in it is believed before `is_by`."""
+
+    entry: DetachedSignature
+    payload: Mapping[str, Any]
+    raw: bytes
+
+    def is_by(self, public_key: bytes) -> bool:
+        """Whether the holder of that key signed it."""
+        return self.entry.is_by(public_key, self.raw)
 
 
 def read_entry(entry: object) -> DetachedSignature:
     """Read one entry of `signatures`; an unprotected header counts for nothing. Raises: BadEntry."""
-    if not isinstance(entry, Mapping):
+    protected = entry.get("protected") if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping) or not isinstance(protected, str):
         raise BadEntry("malformed", "a signature is an object with `protected` and `signature`")
-    protected = entry.get("protected")
-    if not isinstance(protected, str) or len(protected) > PROTECTED_MAX_CHARACTERS:
-        raise BadEntry("malformed", "`protected` is a text of bounded length")
+    if len(protected) > PROTECTED_MAX_CHARACTERS:
+        raise BadEntry("malformed", f"`protected` has at most {PROTECTED_MAX_CHARACTERS} characters")
     try:
-        header = read_json(decoded(protected))
-        signature = decoded(entry.get("signature"))
+        header, signature = read_json(decoded(protected)), decoded(entry.get("signature"))
     except (NotBase64url, NotCanonical) as trouble:
         raise BadEntry("malformed", str(trouble)) from None
-    if not isinstance(header, dict):
-        raise BadEntry("malformed", "the protected header is an object")
     _require_header(header)
     if len(signature) != SIGNATURE_BYTES:
         raise BadEntry("malformed", f"an Ed25519 signature has {SIGNATURE_BYTES} bytes")
-    return DetachedSignature(protected, header, signature)
+    stated = (header.get(name) for name in ("kid", "canon", "iat"))
+    return DetachedSignature(protected, header, signature, *stated)
 
 
-def _require_header(header: Mapping[str, Any]) -> None:
+def read_compact(
+    text: object, typ: str, max_characters: int = COMPACT_MAX_CHARACTERS
+) -> CompactSignature | None:
+    """The signature in a text, if it is one of this type with an object as its payload."""
+    parts = text.split(".") if isinstance(text, str) and len(text) <= max_characters else []
+    if len(parts) != PARTS:
+        return None
+    try:
+        entry = read_entry({"protected": parts[0], "signature": parts[2]})
+        raw = decoded(parts[1])
+        payload = read_json(raw)
+    except (BadEntry, NotBase64url, NotCanonical):
+        return None
+    if entry.header.get("typ") != typ or not isinstance(payload, dict):
+        return None
+    return CompactSignature(entry, payload, raw)
+
+
+def _require_header(header: Any) -> None:
+    if not isinstance(header, dict):
+        raise BadEntry("malformed", "the protected header is an object")
     if header.get("alg") != ALGORITHM:
         raise BadEntry("unknown_alg", f"the algorithm is {ALGORITHM} and nothing else")
     if "crit" in header or "b64" in header:
         raise BadEntry("malformed", "the header asks for extensions that nobody here knows")
-    for name, kind in (("kid", str), ("canon", str), ("typ", str), ("iat", int)):
+    for name, kind in _TYPES.items():
         if name in header and type(header[name]) is not kind:
             raise BadEntry("malformed", f"`{name}` is of another type")
     if len(header.get("kid", "")) > KID_MAX_CHARACTERS:

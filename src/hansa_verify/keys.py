@@ -1,25 +1,82 @@
-"""Ed25519 public keys of a JSON Web Key Set (RFC 8037), and which of them are refused.
+"""Ed25519 public keys of JSON Web Key Sets (RFC 8037), when they count, and which of them are refused.
 
-- `x` is base64url in its one canonical spelling.
+- `x` is base64url in its one canonical spelling; no two keys of a set have the same kid.
 - The point is on the curve, canonically encoded and not of small order: a key of small order accepts signatures that
   nobody made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from .base64url import NotBase64url, decoded
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from .canonical import NotBase64url, decoded
+from .steps import Refusal
 
 KEY_BYTES = 32
+KEYS_MAX = 10_000
+GRACE = timedelta(days=7)
+CLOCK_SKEW = timedelta(seconds=60)
 
 _PRIME = 2**255 - 19
 _CURVE_D = -121665 * pow(121666, -1, _PRIME) % _PRIME
-
-Point = tuple[int, int]
+# The y coordinates of the points whose order divides eight: of order 1 and 2, of order 4, of order 8.
+_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+_SMALL_ORDER = {1, _PRIME - 1, 0, _ORDER_8, _PRIME - _ORDER_8}
 
 
 class NotAKey(ValueError):
     """The member is not an acceptable Ed25519 public key; the message is one line."""
+
+
+@dataclass(frozen=True)
+class RegistryKey:
+    """A key of a registry. Its times are None where the source does not state them."""
+
+    kid: str
+    public_key: bytes
+    valid_from: datetime | None = None
+    retired_at: datetime | None = None
+
+    def require_in_grace(self, at: datetime) -> None:
+        """Raises: Refusal when the key was retired more than seven days before."""
+        if self.retired_at is not None and at > self.retired_at + GRACE:
+            retired = f"the key was retired at {self.retired_at.isoformat()}, past its grace"
+            raise Refusal("key_retired", retired)
+
+    def require_in_force(self, signed_at: datetime) -> None:
+        """Raises: Refusal when the key was not valid at the time of the signature."""
+        if self.valid_from is not None and signed_at < self.valid_from - CLOCK_SKEW:
+            raise Refusal("key_not_yet_valid", f"the key is valid from {self.valid_from.isoformat()} on")
+        if self.retired_at is not None and signed_at > self.retired_at + CLOCK_SKEW:
+            raise Refusal("key_retired", f"signed after the key was retired at {self.retired_at.isoformat()}")
+
+
+@dataclass(frozen=True)
+class AuditorKey:
+    """A key of an auditor; records after `retired_at_id` are not valid under it."""
+
+    kid: str
+    public_key: bytes
+    retired_at_id: int | None = None
+
+
+def read_keys(document: Any) -> tuple[RegistryKey, ...]:
+    """The keys of a key set, or of a registry's history of keys, which adds their times. Raises: NotAKey."""
+    return tuple(
+        RegistryKey(
+            jwk["kid"], public_key_of(jwk), _read_moment(jwk, "valid_from"), _read_moment(jwk, "retired_at")
+        )
+        for jwk in _listed(document)
+    )
+
+
+def read_auditor_keys(document: Any) -> tuple[AuditorKey, ...]:
+    """The keys of an auditor's key set. Raises: NotAKey."""
+    return tuple(AuditorKey(jwk["kid"], public_key_of(jwk), _last_id(jwk)) for jwk in _listed(document))
 
 
 def public_key_of(jwk: Mapping[str, Any]) -> bytes:
@@ -38,41 +95,55 @@ def public_key_of(jwk: Mapping[str, Any]) -> bytes:
 
 def require_usable(key: bytes) -> None:
     """Raises: NotAKey when the point is not on the curve, not canonically encoded, or of small order."""
-    _require_of_full_order(_point(key))
-
-
-def _point(key: bytes) -> Point:
-    encoded = int.from_bytes(key, "little")
-    y, sign = encoded & ((1 << 255) - 1), encoded >> 255
-    if y >= _PRIME:
+    point = int.from_bytes(key, "little")
+    y, sign = point & ((1 << 255) - 1), point >> 255
+    x_squared = (y * y - 1) * pow(_CURVE_D * y * y + 1, -1, _PRIME) % _PRIME
+    if y >= _PRIME or (x_squared == 0 and sign):
         raise NotAKey("the point is not canonically encoded")
-    x = _root((y * y - 1) * pow(_CURVE_D * y * y + 1, -1, _PRIME) % _PRIME)
-    if x == 0 and sign:
-        raise NotAKey("the point is not canonically encoded")
-    return (_PRIME - x if x & 1 != sign else x, y)
-
-
-def _root(square: int) -> int:
-    """A square root modulo the prime. Raises: NotAKey."""
-    root = pow(square, (_PRIME + 3) // 8, _PRIME)
-    if root * root % _PRIME != square:
-        root = root * pow(2, (_PRIME - 1) // 4, _PRIME) % _PRIME
-    if root * root % _PRIME != square:
+    if pow(x_squared, (_PRIME - 1) // 2, _PRIME) not in {0, 1}:
         raise NotAKey("the point is not on the curve")
-    return root
-
-
-def _require_of_full_order(point: Point) -> None:
-    """Eight times the point is the neutral one exactly when its order divides eight."""
-    for _ in range(3):
-        point = _doubled(point)
-    if point == (0, 1):
+    if y in _SMALL_ORDER:
         raise NotAKey("the point is of small order")
 
 
-def _doubled(point: Point) -> Point:
-    x, y = point
-    product = _CURVE_D * x * x * y * y % _PRIME
-    new_x = 2 * x * y * pow(1 + product, -1, _PRIME)
-    new_y = (y * y + x * x) * pow(1 - product, -1, _PRIME)
-    return new_x % _PRIME, new_y % _PRIME
+def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether the holder of the key signed the message."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _listed(document: Any) -> Iterator[Mapping[str, Any]]:
+    listed = document.get("keys") if isinstance(document, Mapping) else None
+    if not isinstance(listed, list) or len(listed) > KEYS_MAX:
+        raise NotAKey("a key set is an object whose member keys is a list of bounded length")
+    kids: set[str] = set()
+    for jwk in listed:
+        if not isinstance(jwk, Mapping) or not isinstance(jwk.get("kid"), str):
+            raise NotAKey("a key of a set is an object with a kid")
+        if jwk.get("use", "sig") != "sig" or jwk.get("alg", "EdDSA") != "EdDSA":
+            raise NotAKey("a key of a set is for signing with EdDSA")
+        if jwk["kid"] in kids:
+            raise NotAKey("two keys of the set have the same kid")
+        kids.add(jwk["kid"])
+        yield jwk
+
+
+def _read_moment(jwk: Mapping[str, Any], name: str) -> datetime | None:
+    text = jwk.get(name)
+    try:
+        moment = None if text is None else datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise NotAKey(f"{name} must be an ISO 8601 time") from None
+    if moment is not None and moment.tzinfo is None:
+        raise NotAKey(f"{name} must have its offset from UTC")
+    return moment
+
+
+def _last_id(jwk: Mapping[str, Any]) -> int | None:
+    retired: int | None = jwk.get("retired_at_id")
+    if retired is not None and (type(retired) is not int or retired < 0):
+        raise NotAKey("retired_at_id is the id of a record")
+    return retired

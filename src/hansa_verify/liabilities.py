@@ -1,8 +1,11 @@
-"""Whether an account is in the Merkle-sum tree to which an auditor committed, with the whole of its balance.
+"""Whether an auditor committed to a balance, or to what a registry owes in all, in a Merkle-sum tree over all accounts.
 
 A node has a sum (64 bits) and a hash. A leaf is SHA-256(0 || salt || sum || account), an inner node SHA-256(1 || left sum || left
 hash || right sum || right hash); its sum is that of both, and never beyond 63 bits. The balance of an account is split over two
 leaves at different places. What is public (the blocks) leads to the same root.
+
+The document is the answer of `/teg/balance/proof`, or of `/api/auditor/liabilities`; each bears its attestation. Keys come from the
+caller, as always.
 """
 
 import re
@@ -11,14 +14,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from .base64url import NotBase64url, decoded
-from .card import Step
+from .canonical import NotBase64url, decoded
+from .schema import form_error
+from .steps import Step
 
 UNIT = 10**8
 SUM_MAX = 2**63 - 1
-SALT_BYTES = 24
-LEAVES = 2
-HEIGHT_MAX = 44
 BLOCKS_MAX = 2**20
 BLOCK_HEIGHT = 12
 _SUM_BYTES = 8
@@ -41,6 +42,11 @@ class Liabilities:
     total: int
     accounts: int
 
+    @property
+    def node(self) -> Node:
+        """The sum and the hash to which a proof must lead."""
+        return self.total, self.root
+
 
 def read_liabilities(said: Mapping[str, Any]) -> Liabilities | None:
     """The commitment in the payload of an attestation, if it has one of this form."""
@@ -48,26 +54,9 @@ def read_liabilities(said: Mapping[str, Any]) -> Liabilities | None:
     if not isinstance(found, Mapping) or type(found.get("accounts")) is not int or found["accounts"] < 0:
         return None
     try:
-        root, total = _hash(found.get("root")), read_amount(found.get("total"))
+        return Liabilities(_hash(found.get("root")), read_amount(found.get("total")), found["accounts"])
     except NotAProof:
         return None
-    return Liabilities(root, total, found["accounts"])
-
-
-def judge_balance(proof: Any, committed: Liabilities, balance: int | None = None) -> tuple[Step, ...]:
-    """The steps that lead from an account to the root. `balance` is what the reader expects, in minor units. Never raises."""
-    try:
-        account, stated, leaves = _read_proof(proof)
-    except NotAProof as trouble:
-        return (Step("proof", holds=False, said=str(trouble)),)
-    total = sum(amount for _, _, amount, _ in leaves)
-    expected = stated if balance is None else balance
-    said = f"{account} is counted with {_text(total)}, expected {_text(expected)}"
-    return (
-        Step("leaves", holds=leaves[0][0] != leaves[1][0], said="the two leaves are at different places"),
-        *(_leads_to_root(account, leaf, committed) for leaf in leaves),
-        Step("balance", holds=total == stated == expected, said=said),
-    )
 
 
 def read_amount(text: object) -> int:
@@ -81,42 +70,62 @@ def read_amount(text: object) -> int:
     return minor
 
 
-def judge_blocks(document: Any, committed: Liabilities) -> tuple[Step, ...]:
-    """Whether the public blocks add up to the root and the total. Never raises."""
+def judge_balance(proof: Any, committed: Liabilities, balance: int | None = None) -> tuple[Step, ...]:
+    """The steps that lead from an account to the root. `balance` is what the reader expects, in minor units. Never raises."""
+    if error := form_error(proof, "balance_proof"):
+        return (Step("proof", holds=False, said=error),)
     try:
-        level = _read_blocks(document)
-        total = sum(amount for amount, _ in level)
-        root = _root_over(level)
-    except NotAProof as trouble:
-        return (Step("blocks", holds=False, said=str(trouble)),)
-    said = f"{len(level)} blocks add up to {_text(total)}, the attestation states {_text(committed.total)}"
+        account, stated = proof["agent_did"].encode(), read_amount(proof["balance"])
+        leaves = [_read_leaf(account, leaf) for leaf in proof["leaves"]]
+    except (NotAProof, NotBase64url, UnicodeEncodeError) as trouble:
+        return (Step("proof", holds=False, said=str(trouble)),)
+    total = sum(leaf[0] for _, leaf, _ in leaves)
+    wanted = stated if balance is None else balance
+    said = f"{proof['agent_did']} is counted with {_text(total)}, expected {_text(wanted)}"
+    are_apart = leaves[0][0] != leaves[1][0]
     return (
-        Step("sum", holds=total == committed.total, said=said),
-        Step("root", holds=root == (committed.total, committed.root), said="the blocks lead to the root"),
+        Step("leaves", holds=are_apart, said="the two leaves are at different places"),
+        *(_leads_to_root(*leaf, committed) for leaf in leaves),
+        Step("balance", holds=total == stated == wanted, said=said),
     )
 
 
-def _leads_to_root(account: str, leaf: tuple[int, bytes, int, list[Node]], committed: Liabilities) -> Step:
-    index, salt, amount, path = leaf
-    name = f"leaf {index}"
+def judge_blocks(document: Any, committed: Liabilities) -> tuple[Step, ...]:
+    """Whether the public blocks add up to the root and the total. Never raises."""
+    listed = document.get("blocks") if isinstance(document, Mapping) else None
+    if not isinstance(listed, list) or not 0 < len(listed) <= BLOCKS_MAX:
+        return (Step("blocks", holds=False, said="blocks is a list of nodes"),)
+    try:
+        level = [_node(one) for one in listed]
+        root = _root_over(level)
+    except NotAProof as trouble:
+        return (Step("blocks", holds=False, said=str(trouble)),)
+    total = sum(amount for amount, _ in level)
+    said = f"{len(level)} blocks add up to {_text(total)}, the attestation states {_text(committed.total)}"
+    return (
+        Step("sum", holds=total == committed.total, said=said),
+        Step("root", holds=root == committed.node, said="the blocks lead to the root"),
+    )
+
+
+def _leads_to_root(index: int, leaf: Node, path: list[Node], committed: Liabilities) -> Step:
+    name, node = f"leaf {index}", leaf
     if index >= 1 << len(path):
         return Step(name, holds=False, said="the place is outside of the tree")
-    total = amount.to_bytes(_SUM_BYTES, "big")
-    node: Node = (amount, sha256(b"\x00" + salt + total + account.encode()).digest())
     try:
         for height, sibling in enumerate(path):
             node = _parent(sibling, node) if index >> height & 1 else _parent(node, sibling)
     except NotAProof as trouble:
         return Step(name, holds=False, said=str(trouble))
-    holds = node == (committed.total, committed.root)
-    return Step(name, holds=holds, said=f"{len(path)} nodes lead to the root over {_text(node[0])}")
+    said = f"{len(path)} nodes lead to the root over {_text(node[0])}"
+    return Step(name, holds=node == committed.node, said=said)
 
 
 def _parent(left: Node, right: Node) -> Node:
     total = left[0] + right[0]
     if total > SUM_MAX:
         raise NotAProof("a sum is beyond 63 bits")
-    parts = (left[0].to_bytes(_SUM_BYTES, "big"), left[1], right[0].to_bytes(_SUM_BYTES, "big"), right[1])
+    parts = (_sum_bytes(left[0]), left[1], _sum_bytes(right[0]), right[1])
     return total, sha256(b"\x01" + b"".join(parts)).digest()
 
 
@@ -131,39 +140,10 @@ def _root_over(level: list[Node]) -> Node:
     return level[0]
 
 
-def _read_proof(proof: Any) -> tuple[str, int, list[tuple[int, bytes, int, list[Node]]]]:
-    if not isinstance(proof, Mapping) or type(proof.get("agent_did")) is not str:
-        raise NotAProof("a balance proof is an object with agent_did, balance and leaves")
-    leaves = proof.get("leaves")
-    if not isinstance(leaves, list) or len(leaves) != LEAVES:
-        raise NotAProof(f"a balance proof has {LEAVES} leaves")
-    try:
-        proof["agent_did"].encode()
-    except UnicodeEncodeError:
-        raise NotAProof("agent_did has half of a surrogate pair") from None
-    return proof["agent_did"], read_amount(proof.get("balance")), [_leaf(one) for one in leaves]
-
-
-def _read_blocks(document: Any) -> list[Node]:
-    listed = document.get("blocks") if isinstance(document, Mapping) else None
-    if not isinstance(listed, list) or not 0 < len(listed) <= BLOCKS_MAX:
-        raise NotAProof("blocks is a list of nodes")
-    return [_node(one) for one in listed]
-
-
-def _leaf(value: Any) -> tuple[int, bytes, int, list[Node]]:
-    if not isinstance(value, Mapping) or type(value.get("index")) is not int or value["index"] < 0:
-        raise NotAProof("a leaf is an object with index, salt, amount and path")
-    path = value.get("path")
-    if not isinstance(path, list) or not 0 < len(path) <= HEIGHT_MAX:
-        raise NotAProof(f"a path has 1 to {HEIGHT_MAX} nodes")
-    try:
-        salt = decoded(value.get("salt"))
-    except NotBase64url as trouble:
-        raise NotAProof(f"a salt: {trouble}") from None
-    if len(salt) != SALT_BYTES:
-        raise NotAProof(f"a salt has {SALT_BYTES} bytes")
-    return value["index"], salt, read_amount(value.get("amount")), [_node(one) for one in path]
+def _read_leaf(account: bytes, leaf: Mapping[str, Any]) -> tuple[int, Node, list[Node]]:
+    amount, salt = read_amount(leaf["amount"]), decoded(leaf["salt"])
+    node = amount, sha256(b"\x00" + salt + _sum_bytes(amount) + account).digest()
+    return leaf["index"], node, [_node(one) for one in leaf["path"]]
 
 
 def _node(value: Any) -> Node:
@@ -176,6 +156,10 @@ def _hash(value: object) -> bytes:
     if not isinstance(value, str) or not _HASH.fullmatch(value):
         raise NotAProof("a hash is 64 lowercase hex digits")
     return bytes.fromhex(value)
+
+
+def _sum_bytes(amount: int) -> bytes:
+    return amount.to_bytes(_SUM_BYTES, "big")
 
 
 def _text(minor: int) -> str:

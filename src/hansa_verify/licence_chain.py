@@ -3,11 +3,11 @@
 An operator's issuer is a frame, a frame's is the genesis, the genesis signs itself. A root is trusted by its hash alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from .card import CLOCK_SKEW, Step
+from .keys import CLOCK_SKEW
 from .licence import (
     BadLicence,
     Certificate,
@@ -16,6 +16,7 @@ from .licence import (
     read_certificate,
     read_issued_list,
 )
+from .steps import Judgement, Refusal, take
 
 LIST_MAX_AGE = timedelta(days=7)
 
@@ -24,29 +25,16 @@ _ENDED = ("revoked", "suspended", "superseded")
 
 
 @dataclass(frozen=True)
-class LicenceVerdict:
-    """The judgement and its reason; `as_of` is the time of the oldest list by which the licence is not revoked.
+class LicenceVerdict(Judgement):
+    """The judgement; `as_of` is the time of the oldest list by which the licence is not revoked.
 
     `code` is `verified`, `unverified`, `untrusted_root`, `revoked`, `suspended`, `superseded`, `expired` or `malformed`.
     """
 
-    code: str
     reason: str
-    steps: tuple[Step, ...]
     hash: str | None = None
     as_of: datetime | None = None
     expires_at: datetime | None = None
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the licence counts."""
-        return self.code == "verified"
-
-
-class _Ends(Exception):
-    def __init__(self, code: str, step: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code, self.step, self.reason = code, step, reason
 
 
 def verify_licence(
@@ -63,88 +51,84 @@ def verify_licence(
     Never raises. Without `root_hash`, without a recent list of each issuer, or when the chain lacks a parent, the
     verdict is `unverified`.
     """
-    judge = _Judge(at or datetime.now(UTC), root_hash, list_max_age)
-    try:
-        judge.read(certificate, chain, lists)
-        judge.walk()
-        judge.judge_root()
-        judge.judge_lists()
-    except _Ends as end:
-        judge.steps.append(Step(end.step, holds=False, said=end.reason))
-        return judge.verdict(end.code, end.reason)
-    return judge.verdict("verified", "every step holds")
+    judged = _Judged(at or datetime.now(UTC), root_hash, list_max_age)
+    code, steps = take(
+        [
+            ("format", lambda: judged.read(certificate, chain, lists)),
+            ("chain", judged.walk),
+            ("root", judged.judge_root),
+            ("expiry", judged.judge_expiry),
+            ("lists", judged.judge_lists),
+        ]
+    )
+    reason = "every step holds" if code == "verified" else steps[-1].said
+    own_hash = judged.path[0].hash if judged.path else None
+    return LicenceVerdict(code, steps, reason, own_hash, judged.as_of, judged.expires_at())
 
 
-class _Judge:
+class _Judged:
+    """One certificate as it is judged; each step returns what was found, or raises `Refusal`."""
+
     def __init__(self, moment: datetime, root_hash: str | None, list_max_age: timedelta) -> None:
         self.moment, self.root_hash, self.list_max_age = moment, root_hash, list_max_age
-        self.steps: list[Step] = []
         self.path: list[Certificate] = []
         self.parents: list[Certificate] = []
         self.lists: list[IssuedList] = []
+        self.troubles: list[Refusal] = []
         self.as_of: datetime | None = None
 
-    def read(self, certificate: object, chain: Sequence[object], lists: Iterable[object]) -> None:
+    def read(self, certificate: object, chain: Sequence[object], lists: Iterable[object]) -> str:
         try:
             self.path = [read_certificate(certificate)]
             self.parents = [read_certificate(text) for text in chain]
             self.lists = [read_issued_list(text) for text in lists]
         except BadLicence as trouble:
-            raise _Ends("malformed", "format", str(trouble)) from None
-        self._holds("format", f"a certificate of type {self.path[0].kind}, hash {self.path[0].hash}")
+            raise Refusal("malformed", str(trouble)) from None
+        return f"a certificate of type {self.path[0].kind}, hash {self.path[0].hash}"
 
-    def walk(self) -> None:
+    def walk(self) -> str:
         """From the certificate to the genesis, each signed by the key of the next."""
         while True:
             child = self.path[-1]
             parent = child if child.kind == "genesis" else self._parent_of(child)
             assert parent.public_key is not None
             if not child.signature.is_by(parent.public_key):
-                raise _Ends("malformed", "signature", f"{child.hash} is not signed by the key of its issuer")
+                raise Refusal(
+                    "malformed", f"{child.hash} is not signed by the key of its issuer", "signature"
+                )
             _require_type_rules(child, parent)
             if datetime.fromtimestamp(child.payload["iat"], UTC) > self.moment + CLOCK_SKEW:
-                raise _Ends("malformed", "issue time", f"{child.hash} was issued in the future")
+                raise Refusal("malformed", f"{child.hash} was issued in the future", "issue time")
             if child is parent:
-                break
+                return " issued by ".join(one.kind for one in self.path)
             self.path.append(parent)
-        self._holds("chain", " issued by ".join(one.kind for one in self.path))
 
-    def judge_root(self) -> None:
+    def judge_root(self) -> str:
         root = self.path[-1].hash
         if self.root_hash is None:
-            raise _Ends("unverified", "root", "no_trusted_root: no genesis certificate is trusted here")
+            raise Refusal("unverified", "no_trusted_root: no genesis certificate is trusted here")
         if root != self.root_hash.removeprefix("sha256:"):
-            raise _Ends("untrusted_root", "root", f"the genesis certificate {root} is not the trusted one")
-        self._holds("root", f"the genesis certificate {root} is the trusted one")
+            raise Refusal("untrusted_root", f"the genesis certificate {root} is not the trusted one")
+        return f"the genesis certificate {root} is the trusted one"
 
-    def judge_lists(self) -> None:
-        """No issuer states that a certificate of the chain ended, none expired, and every list is recent."""
-        troubles = [trouble for one in self.path for trouble in self._troubles_of(one)]
-        if ended := [trouble for trouble in troubles if trouble.code in _ENDED]:
+    def judge_expiry(self) -> str:
+        """None expired. That an issuer ended a certificate counts for more."""
+        self.troubles = [trouble for number in range(len(self.path)) for trouble in self._troubles_of(number)]
+        if ended := [trouble for trouble in self.troubles if trouble.code in _ENDED]:
             raise min(ended, key=lambda trouble: _ENDED.index(trouble.code))
-        expires_at = self._expires_at()
+        expires_at = self.expires_at()
         if expires_at is not None and expires_at <= self.moment:
-            raise _Ends("expired", "expiry", f"expired at {expires_at.isoformat()}")
-        self._holds("expiry", "perpetual" if expires_at is None else f"until {expires_at.isoformat()}")
-        if troubles:
-            raise troubles[0]
+            raise Refusal("expired", f"expired at {expires_at.isoformat()}")
+        return "perpetual" if expires_at is None else f"until {expires_at.isoformat()}"
+
+    def judge_lists(self) -> str:
+        """A recent list of each issuer has each certificate of the chain."""
+        if self.troubles:
+            raise self.troubles[0]
         assert self.as_of is not None
-        self._holds("lists", f"not revoked as of {self.as_of.isoformat()}")
+        return f"not revoked as of {self.as_of.isoformat()}"
 
-    def verdict(self, code: str, reason: str) -> LicenceVerdict:
-        return LicenceVerdict(
-            code,
-            reason,
-            tuple(self.steps),
-            self.path[0].hash if self.path else None,
-            self.as_of,
-            self._expires_at(),
-        )
-
-    def _holds(self, step: str, said: str) -> None:
-        self.steps.append(Step(step, holds=True, said=said))
-
-    def _expires_at(self) -> datetime | None:
+    def expires_at(self) -> datetime | None:
         ends = [one.payload["exp"] for one in self.path if one.payload["exp"] is not None]
         return datetime.fromtimestamp(min(ends), UTC) if ends else None
 
@@ -156,12 +140,12 @@ class _Judge:
             ):
                 return parent
         if child.kind == "operator" and child.payload["network"] is None:
-            raise _Ends("unverified", "chain", "no_network: its frame belongs to no network")
-        raise _Ends("unverified", "chain", f"no_issuer: the chain lacks the issuer of {child.hash}")
+            raise Refusal("unverified", "no_network: its frame belongs to no network")
+        raise Refusal("unverified", f"no_issuer: the chain lacks the issuer of {child.hash}")
 
-    def _troubles_of(self, one: Certificate) -> Iterable[_Ends]:
-        at = self.path.index(one)
-        issuer_key = self.path[min(at + 1, len(self.path) - 1)].public_key
+    def _troubles_of(self, number: int) -> Iterator[Refusal]:
+        """What the newest list of the issuer holds against a certificate of the path."""
+        one, issuer_key = self.path[number], self.path[min(number + 1, len(self.path) - 1)].public_key
         assert issuer_key is not None
         signed = [
             issued
@@ -171,27 +155,23 @@ class _Judge:
             and issued.signature.is_by(issuer_key)
         ]
         if not signed:
-            yield _Ends("unverified", "lists", f"no_list: no list of {one.issuer[0]} is at hand")
+            yield _unlisted(f"no_list: no list of {one.issuer[0]} is at hand")
             return
         newest = max(signed, key=lambda issued: issued.generated_at)
-        self.as_of = newest.generated_at if self.as_of is None else min(self.as_of, newest.generated_at)
-        yield from self._stated(one, newest)
-        if self.moment - newest.generated_at > self.list_max_age:
-            said = f"old_list: the list of {one.issuer[0]} is of {newest.generated_at.isoformat()}"
-            yield _Ends("unverified", "lists", said)
-
-    def _stated(self, one: Certificate, newest: IssuedList) -> Iterable[_Ends]:
-        entries = [
+        self.as_of = min(self.as_of or newest.generated_at, newest.generated_at)
+        named = [
             entry
             for entry in newest.licences
-            if entry["hash"] == one.hash or entry["lid"] == one.payload["lid"]
+            if one.hash == entry["hash"] or one.payload["lid"] == entry["lid"]
         ]
-        if not any(entry["hash"] == one.hash for entry in entries):
-            yield _Ends("unverified", "lists", f"not_listed: {one.issuer[0]} does not list {one.hash}")
-        for entry in entries:
-            state = entry["state"]
+        if all(entry["hash"] != one.hash for entry in named):
+            yield _unlisted(f"not_listed: {one.issuer[0]} does not list {one.hash}")
+        for state in (entry["state"] for entry in named):
             if state in _ENDED and not (state == "superseded" and self._is_covered(one, newest)):
-                yield _Ends(state, "lists", f"{one.issuer[0]} lists {one.hash} as {state}")
+                yield Refusal(state, f"{one.issuer[0]} lists {one.hash} as {state}", "lists")
+        if self.moment - newest.generated_at > self.list_max_age:
+            dated = f"the list of {one.issuer[0]} is of {newest.generated_at.isoformat()}"
+            yield _unlisted(f"old_list: {dated}")
 
     def _is_covered(self, one: Certificate, newest: IssuedList) -> bool:
         """Whether an active certificate of the same subject and key exists; that of a key is at hand only in the chain."""
@@ -205,6 +185,10 @@ class _Judge:
         if one.kind == "operator":
             return bool(active)
         return any(other.hash in active and other.public_key == one.public_key for other in self.parents)
+
+
+def _unlisted(said: str) -> Refusal:
+    return Refusal("unverified", said, "lists")
 
 
 def _require_type_rules(child: Certificate, parent: Certificate) -> None:
@@ -227,4 +211,4 @@ def _require_type_rules(child: Certificate, parent: Certificate) -> None:
         rules["an operator has the trust domain of its frame"] = sub["trust_domain"] == child.issuer[0]
     for reason, holds in rules.items():
         if not holds:
-            raise _Ends("malformed", "type rules", f"{child.hash}: {reason}")
+            raise Refusal("malformed", f"{child.hash}: {reason}", "type rules")

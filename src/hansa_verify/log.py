@@ -1,26 +1,28 @@
 """Whether a tiled log is one tree under a checkpoint that its auditor signed, and whether a leaf or an older log is in it.
 
-Checkpoints are signed notes (C2SP signed-note, tlog-checkpoint) with Ed25519; trees are those of RFC 6962.
+Checkpoints are signed notes (C2SP signed-note, tlog-checkpoint) with Ed25519, witnesses cosign them (tlog-cosignature);
+trees are those of RFC 6962.
 """
 
 from base64 import b64decode, b64encode
-from binascii import Error as BadBase64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import sha256
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from .keys import KEY_BYTES, NotAKey, is_signed, require_usable
 
 NOTE_MAX_CHARACTERS = 64 * 1024
+NAME_MAX_CHARACTERS = 255
 SIGNATURES_MAX = 32
 HASH_BYTES = 32
 SIZE_MAX = 2**62
 DIGITS_MAX = 19
-ROOT_LINE = 2
 TILE_WIDTH = 256
-_ED25519 = b"\x01"
-_KEY_ID_BYTES = 4
+LOG_KEY, WITNESS_KEY = b"\x01", b"\x04"
+
+_KEY_ID_BYTES, _TIME_BYTES, _SIGNATURE_BYTES = 4, 8, 64
+_HEAD_LINES, _KEY_PARTS = 3, 3
 _PREFIX = "\u2014 "
 
 
@@ -41,19 +43,76 @@ class Checkpoint:
     root: bytes
 
 
+@dataclass(frozen=True)
+class VerifierKey:
+    """The name and the key of a signer of notes; `kind` is that of a log or that of a witness."""
+
+    name: str
+    public_key: bytes
+    kind: bytes
+
+    @property
+    def key_id(self) -> bytes:
+        """The four bytes that mark its signatures."""
+        return sha256(f"{self.name}\n".encode() + self.kind + self.public_key).digest()[:_KEY_ID_BYTES]
+
+    @property
+    def text(self) -> str:
+        """The verifier key: name, key id and key."""
+        return f"{self.name}+{self.key_id.hex()}+{b64encode(self.kind + self.public_key).decode()}"
+
+    def signatures_in(self, lines: str) -> Iterator[tuple[str, bytes]]:
+        """The lines that bear its name and key id, each with what follows the id; nothing in them is believed yet."""
+        for line in lines.split("\n")[:SIGNATURES_MAX]:
+            name, _, signature = line.removeprefix(_PREFIX).rpartition(" ")
+            if not line.startswith(_PREFIX) or name != self.name:
+                continue
+            try:
+                raw = _base64(signature)
+            except BadCheckpoint:
+                continue
+            if raw[:_KEY_ID_BYTES] == self.key_id:
+                yield line, raw[_KEY_ID_BYTES:]
+
+    def has_signed(self, text: str, lines: str) -> bool:
+        """Whether one of the signature lines is by this log over the text of a note."""
+        found = self.signatures_in(lines)
+        return any(is_signed(self.public_key, signature, text.encode()) for _, signature in found)
+
+
+def read_verifier_key(text: str, kind: bytes) -> VerifierKey:
+    """The key in a text NAME+ID+KEY. Raises: NotAKey."""
+    # The key is base64 and may have a plus sign of its own, a name has none.
+    name, *rest = text.split("+", _KEY_PARTS - 1)
+    is_name = 0 < len(name) <= NAME_MAX_CHARACTERS and name.isprintable() and name.split() == [name]
+    if len(rest) != _KEY_PARTS - 1 or not is_name:
+        raise NotAKey("a verifier key is NAME+ID+KEY")
+    try:
+        raw = b64decode(rest[1], validate=True)
+    except ValueError:
+        raise NotAKey("the key is not base64") from None
+    if raw[:1] != kind or len(raw) != 1 + KEY_BYTES:
+        raise NotAKey(f"the key is not an Ed25519 key of type {kind[0]}")
+    key = VerifierKey(name, raw[1:], kind)
+    if key.text != text:
+        raise NotAKey("the id is not that of name and key")
+    require_usable(key.public_key)
+    return key
+
+
 def read_checkpoint(note: str, public_keys: Iterable[bytes], origin: str | None = None) -> Checkpoint:
     """The checkpoint of a note that one of these keys signed under the log's own name. Raises: BadCheckpoint."""
     if len(note) > NOTE_MAX_CHARACTERS:
         raise BadCheckpoint(f"a checkpoint has at most {NOTE_MAX_CHARACTERS} characters")
-    text, separator, signatures = note.rpartition("\n\n")
-    text += "\n"
-    lines = text.split("\n")
-    if not separator or len(lines) <= ROOT_LINE + 1 or not all(lines[:-1]):
+    body, separator, signatures = note.rpartition("\n\n")
+    lines = body.split("\n")
+    if not separator or len(lines) < _HEAD_LINES or not all(lines):
         raise BadCheckpoint("a checkpoint has origin, size and root, an empty line, and signatures")
-    checkpoint = Checkpoint(lines[0], read_size(lines[1]), read_hash(lines[ROOT_LINE]))
+    checkpoint = Checkpoint(lines[0], read_size(lines[1]), read_hash(lines[2]))
     if origin is not None and checkpoint.origin != origin:
         raise BadCheckpoint(f"the checkpoint is of {checkpoint.origin!r}, not of {origin!r}")
-    if not any(_is_signed(text, signatures, checkpoint.origin, key) for key in public_keys):
+    signers = (VerifierKey(checkpoint.origin, key, LOG_KEY) for key in public_keys)
+    if not any(signer.has_signed(text_of(note), signatures) for signer in signers):
         raise UnsignedCheckpoint("no key of the auditor signed the checkpoint")
     return checkpoint
 
@@ -63,79 +122,31 @@ def text_of(note: str) -> str:
     return note.rpartition("\n\n")[0] + "\n"
 
 
+def cosigned_message(text: str, timestamp: int) -> bytes:
+    """What a witness signs of the text of a checkpoint."""
+    return f"cosignature/v1\ntime {timestamp}\n{text}".encode()
+
+
+def cosignature_line(witness: VerifierKey, timestamp: int, signature: bytes) -> str:
+    """The line of a cosignature, without its line feed."""
+    raw = witness.key_id + timestamp.to_bytes(_TIME_BYTES, "big") + signature
+    return f"{_PREFIX}{witness.name} {b64encode(raw).decode()}"
+
+
+def find_cosignature(lines: str, text: str, witness: VerifierKey) -> tuple[int, str] | None:
+    """The time and the line of a valid cosignature by this witness over the text of a checkpoint."""
+    for line, raw in witness.signatures_in(lines):
+        timestamp, signature = int.from_bytes(raw[:_TIME_BYTES], "big"), raw[_TIME_BYTES:]
+        if is_signed(witness.public_key, signature, cosigned_message(text, timestamp)):
+            return timestamp, line
+    return None
+
+
 def read_size(text: str) -> int:
     """The size of a tree in its one spelling. Raises: BadCheckpoint."""
     if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX or str(int(text)) != text:
         raise BadCheckpoint("the size of a tree is a decimal number")
     return int(text)
-
-
-def leaf_hash(entry: bytes) -> bytes:
-    """The hash of a leaf."""
-    return sha256(b"\x00" + entry).digest()
-
-
-def root_of(leaves: Sequence[bytes]) -> bytes:
-    """The root of the tree over these leaf hashes."""
-    if not leaves:
-        return sha256(b"").digest()
-    # A stack of complete subtrees, as a binary counter counts them.
-    stack: list[tuple[int, bytes]] = []
-    for leaf in leaves:
-        level, found = 0, leaf
-        while stack and stack[-1][0] == level:
-            level, found = level + 1, _inner(stack.pop()[1], found)
-        stack.append((level, found))
-    _, root = stack.pop()
-    while stack:
-        root = _inner(stack.pop()[1], root)
-    return root
-
-
-def proves_inclusion(index: int, size: int, leaf: bytes, hashes: Sequence[bytes], root: bytes) -> bool:
-    """Whether the hashes lead from leaf `index` to the root of `size` leaves (RFC 9162, 2.1.3.2)."""
-    if not 0 <= index < size <= SIZE_MAX:
-        return False
-    number, last, found = index, size - 1, leaf
-    for sibling in hashes:
-        if last == 0:
-            return False
-        if number % 2 == 1 or number == last:
-            found = _inner(sibling, found)
-            while number % 2 == 0 and number != 0:
-                number, last = number >> 1, last >> 1
-        else:
-            found = _inner(found, sibling)
-        number, last = number >> 1, last >> 1
-    return last == 0 and found == root
-
-
-def proves_consistency(
-    old_size: int, size: int, old_root: bytes, root: bytes, hashes: Sequence[bytes]
-) -> bool:
-    """Whether the older tree is the beginning of the other one (RFC 9162, 2.1.4.2)."""
-    if not 0 <= old_size <= size <= SIZE_MAX:
-        return False
-    if old_size in {0, size}:
-        return not hashes and (old_size == 0 or old_root == root)
-    path = [old_root, *hashes] if old_size & (old_size - 1) == 0 else list(hashes)
-    if not path:
-        return False
-    number, last = old_size - 1, size - 1
-    while number % 2 == 1:
-        number, last = number >> 1, last >> 1
-    old_found = found = path[0]
-    for sibling in path[1:]:
-        if last == 0:
-            return False
-        if number % 2 == 1 or number == last:
-            old_found, found = _inner(sibling, old_found), _inner(sibling, found)
-            while number % 2 == 0 and number != 0:
-                number, last = number >> 1, last >> 1
-        else:
-            found = _inner(found, sibling)
-        number, last = number >> 1, last >> 1
-    return last == 0 and old_found == old_root and found == root
 
 
 def read_hash(text: object) -> bytes:
@@ -167,30 +178,72 @@ def tile_path(number: int, width: int) -> str:
     return "/".join(groups) + ("" if width == TILE_WIDTH else f".p/{width}")
 
 
+def leaf_hash(entry: bytes) -> bytes:
+    """The hash of a leaf."""
+    return sha256(b"\x00" + entry).digest()
+
+
+def root_of(leaves: Sequence[bytes]) -> bytes:
+    """The root of the tree over these leaf hashes."""
+    if not leaves:
+        return sha256(b"").digest()
+    # A stack of complete subtrees, as a binary counter counts them.
+    stack: list[tuple[int, bytes]] = []
+    for leaf in leaves:
+        level, found = 0, leaf
+        while stack and stack[-1][0] == level:
+            level, found = level + 1, _inner(stack.pop()[1], found)
+        stack.append((level, found))
+    return reduce(lambda right, left: _inner(left, right), [node for _, node in reversed(stack)])
+
+
+def proves_inclusion(index: int, size: int, leaf: bytes, hashes: Sequence[bytes], root: bytes) -> bool:
+    """Whether the hashes lead from leaf `index` to the root of `size` leaves (RFC 9162, 2.1.3.2)."""
+    if not 0 <= index < size <= SIZE_MAX:
+        return False
+    found = _climb(index, size - 1, leaf, hashes)
+    return found is not None and found[1] == root
+
+
+def proves_consistency(
+    old_size: int, size: int, old_root: bytes, root: bytes, hashes: Sequence[bytes]
+) -> bool:
+    """Whether the older tree is the beginning of the other one (RFC 9162, 2.1.4.2)."""
+    if not 0 <= old_size <= size <= SIZE_MAX:
+        return False
+    if old_size in {0, size}:
+        return not hashes and (old_size == 0 or old_root == root)
+    path = [old_root, *hashes] if old_size & (old_size - 1) == 0 else list(hashes)
+    number, last = old_size - 1, size - 1
+    while number % 2 == 1:
+        number, last = number >> 1, last >> 1
+    return bool(path) and _climb(number, last, path[0], path[1:]) == (old_root, root)
+
+
+def _climb(number: int, last: int, node: bytes, hashes: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+    """The roots of the tree that ends with a node and of the whole one; None where the path has another length."""
+    before = whole = node
+    for sibling in hashes:
+        if last == 0:
+            return None
+        if number % 2 == 1 or number == last:
+            before, whole = _inner(sibling, before), _inner(sibling, whole)
+            while number % 2 == 0 and number != 0:
+                number, last = number >> 1, last >> 1
+        else:
+            whole = _inner(whole, sibling)
+        number, last = number >> 1, last >> 1
+    return (before, whole) if last == 0 else None
+
+
 def _inner(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
-
-
-def _is_signed(text: str, signatures: str, name: str, public_key: bytes) -> bool:
-    key_id = sha256(f"{name}\n".encode() + _ED25519 + public_key).digest()[:_KEY_ID_BYTES]
-    for line in signatures.split("\n")[:SIGNATURES_MAX]:
-        signer, _, encoded = line.removeprefix(_PREFIX).rpartition(" ")
-        if not line.startswith(_PREFIX) or signer != name:
-            continue
-        try:
-            raw = _base64(encoded)
-            if raw[:_KEY_ID_BYTES] == key_id:
-                Ed25519PublicKey.from_public_bytes(public_key).verify(raw[_KEY_ID_BYTES:], text.encode())
-                return True
-        except (BadCheckpoint, InvalidSignature, ValueError):
-            continue
-    return False
 
 
 def _base64(text: object) -> bytes:
     try:
         raw = b64decode(text, validate=True) if isinstance(text, str) else b""
-    except (BadBase64, ValueError):
+    except ValueError:
         raise BadCheckpoint("not base64") from None
     if not raw or b64encode(raw).decode() != text:
         raise BadCheckpoint("not canonical base64")

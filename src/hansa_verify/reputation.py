@@ -15,7 +15,8 @@ All evidence from one payment is at most its fee, so agents that pay each other 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias, get_args
@@ -57,6 +58,18 @@ _FIRST_DAY = date(1970, 1, 1).toordinal()
 
 Kind: TypeAlias = Literal["payment", "ruling_for_defendant", "ruling_for_complainant"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+# The members that name the giver and the receiver, by the type of the event.
+_PARTIES = {
+    "A2APaymentSettled": ("caller", "payee"),
+    "ContractCompleted": ("contractor_did", "provider_did"),
+    "DisputeRuled": ("complainant_did", "defendant_did"),
+}
+_RULINGS: dict[str, Kind | None] = {
+    "IN_FAVOR_OF_COMPLAINANT": "ruling_for_complainant",
+    "IN_FAVOR_OF_DEFENDANT": "ruling_for_defendant",
+    "DISMISSED": None,
+}
 
 
 class NotASignal(ValueError):
@@ -128,10 +141,11 @@ def day_of(moment: date) -> int:
 def read_signal(event: Mapping[str, Any]) -> Signal | None:
     """The signal of an event {event_type, timestamp, data}; None for an event that is none. Raises: NotASignal."""
     try:
-        kind = event["event_type"]
-        if kind not in _READERS:
+        if event["event_type"] not in _PARTIES:
             return None
-        return _READERS[kind](_day(event["timestamp"]), event["data"])
+        day, data = _day(event["timestamp"]), event["data"]
+        kind = _RULINGS[data["ruling"]] if event["event_type"] == "DisputeRuled" else "payment"
+        return _signal(kind, day, _PARTIES[event["event_type"]], data) if kind else None
     except (KeyError, TypeError, ValueError) as trouble:
         raise NotASignal(f"an event is not readable: {type(trouble).__name__} {trouble}") from None
 
@@ -142,34 +156,12 @@ def _day(timestamp: str) -> int:
     return day_of(datetime.fromisoformat(timestamp).astimezone(UTC))
 
 
-def _payment(day: int, data: Mapping[str, Any]) -> Signal:
-    return _signal("payment", day, (data["caller"], data["payee"]), data)
-
-
-def _contract(day: int, data: Mapping[str, Any]) -> Signal:
-    return _signal("payment", day, (data["contractor_did"], data["provider_did"]), data)
-
-
 def _signal(kind: Kind, day: int, parties: tuple[str, str], data: Mapping[str, Any]) -> Signal:
-    giver, receiver = parties
+    giver, receiver = (data[name] for name in parties)
     counts = data["counts"]
     if not isinstance(giver, str) or not isinstance(receiver, str) or not isinstance(counts, bool):
         raise TypeError("agents are strings, counts is true or false")
     return Signal(kind, day, giver, receiver, _minor(data["fee"]), counts)
-
-
-def _ruling(day: int, data: Mapping[str, Any]) -> Signal | None:
-    kind = _RULINGS[data["ruling"]]
-    parties = data["complainant_did"], data["defendant_did"]
-    return _signal(kind, day, parties, data) if kind else None
-
-
-_READERS = {"A2APaymentSettled": _payment, "ContractCompleted": _contract, "DisputeRuled": _ruling}
-_RULINGS: dict[str, Kind | None] = {
-    "IN_FAVOR_OF_COMPLAINANT": "ruling_for_complainant",
-    "IN_FAVOR_OF_DEFENDANT": "ruling_for_defendant",
-    "DISMISSED": None,
-}
 
 
 def _minor(text: str) -> int:
@@ -180,39 +172,13 @@ def _minor(text: str) -> int:
     return int(whole + fraction.ljust(8, "0"))
 
 
-@dataclass(frozen=True)
-class _Flow:
-    """Decayed amounts from one agent to another, by the numbers of the agents."""
-
-    givers: list[int]
-    receivers: list[int]
-    amounts: list[int]
-
-    def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        return zip(self.givers, self.receivers, self.amounts, strict=True)
-
-
-class _Sums:
-    """The amounts of one kind of signal, added up for each pair and day."""
-
-    def __init__(self) -> None:
-        self._amounts: dict[tuple[int, int, int], int] = {}
-
-    def add(self, giver: int, receiver: int, day: int, amount: int) -> None:
-        key = giver, receiver, day
-        self._amounts[key] = self._amounts.get(key, 0) + amount
-
-    def at(self, epoch: int) -> _Flow:
-        """What is left of them; each day is decayed by itself."""
-        left: dict[tuple[int, int], int] = {}
-        for (giver, receiver, day), amount in self._amounts.items():
-            pair = giver, receiver
-            left[pair] = left.get(pair, 0) + decayed(amount, epoch - day)
-        return _Flow([pair[0] for pair in left], [pair[1] for pair in left], list(left.values()))
+_Flow: TypeAlias = list[tuple[int, int, int]]
 
 
 @dataclass(frozen=True)
 class _Evidence:
+    """Decayed amounts from one agent to another, by the numbers of the agents."""
+
     agents: list[str]
     payments: _Flow
     won: _Flow
@@ -220,18 +186,18 @@ class _Evidence:
 
     @classmethod
     def of(cls, signals: Iterable[Signal], epoch: int) -> "_Evidence":
-        sums: dict[Kind, _Sums] = {kind: _Sums() for kind in KINDS}
         numbers: dict[str, int] = {}
+        sums: dict[Kind, Counter[tuple[int, int, int]]] = {kind: Counter() for kind in KINDS}
         for signal in signals:
             if signal.day < epoch:
                 giver = numbers.setdefault(signal.giver, len(numbers))
                 receiver = numbers.setdefault(signal.receiver, len(numbers))
-                sums[signal.kind].add(giver, receiver, signal.day, _amount_of(signal))
+                sums[signal.kind][giver, receiver, signal.day] += _amount_of(signal)
+        flows = {kind: _decayed_flow(amounts, epoch) for kind, amounts in sums.items()}
         penalties = [0] * len(numbers)
-        for _, defendant, penalty in sums["ruling_for_complainant"].at(epoch):
+        for _, defendant, penalty in flows["ruling_for_complainant"]:
             penalties[defendant] += penalty
-        won = sums["ruling_for_defendant"].at(epoch)
-        return cls(list(numbers), sums["payment"].at(epoch), won, penalties)
+        return cls(list(numbers), flows["payment"], flows["ruling_for_defendant"], penalties)
 
     def scores(self) -> dict[str, Score]:
         """Scores after all rounds."""
@@ -251,6 +217,15 @@ class _Evidence:
         for complainant, defendant, fee in self.won:
             won[defendant] += fee * weights[complainant]
         return _share(work, FOR_PAYEE), _share(paid, FOR_PAYER), _share(won, FOR_DEFENDANT), self.penalties
+
+
+def _decayed_flow(amounts: Mapping[tuple[int, int, int], int], epoch: int) -> _Flow:
+    """What is left of them for each pair; each day is decayed by itself."""
+    left: dict[tuple[int, int], int] = {}
+    for (giver, receiver, day), amount in amounts.items():
+        pair = giver, receiver
+        left[pair] = left.get(pair, 0) + decayed(amount, epoch - day)
+    return [(*pair, amount) for pair, amount in left.items()]
 
 
 def _share(weighted: list[int], parts: int) -> list[int]:

@@ -1,11 +1,14 @@
-"""The part of JSON Schema (draft 2020-12) in which the forms of Hansa's documents are written, and nothing more of it.
+"""The forms of Hansa's documents, and the part of JSON Schema (draft 2020-12) in which they are written.
 
 Every pattern matches a whole string. A boolean is no integer, and a Decimal is a number.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
@@ -17,6 +20,21 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number": lambda value: isinstance(value, int | float | Decimal) and not isinstance(value, bool),
 }
+
+
+@cache
+def form_of(document: str) -> dict[str, Any]:
+    """The form of a kind of document, by the name of its file. Treat it as immutable."""
+    form: dict[str, Any] = json.loads((files(__package__) / f"{document}_schema.json").read_text("utf-8"))
+    return form
+
+
+def form_error(value: Any, document: str) -> str | None:
+    """The first thing that keeps a value from having the form of a document, as a sentence."""
+    errors = (
+        f"{path or 'the document'} {expected}" for path, expected in schema_errors(value, form_of(document))
+    )
+    return next(errors, None)
 
 
 def schema_errors(value: Any, schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:

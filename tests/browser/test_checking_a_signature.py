@@ -14,8 +14,8 @@ from hansa_verify import read_keys, verify_card
 from hansa_verify.canonical import NotCanonical, canonical_json, read_json
 from tests.properties.scale import by_tier, printed_seed
 
-DOCUMENTS = by_tier(800, 20_000, 200_000)
-MUTATIONS = by_tier(400, 20_000, 200_000)
+DOCUMENTS = by_tier(800, 30_000, 200_000)
+MUTATIONS = by_tier(400, 30_000, 200_000)
 LETTERS = 'aZ0"\\/\b\f\n\r\t\x00\x1f\x7f\x80éß\u2028\u2029\ufeff\uffff\ue000中𝄞😀\U0010ffff'
 NUMBERS = [
     "0",

@@ -219,7 +219,7 @@ async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(re
     ]:
         await page.get_by_label("New password").fill(password)
         await page.get_by_role("button", name="Set password").click()
-        await expect(page.locator("[data-told]")).to_have_text(told)
+        await expect(page.locator("[data-status]")).to_have_text(told)
     assert (await ada.try_login("Another-Horse-9-Stable")).status_code == 200
 
 
@@ -227,5 +227,5 @@ async def test_a_link_that_was_used_says_so(registry, visit):
     page = (await settled(visit, "/set-password#token=used")).page
     await page.get_by_label("New password").fill("Another-Horse-9-Stable")
     await page.get_by_role("button", name="Set password").click()
-    await expect(page.locator("[data-told]")).to_contain_text("has been used or has expired")
+    await expect(page.locator("[data-status]")).to_contain_text("has been used or has expired")
     await expect(page.get_by_label("New password")).to_be_hidden()

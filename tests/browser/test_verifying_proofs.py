@@ -9,8 +9,11 @@ from playwright.async_api import expect
 from hansa.doors.log_verification import verify_log
 from hansa.rooms import auditor
 from hansa_verify import read_auditor_keys, verify_liabilities
+from hansa_verify.schema import form_of
 from tests.registry import TestRegistry
+from tests.verifier.served import EDITED, SERVED, vectors_in
 
+AGED = "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET checked_at = '2026-01-01'"
 VECTORS = Path(__file__).parents[1] / "vectors"
 CARDS = """async vectors => {
   const { readKeys, verifyCard } = await import("/static/verify_card.js");
@@ -51,6 +54,41 @@ PROOFS = """async ([documents, keySet, judge]) => {
   const keys = auditorKeys(read(keySet));
   const judges = { verifyLiabilities, verifyLogProof };
   return Promise.all(documents.map(async text => (await judges[judge](read(text), keys)).code));
+}"""
+
+SERVED_OBJECTS = """async ([vectors, schemaText]) => {
+  const { auditorKeys, readExport, verifyAttestations } = await import("/static/verify_attestations.js");
+  const { readKeys, verifyCard } = await import("/static/verify_card.js");
+  const { verifyRegistryCard } = await import("/static/verify_registry_card.js");
+  const { verifyLiabilities } = await import("/static/verify_liabilities.js");
+  const { verifyLogConsistency, verifyLogProof } = await import("/static/verify_log.js");
+  const { NotAKey } = await import("/static/ed25519.js");
+  const { read, Unreadable } = await import("/static/canonical.js");
+  const { momentOf, readStrictly } = await import("/static/verdict.js");
+  const schema = read(schemaText);
+  const judges = {
+    card: (text, keys, at) => verifyCard(text, keys, { at }),
+    receipt: (text, keys, at) => verifyCard(text, keys, { typ: "payment-receipt+jws", at }),
+    registry_card: (text, keys, at) => verifyRegistryCard(text, keys, { schema, at }),
+    chain: (text, keys, at) => verifyAttestations(readExport(text).records.reverse(), keys, { exact: true, at }),
+    balance: (text, keys) => verifyLiabilities(readStrictly(text), keys),
+    blocks: (text, keys) => verifyLiabilities(readStrictly(text), keys),
+    leaf: (text, keys) => verifyLogProof(readStrictly(text), keys),
+    consistency: (text, keys, at, old) => verifyLogConsistency(readStrictly(text), keys, old),
+  };
+  const codes = {};
+  for (const { kind, name, document, keys, at, old } of vectors) {
+    try {
+      const isRegistrys = ["card", "receipt", "registry_card"].includes(kind);
+      const found = isRegistrys ? readKeys(keys) : auditorKeys(readStrictly(keys));
+      codes[name] = (await judges[kind](document, found, momentOf(at), old)).code;
+    } catch (trouble) {
+      if (trouble instanceof NotAKey) codes[name] = "keys_refused";
+      else if (trouble instanceof Unreadable) codes[name] = "unreadable";
+      else throw trouble;
+    }
+  }
+  return codes;
 }"""
 
 
@@ -202,3 +240,45 @@ async def test_each_frozen_licence_gets_the_verdict_of_the_verifier_in_the_brows
     vectors = vectors_of("licences")
     found = dict(zip(vectors, await page.evaluate(LICENCES, list(vectors.values())), strict=True))
     assert found == {name: one["expect"] for name, one in vectors.items()}
+
+
+async def test_each_served_object_and_each_edit_gets_the_verdict_of_the_verifier_in_the_browser(visit):
+    page = (await visit("/verify")).page
+    vectors = [*vectors_in(SERVED), *vectors_in(EDITED)]
+    asked = [{**one, "keys": json.dumps(one["keys"])} for one in vectors]
+    schema = json.dumps(form_of("registry_card"))
+    found = await page.evaluate(SERVED_OBJECTS, [asked, schema])
+    expected = {one["name"]: one["expect"] for one in vectors}
+    # A proof of another form is a step of its own in the browser, as it is on its page.
+    shown = {
+        name: "unreadable" if code == "proof" and expected[name] == "unreadable" else code
+        for name, code in found.items()
+    }
+    assert shown == expected
+
+
+async def test_the_registry_card_and_the_growth_of_the_log_are_verified_on_the_page(visit, registry):
+    agent = await registry.agent()
+    await auditor.run_cycle(registry.runtime)
+    old = (await registry.http.get("/log/checkpoint")).text
+    size = old.split("\n")[1]
+    assert (await agent.transfer(await registry.agent(), "1")).status_code == 200
+    await registry.database.act(lambda tx: tx.execute(AGED))
+    await auditor.run_cycle(registry.runtime)
+    page = (await visit("/verify")).page
+    verdict, steps = page.locator("[data-verdict]"), page.locator("[data-steps] tr")
+    await page.get_by_role("button", name="Registry card").click()
+    await expect(verdict).to_have_text("Verified")
+    await expect(steps).to_have_count(8)
+    await page.get_by_label("Address on this registry").fill(f"/log/consistency?old_size={size}")
+    await page.get_by_role("button", name="Verify", exact=True).click()
+    await expect(verdict).to_have_text("Cannot be verified")
+    await page.get_by_label("Older checkpoint, for proofs of consistency").fill(old)
+    await page.get_by_role("button", name="Verify", exact=True).click()
+    await expect(verdict).to_have_text("Verified")
+    await expect(steps).to_have_count(3)
+    await page.get_by_label("Older checkpoint, for proofs of consistency").fill(
+        old.replace(f"\n{size}\n", f"\n{size}1\n")
+    )
+    await page.get_by_role("button", name="Verify", exact=True).click()
+    await expect(verdict).to_have_text("Not verified: old checkpoint")

@@ -139,7 +139,7 @@ async def test_an_auditor_that_hides_one_unit_or_one_account_is_caught_by_the_ag
     honest = placement.parts_of
 
     def short(secret, account, held):
-        return honest(secret, account, held - (account == victim.did))
+        return honest(secret, account, held - (account == victim.did.encode()))
 
     # The tree holds a unit less: the public level no longer adds up to the total, and the path no longer leads to the root.
     monkeypatch.setattr(placement, "parts_of", short)

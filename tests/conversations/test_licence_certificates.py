@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.jwk import jwk_of, thumbprint
+from hansa.rooms import federation
+from hansa.rooms.federation.licences import keys as licence_keys
+from hansa.rooms.federation.licences import rules as licence_rules
 from hansa_verify import licence_hash, read_certificate, read_issued_list, verify_licence
 from tests.all_events import ALL_EVENTS
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry, at_once
@@ -487,6 +491,105 @@ async def test_each_act_is_one_event_of_kind_certificate_and_a_row_of_the_audit_
     assert kinds == ["Issued", "Suspended", "Reinstated", "Revoked"]
     assert {row["kind"] for row in rows} == {"certificate"}
     assert [row["act"].rpartition(".")[2] for row in acts] == ["issue", "suspend", "reinstate", "revoke"]
+
+
+async def rotate_licensing_key(registry: TestRegistry) -> federation.NewLicensingKey:
+    runtime = registry.runtime
+    return await registry.database.act(
+        lambda tx: federation.rotate_licensing_key(tx, None, runtime.settings, runtime.seal, reason=None)
+    )
+
+
+async def joined(genesis: Issuer, frame: Issuer, key: dict[str, Any]) -> dict[str, Any]:
+    """The certificate that the genesis issued to this key, installed at the frame."""
+    root = (await own_document(genesis.registry)).json()["certificate"]
+    issued = await genesis.issue(**frame_body(key=key))
+    answer = await frame.post("/install", {"certificate": issued["certificate"], "chain": [root]})
+    assert answer.status_code == 200, answer.text
+    return issued
+
+
+async def operator_verdict(genesis: Issuer, frame: Issuer) -> tuple[str, str]:
+    """The verdict on the live certificate of the operator, with today's chain and lists, and its lid."""
+    root = (await own_document(genesis.registry)).json()["certificate"]
+    held = (await own_document(frame.registry)).json()["certificate"]
+    listed = (await frame.get(state="active", sub="north")).json()["items"]
+    assert len(listed) == 1
+    lists = [await list_of(frame.registry), await list_of(genesis.registry)]
+    verdict = verify_licence(
+        listed[0]["certificate"], [held, root], root_hash=licence_hash(root), lists=lists
+    )
+    return verdict.code, listed[0]["lid"]
+
+
+async def test_a_frames_new_key_waits_for_its_certificate_and_then_the_operators_are_issued_anew(
+    genesis: Issuer, frame: Issuer
+):
+    await joined(genesis, frame, await frame.key())
+    issued = await frame.issue(**operator_body(days=30))
+    assert await operator_verdict(genesis, frame) == ("verified", issued["lid"])
+    new = await rotate_licensing_key(frame.registry)
+    assert new.is_waiting
+    assert (await frame.key())["x"] != jwk_of(new.public_key)["x"]
+    assert await operator_verdict(genesis, frame) == ("verified", issued["lid"])
+    await joined(genesis, frame, jwk_of(new.public_key))
+    assert (await frame.key())["x"] == jwk_of(new.public_key)["x"]
+    code, lid = await operator_verdict(genesis, frame)
+    assert (code, lid != issued["lid"]) == ("verified", True)
+    certificates = (await frame.get(sub="north")).json()["items"]
+    assert {one["lid"]: one["state"] for one in certificates} == {lid: "active", issued["lid"]: "superseded"}
+    former, anew = (
+        payload_of(next(one["certificate"] for one in certificates if one["lid"] == name))
+        for name in (issued["lid"], lid)
+    )
+    assert (anew["exp"], anew["plan"], anew["sub"]) == (former["exp"], former["plan"], former["sub"])
+    assert anew["iss"]["kid"] == thumbprint(new.public_key) != former["iss"]["kid"]
+
+
+async def test_what_a_stolen_key_signs_is_worthless_once_the_genesis_issued_for_another(
+    genesis: Issuer, frame: Issuer
+):
+    await joined(genesis, frame, await frame.key())
+    runtime = frame.registry.runtime
+    stolen = await frame.registry.database.look(lambda tx: licence_keys.present_key(tx, runtime.seal))
+    held = (await own_document(frame.registry)).json()["certificate"]
+    await joined(genesis, frame, jwk_of((await rotate_licensing_key(frame.registry)).public_key))
+    root = (await own_document(genesis.registry)).json()["certificate"]
+    await frame.issue(**operator_body())
+    genuine = (await frame.get(state="active")).json()["items"][0]["certificate"]
+    forged = licence_rules.sign_compact(
+        stolen,
+        "licence+jws",
+        {**payload_of(genuine), "lid": "forged", "iss": {**payload_of(genuine)["iss"], "kid": stolen.kid}},
+    )
+    lists = [await list_of(frame.registry), await list_of(genesis.registry)]
+    verdict = verify_licence(forged, [held, root], root_hash=licence_hash(root), lists=lists)
+    assert not verdict.is_valid
+
+
+async def test_a_registry_without_a_network_certificate_signs_with_the_new_key_at_once(frame: Issuer):
+    issued = await frame.issue(**operator_body())
+    new = await rotate_licensing_key(frame.registry)
+    assert not new.is_waiting
+    assert (await frame.key())["x"] == jwk_of(new.public_key)["x"]
+    states = await states_of(frame.registry)
+    assert (states.pop(issued["lid"]), list(states.values())) == ("superseded", ["active"])
+    assert header_of(await list_of(frame.registry))["kid"] == thumbprint(new.public_key)
+
+
+async def test_the_key_of_the_genesis_is_not_rotated(genesis: Issuer):
+    before = await genesis.key()
+    with pytest.raises(Refused, match="founds a new network"):
+        await rotate_licensing_key(genesis.registry)
+    assert await genesis.key() == before
+
+
+async def test_rotations_at_once_leave_one_key_that_waits(genesis: Issuer, frame: Issuer):
+    await joined(genesis, frame, await frame.key())
+    found = await at_once(*(rotate_licensing_key(frame.registry) for _ in range(4)))
+    waiting = "SELECT public_key FROM federation_licensing_key WHERE is_next"
+    rows = await frame.registry.database.read(lambda tx: tx.fetch(waiting))
+    assert [row["public_key"] for row in rows] in [[new.public_key] for new in found]
 
 
 async def test_the_licence_signing_key_is_another_than_that_of_the_card(genesis: Issuer):

@@ -26,6 +26,7 @@ async def test_the_older_block_states_the_price_before_the_extension(registry: T
         "price": "2.5",
         "price_currency": "AVT",
         "amount": "2.5",
+        "amount_received": "2.5",
         "currency": "AVT",
         "rate": "1",
         "fee": "0.0125",

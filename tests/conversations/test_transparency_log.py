@@ -61,7 +61,7 @@ async def test_everything_published_is_a_leaf_under_a_signed_checkpoint(registry
     await auditor.run_cycle(registry.runtime)
     leaves = [json.loads(entry) for entry in await entries(registry)]
     assert {leaf["kind"] for leaf in leaves} == {
-        "registry_key", "licensing_key", "registry_card", "auditor_key", "card", "licence", "suspension", "attestation"
+        "registry_key", "licensing_key", "registry_card", "auditor_key", "witness_key", "card", "licence", "suspension", "attestation"
     }  # fmt: skip
     assert all(set(leaf) == {"v", "kind", "id", "sha256", "at"} and leaf["v"] == 1 for leaf in leaves)
     by_kind = {leaf["kind"]: leaf for leaf in leaves}

@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.rooms import auditor
 from hansa.rooms.auditor.transparency import merkle, notes
+from hansa.rooms.auditor.witnessing import forget_retired_witness_keys
 from hansa_verify import (
     LOG_KEY,
     WITNESS_KEY,
@@ -218,3 +219,53 @@ async def cycle(registry) -> None:
     )
     await registry.database.act(lambda tx: tx.execute(aged))
     await auditor.run_cycle(registry.runtime)
+
+
+async def rotate(registry, *, stolen: bool) -> None:
+    runtime = registry.runtime
+    await registry.database.act(
+        lambda tx: auditor.rotate_witness_key(tx, runtime.settings.trust_domain, runtime.seal, stolen=stolen)
+    )
+
+
+async def cosigners(registry, other: OtherLog, old: int, size: int, *keys: VerifierKey) -> list[bool]:
+    """Whether each of these keys cosigned the checkpoint of that size."""
+    answer = await submit(registry, other.body(old, size))
+    assert answer.status_code == 200, answer.text
+    return [find_cosignature(answer.text, log.text_of(other.note(size)), key) is not None for key in keys]
+
+
+async def test_after_a_rotation_both_keys_cosign_for_seven_days_and_then_the_new_one_alone(witness):
+    other, first = OtherLog(), await key_of(witness)
+    await rotate(witness, stolen=False)
+    second = await key_of(witness)
+    assert second.text != first.text
+    assert await cosigners(witness, other, 0, 5, first, second) == [True, True]
+    await witness.database.act(
+        lambda tx: tx.execute(
+            "UPDATE auditor_witness_key SET valid_from = valid_from - interval '8 days',"
+            " retired_at = retired_at - interval '8 days'"
+        )
+    )
+    assert await cosigners(witness, other, 5, 6, first, second) == [False, True]
+    await witness.database.act(forget_retired_witness_keys)
+    kept = await witness.database.read(
+        lambda tx: tx.fetch("SELECT public_key FROM auditor_witness_key WHERE sealed_key IS NOT NULL")
+    )
+    assert [row["public_key"] for row in kept] == [second.public_key]
+
+
+async def test_a_stolen_key_cosigns_nothing_any_more_and_its_private_half_is_gone(witness):
+    other, stolen = OtherLog(), await key_of(witness)
+    assert await cosigners(witness, other, 0, 5, stolen) == [True]
+    await rotate(witness, stolen=True)
+    assert await cosigners(witness, other, 5, 6, stolen, await key_of(witness)) == [False, True]
+    halves = "SELECT count(*) FROM auditor_witness_key WHERE sealed_key IS NOT NULL"
+    assert await witness.database.read(lambda tx: tx.fetchval(halves)) == 1
+
+
+async def test_rotations_at_once_leave_one_current_key(witness):
+    await at_once(*(rotate(witness, stolen=False) for _ in range(4)))
+    current = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
+    keys = await witness.database.read(lambda tx: tx.fetch(current))
+    assert [row["public_key"] for row in keys] == [(await key_of(witness)).public_key]

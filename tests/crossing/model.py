@@ -21,6 +21,7 @@ from hansa.rooms.transfers.crossing.states import (
     SentState,
     Step,
 )
+from hansa.rooms.transfers.pools.records import Pool
 
 TOMBSTONES_MAX = 50
 
@@ -51,6 +52,8 @@ class Toward:
     room: int = 0
     net_in: int = 0
     moved: tuple[tuple[str, str], ...] = ()
+    pool: Pool | None = None
+    """Shared with a peer of another currency (`swaps.py`)."""
 
     def copy(self) -> "Toward":
         return replace(self, sent=dict(self.sent), received=dict(self.received), heads=dict(self.heads))
@@ -145,24 +148,30 @@ class Registry:
         if message.body is None or pair_chain.is_outdated(kept.pair, message):
             return stamped
         transfer_id = message.body.transfer_id
-        findings = Findings(self._terms(kept, message.body), self._judgement(kept, message.body))
+        findings = Findings(self._terms(kept, message), self._judgement(kept, message.body, message))
         step = protocol.receive(
             kept.sent.get(transfer_id), kept.received.get(transfer_id), message, findings, now
         )
         return stamped + self._apply(kept, step)
 
-    def restored(self, backup: "Registry", *, noticed: bool) -> "Registry":
-        """The state of the backup; where the high-water file shows it, a new epoch begins at once."""
+    def restored(self, backup: "Registry", *, noticed: str) -> "Registry":
+        """The state of the backup; where the high-water file shows it, a new epoch begins, where it is missing the heads are awaited."""
         old = backup.copy()
         old.was_restored = True
         old.nonces = self.nonces + 1000
-        for kept in old.toward.values() if noticed else ():
+        for kept in old.toward.values() if noticed != "not noticed" else ():
             old.nonces += 1
-            kept.pair = pair_chain.begin_epoch(kept.pair, f"{self.name}{old.nonces}")
-            _reopen(kept)
+            nonce = f"{self.name}{old.nonces}"
+            if noticed == "noticed":
+                kept.pair = pair_chain.begin_epoch(kept.pair, nonce)
+                _reopen(kept)
+            else:
+                kept.pair = pair_chain.await_heads(kept.pair, nonce)
         return old
 
-    def _terms(self, kept: Toward, body: Body) -> Terms:
+    def _terms(self, kept: Toward, message: Message) -> Terms:
+        body = message.body
+        assert body is not None
         code = "AGENT_BLOCKED" if body.transfer_id in self.blocked else None
         if not kept.pair.is_open or _has_doubt(kept):
             code = Code.PEER_REWOUND
@@ -170,9 +179,11 @@ class Registry:
         full = sum(1 for row in kept.received.values() if _is_tombstone(row)) >= TOMBSTONES_MAX
         return Terms(body.amount - fee, fee, self.limit - kept.net_in - kept.room, code, full)
 
-    def _judgement(self, kept: Toward, body: Body) -> Judgement:
+    def _judgement(self, kept: Toward, body: Body, _message: Message | None = None) -> Judgement:
         code = "SENDER_SUSPENDED" if "-late" + body.transfer_id in self.blocked else None
-        return Judgement(code, kept.pair.may_decide, body.amount <= max(self.units, self.shortfalls))
+        has_units = body.amount <= max(self.units, self.shortfalls)
+        is_shortfall = self.units < body.amount <= self.shortfalls
+        return Judgement(code, kept.pair.may_decide, has_units, is_shortfall)
 
     def _apply(self, kept: Toward, step: Step) -> list[Message]:
         for money in step.money:
@@ -197,11 +208,10 @@ class Registry:
             case MoneyKind.ABORT_OUT:
                 self.units, kept.transit = self.units + amount, kept.transit - amount
             case MoneyKind.REPLAY_OUT:
-                if self.units >= amount:
-                    self.units -= amount
-                else:
-                    self.shortfalls -= amount
-                kept.transit += amount
+                self.units, kept.transit = self.units - amount, kept.transit + amount
+                kept.net_in -= amount
+            case MoneyKind.SHORTFALL_OUT:
+                self.shortfalls, kept.transit = self.shortfalls - amount, kept.transit + amount
                 kept.net_in -= amount
             case MoneyKind.COMMIT_OUT:
                 kept.net_in -= amount

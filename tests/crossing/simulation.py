@@ -8,6 +8,7 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType, Position
 
@@ -37,6 +38,7 @@ class Faults:
 class History:
     """One run. `coverage` counts state x message x fault."""
 
+    may_be_attacked: ClassVar[bool] = True
     seed: int
     is_attacked: bool = False
     honest: dict[str, Registry] = field(default_factory=dict)
@@ -77,21 +79,29 @@ class History:
             require(gained <= self.limit_of_malicious, "a malicious peer gained more than its limit", gained)
         return self
 
+    def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:
+        """A registry of this history, before it has peers."""
+        return Registry(name, UNITS, limit, UNITS, blocked)
+
+    def begin(self) -> None:
+        """What is done once all registries have their peers."""
+
     def _found(self) -> None:
         rng = self.rng
         names = ["a", "b", "c"][: rng.choice((2, 2, 2, 3))]
-        if rng.random() < 0.25 or self.is_attacked:
+        if (rng.random() < 0.25 and self.may_be_attacked) or self.is_attacked:
             self.malicious = names.pop() if len(names) == 3 else "m"
         self.limit_of_malicious = 0
         blocked = frozenset(f"{late}t{n}" for n in range(6) for late in ("", "-late") if rng.random() < 0.08)
         for name in names:
             limit = 10 * UNITS if self.malicious is None else 2000
-            one = Registry(name, UNITS, limit, UNITS, blocked)
+            one = self.registry(name, limit, blocked)
             peers = [other for other in (*names, self.malicious) if other not in (None, name)]
             one.toward = {str(peer): Toward() for peer in peers}
             self.honest[name] = one
             if self.malicious is not None:
                 self.limit_of_malicious += limit
+        self.begin()
         self.founded = total(self.honest.values())
         self.clock = {name: rng.uniform(-self.faults.drift, self.faults.drift) for name in names}
         self._plan(names)
@@ -143,9 +153,10 @@ class History:
 
     def _restore(self, name: str) -> None:
         if name in self.backups:
-            noticed = self.rng.random() < 0.5
+            drawn = self.rng.random()
+            noticed = "noticed" if drawn < 0.5 else "file missing" if drawn < 0.7 else "not noticed"
             self.honest[name] = self.honest[name].restored(self.backups[name], noticed=noticed)
-            self._note("restore", name, "noticed" if noticed else "not noticed")
+            self._note("restore", name, noticed)
 
     def _transmit(self, author: str, to: str, messages: list[Message]) -> None:
         for message in messages:

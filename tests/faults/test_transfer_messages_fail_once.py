@@ -1,7 +1,11 @@
 """Each statement of taking in a message of a peer fails once: nothing has changed, and the message is applied once."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -11,10 +15,18 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
+from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce.bonds import BOND_ADMITS
+from hansa.rooms.commerce.contracts import paying_across
+from hansa.rooms.commerce.contracts.work import Submission
+from hansa.rooms.commerce.payments import Token, token_of_id
+from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
 from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType, Position
-from hansa.rooms.transfers.crossing.taking_in import Corridor, take_in
+from hansa.rooms.transfers.crossing.reserving import RESERVE
+from hansa.rooms.transfers.crossing.taking_in import take_in
 from tests.faults.failing import Plan, put_under_plan
 from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
 from tests.hostile.credentials import peer_of
@@ -24,6 +36,11 @@ from tests.rooms.ledger.purses import Purses, open_purses
 
 PEER = "peer.example"
 AMOUNT, FEE = 10**8, 500_000
+FEE_PATH = "fees.cross_registry.base_rate_percent"
+CARD = {
+    "fees": {"cross_registry": {"base_rate_percent": 0.5}},
+    "signature": {"signed_canonical": [FEE_PATH]},
+}
 
 
 @dataclass
@@ -35,20 +52,27 @@ class Scene:
     corridor: Corridor
 
     async def taken(self, message: Message) -> None:
-        await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, message))
+        await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, [message]))
 
     def asking(self, message: Message) -> Asking:
+        return self.work(lambda tx: take_in(tx, self.corridor, [message]))
+
+    def work(self, act: Callable[[Tx], Awaitable[object]]) -> Asking:
+        """Work of this registry, as a route would answer it."""
+
         async def ask() -> int:
             try:
-                await self.taken(message)
+                await self.purses.registry.database.act(act)
             except Refused as refusal:
                 return refusal.status
             return 200
 
         return ask
 
-    async def entering(self, kind: MessageType, body: Body) -> Message:
-        message = Message(kind, body, net=AMOUNT - FEE, fee=FEE, own=Position(1))
+    async def entering(
+        self, kind: MessageType, body: Body, net: int = AMOUNT - FEE, fee: int = FEE
+    ) -> Message:
+        message = Message(kind, body, net=net, fee=fee, own=Position(1))
         key = await SIGNATORY.of(self.purses.registry.runtime).present_key()
         return replace(message, raw=signed_text(key, message))
 
@@ -59,10 +83,15 @@ class Scene:
         body = Body(str(uuid4()), self.agent.did, f"did:hansa:{PEER}:{uuid4()}", AMOUNT, "AVT")
         corridor, transfer_id = self.corridor, UUID(body.transfer_id)
         new = store.NewSent(
-            body,
+            transfer_id,
             corridor.key,
             PEER,
-            FEE,
+            body.sender_did,
+            body.receiver_did,
+            Minor(AMOUNT),
+            body.currency,
+            None,
+            Minor(FEE),
             "2pc",
             is_counted=False,
             capability_id=None,
@@ -70,15 +99,13 @@ class Scene:
             deadline_seconds=3600.0,
             first_retry_seconds=60.0,
         )
-        order = ledger.ReserveOut(PEER, transfer_id, self.agent.did, Minor(AMOUNT), body.receiver_did)
-
-        async def write(tx: Tx) -> None:
-            await store.open_pair(tx, corridor.key)
-            await store.add_sent(tx, new)
-            await ledger.apply(tx, [order.order(corridor.book)], corridor.book)
-
-        await self.purses.registry.database.act(write)
+        reserve = ledger.ReserveOut(PEER, transfer_id, self.agent.did, Minor(AMOUNT), body.receiver_did)
+        order = RESERVE.on(reserve.order(corridor.book), new)
+        await self.purses.registry.database.act(lambda tx: ledger.apply(tx, [order], corridor.book))
         return body
+
+
+SceneKind = TypeVar("SceneKind", bound=Scene)
 
 
 async def _prepare(scene: Scene) -> Asking:
@@ -101,12 +128,101 @@ def _answered(kind: MessageType) -> Callable[[Scene], Awaitable[Asking]]:
     return prepare
 
 
+async def _payment_token(scene: Scene) -> Token:
+    """A token of the agent that is settling, for a payee of the peer."""
+    registry = scene.purses.registry
+    body = {"target_agent_did": f"did:hansa:{PEER}:{uuid4()}", "amount": "1"}
+    made = await registry.post("/a2a-payment/authorize", json=body, headers=scene.agent.headers)
+    assert made.status_code == 200, made.text
+    settling = "UPDATE commerce_payment_token SET status = 'settling', settling_at = now() WHERE id = $1"
+    await registry.database.act(lambda tx: tx.execute(settling, made.json()["token_id"]))
+    token = await registry.database.look(lambda tx: token_of_id(tx, UUID(made.json()["token_id"])))
+    assert token is not None
+    return token
+
+
+async def _reserve_for_token(scene: Scene) -> Asking:
+    token = await _payment_token(scene)
+    return scene.work(lambda tx: reserve_or_time_out(tx, scene.corridor, token.id))
+
+
+def _answered_for_token(kind: MessageType) -> Callable[[Scene], Awaitable[Asking]]:
+    async def prepare(scene: Scene) -> Asking:
+        token = await _payment_token(scene)
+        act = scene.purses.registry.database.act
+        await act(lambda tx: reserve_or_time_out(tx, scene.corridor, token.id))
+        body = Body(str(token.id), token.caller, token.payee, AMOUNT, "AVT")
+        return scene.asking(await scene.entering(kind, body))
+
+    return prepare
+
+
+async def _submitted_contract(scene: Scene) -> dict[str, Any]:
+    """A contract of the agent with a provider of the peer, who has submitted."""
+    registry = scene.purses.registry
+    provider = f"did:hansa:{PEER}:{uuid4()}"
+    terms = {
+        "provider_did": provider,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "1",
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+    }
+    made = await registry.post("/contracts", json=terms, headers=scene.agent.headers)
+    assert made.status_code == 201, made.text
+    contract: dict[str, Any] = made.json()
+    runtime, contract_id = registry.runtime, contract["id"]
+    admits = BOND_ADMITS.of(runtime)
+    act = registry.database.act
+    await act(lambda tx: contracts.accept(tx, provider, contract_id, runtime.settings, admits))
+    await act(lambda tx: contracts.submit(tx, provider, contract_id, Submission(None, None)))
+    return contract
+
+
+async def _approval(scene: Scene, contract: dict[str, Any]) -> Callable[[Tx], Awaitable[object]]:
+    registry = scene.purses.registry
+    contract_id = contract["id"]
+
+    async def begin(tx: Tx) -> object:
+        found = await contracts.take(tx, contract_id)
+        if found.crossing is not None:
+            return found
+        return await paying_across.begin(tx, found, paying_across.Approver(scene.agent.did), registry.runtime)
+
+    return begin
+
+
+async def _approve_contract(scene: Scene) -> Asking:
+    return scene.work(await _approval(scene, await _submitted_contract(scene)))
+
+
+def _answered_for_contract(kind: MessageType) -> Callable[[Scene], Awaitable[Asking]]:
+    async def prepare(scene: Scene) -> Asking:
+        contract = await _submitted_contract(scene)
+        database = scene.purses.registry.database
+        await database.act(await _approval(scene, contract))
+        found = await database.look(lambda tx: contracts.find(tx, contract["id"]))
+        assert found is not None
+        memo, provider = f"Contract {found.id}", contract["provider_did"]
+        body = Body(str(found.crossing), scene.agent.did, provider, AMOUNT, "AVT", memo)
+        return scene.asking(await scene.entering(kind, body))
+
+    return prepare
+
+
 STEPS = {
     "prepare": _prepare,
     "commit": _decided(MessageType.COMMIT),
     "abort": _decided(MessageType.ABORT),
     "prepared": _answered(MessageType.PREPARED),
     "refused": _answered(MessageType.REFUSED),
+    "reserve for a payment token": _reserve_for_token,
+    "prepared for a payment token": _answered_for_token(MessageType.PREPARED),
+    "refused for a payment token": _answered_for_token(MessageType.REFUSED),
+    "approval of a contract": _approve_contract,
+    "prepared for a contract": _answered_for_contract(MessageType.PREPARED),
+    "refused for a contract": _answered_for_contract(MessageType.REFUSED),
 }
 
 
@@ -116,14 +232,27 @@ async def stage(
 ) -> AsyncIterator[tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
     """A registry with few connections, so that a broken one is met again at once."""
     directory = tmp_path_factory.mktemp("messages")
-    async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE) as purses:
+    async with open_stage(database_farm, directory, Scene) as stage:
+        yield stage
+
+
+@asynccontextmanager
+async def open_stage(
+    farm: DatabaseFarm, directory: Path, kind: type[SceneKind]
+) -> AsyncIterator[tuple[SceneKind, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
+    """A scene, its plan of failures, and a connection that sees what was written."""
+    async with open_purses(farm, directory, database_pool_size=POOL_SIZE) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
         await registry.database.act(
-            lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
+            lambda tx: tx.execute(
+                "UPDATE federation_peer SET status = 'active', net_in_limit = NULL, settlement_currency = 'AVT',"
+                " card = $1",
+                json.dumps(CARD),
+            )
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
-        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.settings))
+        scene = kind(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
         await registry.database.act(lambda tx: store.open_pair(tx, scene.corridor.key))
         # The peer is known from its first message on.
         await scene.taken(Message(MessageType.HEADS, nonce="first", own=Position(1)))

@@ -29,11 +29,21 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(s::text, ',' ORDER BY s::text)) FROM transfers_sent s) AS sent,
   (SELECT md5(string_agg(e::text, ',' ORDER BY e::text)) FROM transfers_entry e) AS entries,
   (SELECT md5(string_agg(p::text, ',' ORDER BY peer)) FROM transfers_pair p) AS pairs,
+  (SELECT md5(string_agg(p::text, ',' ORDER BY peer)) FROM transfers_pool p) AS pools,
+  (SELECT md5(string_agg(m::text, ',' ORDER BY peer, minute)) FROM transfers_pool_minute m) AS minutes,
+  (SELECT count(*) FROM transfers_pool_act) AS acts,
+  (SELECT md5(string_agg(concat(saga_id, state, history), ',' ORDER BY saga_id)) FROM transfers_bridge_saga) AS sagas,
+  (SELECT md5(string_agg(d::text, ',' ORDER BY saga_id)) FROM transfers_bridge_decision d) AS decisions,
+  (SELECT md5(string_agg(w::text, ',' ORDER BY w::text)) FROM transfers_wrapped w) AS wrapped,
+  (SELECT md5(string_agg(b::text, ',' ORDER BY b::text)) FROM transfers_wrapped_balance b) AS wrapped_balances,
+  (SELECT count(*) FROM transfers_wrapped_posting) AS wrapped_postings,
+  (SELECT md5(string_agg(s::text, ',' ORDER BY settlement_id)) FROM commerce_settlement s) AS settlements,
+  (SELECT md5(string_agg(k::text, ',' ORDER BY transit_id)) FROM ledger_corridor k) AS corridors,
   (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,
   (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
   (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
-    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%') AS events
+    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%') AS events
 """
 
 World = TypeVar("World")

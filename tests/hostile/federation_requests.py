@@ -41,6 +41,33 @@ async def new_peer(registry: TestRegistry) -> str:
     return other.trust_domain
 
 
+_SETTLEMENT = """
+INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
+  expires_at)
+SELECT 'incoming', 'spiffe://other.example.com/registry/registry', 'other.example.com',
+  1 + (SELECT count(*) FROM commerce_settlement), $1, 'did:hansa:other.example.com:someone', 100, 'AVT', 'PENDING_SLASH',
+  now() + interval '1 day'
+RETURNING settlement_id
+"""
+
+
+def settlement_that_can(act: str) -> Callable[["Stage"], Awaitable[str]]:
+    """The rest of the path of an act on a new settlement that waits for a decision."""
+
+    async def make(stage: "Stage") -> str:
+        settlement_id = await stage.registry.database.act(
+            lambda tx: tx.fetchval(_SETTLEMENT, stage.spare.did)
+        )
+        return f"{settlement_id}/{act}".removesuffix("/")
+
+    return make
+
+
+async def peer_to_configure(stage: "Stage") -> str:
+    """The name of a new peer."""
+    return await new_peer(stage.registry)
+
+
 def peer_that_can(act: str) -> Callable[["Stage"], Awaitable[str]]:
     """The rest of the path of an act on a new peer."""
 

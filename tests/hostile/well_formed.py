@@ -171,7 +171,9 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     return {
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
+        "{currency}": "BOB",
         "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
+        "{saga_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1e",
         "{sequence:int}": "1",
         "{tx_id:int}": "1",
         "{tile:path}": "0/000.p/1",
@@ -189,6 +191,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
         "{developer_id:int}": str(stage.bystander_id),
+        "{action}": "registry.operation",
         "{act}": ACTS_OF_PAGES.get(operation, ""),
         "{organization}": stage.card_name.partition("/")[0],
         "{name}": _name_in(operation, stage),
@@ -278,6 +281,13 @@ async def _genesis(stage: Stage) -> str:
     )
     assert made.status_code == 201, made.text
     return str(made.json()["hash"])
+
+
+async def _issued_lid(stage: Stage) -> str:
+    """The id of a certificate that the registry issued."""
+    await _genesis(stage)
+    lid = "SELECT lid FROM federation_certificate WHERE type = 'genesis'"
+    return str(await stage.registry.database.read(lambda tx: tx.fetchval(lid)))
 
 
 async def _before_genesis(stage: Stage) -> WellFormed:
@@ -396,6 +406,40 @@ def _contract(
     return made
 
 
+async def _proved_contract(stage: Stage) -> str:
+    """The id of a countersigned attestation contract on which a live authorization rests."""
+    made = await _contract("submit", provided=True, kind="attestation")(stage)
+    contract_id = int(made.partition("/")[0])
+    await stage.registry.database.act(
+        lambda tx: tx.execute("UPDATE commerce_contract SET accepted_at = now() WHERE id = $1", contract_id)
+    )
+    await _record_authorization(stage, {"tier": "contract", "contract_id": contract_id})
+    return str(contract_id)
+
+
+async def _authorization_to_withdraw(stage: Stage) -> str:
+    return await _record_authorization(stage, {"tier": "reference", "reference": "Register no. 42"})
+
+
+async def _record_authorization(stage: Stage, evidence: dict[str, Any]) -> str:
+    """The id of a new authorization; there is room for it."""
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    body = {**_AUTHORIZATION, "evidence": evidence}
+    made = await stage.registry.post(
+        "/admin/jurisdiction/authorizations", json=body, headers=stage.administrator.headers
+    )
+    assert made.status_code == 201, made.text
+    return made.json()["id"]
+
+
+_AUTHORIZATION = {"action": "fiat.lane", "authority": "Example authority", "subject": "hansa.local"}
+
+
+async def _authorization(stage: Stage) -> WellFormed:
+    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    return _json(**_AUTHORIZATION, evidence={"tier": "hash", "sha256": "0" * 64})
+
+
 def _dispute(act: str, status: str) -> Callable[[Stage], Awaitable[str]]:
     """The end of the path of an act on a new dispute of the staged agent, in this state."""
 
@@ -466,10 +510,14 @@ async def _forget_wallets(stage: Stage) -> None:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
+    "/jurisdiction/contracts/{contract_id}": _proved_contract,
+    "{authorization_id:uuid}": _authorization_to_withdraw,
     "/contracts/{contract_id:int}": _contract("", provided=False, kind="attestation"),
     "{contract_id}/page-link": _contract("page-link", provided=False),
     "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
     "{contract_id}/submit-federated": _contract("submit-federated", provided=True),
+    "{contract_id}/dispute-federated": _contract("dispute-federated", provided=True),
+    "{contract_id}/federated": _contract("federated", provided=True),
     "{contract_id}/accept": _contract("accept", provided=True),
     "{contract_id}/submit": _contract("submit", provided=True),
     "{contract_id}/cancel": _contract("cancel", provided=False),
@@ -496,6 +544,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
+    "/licences/{lid:uuid}": _issued_lid,
     "{lid}/suspend": _licence("suspend"),
     "{lid}/reinstate": _licence("reinstate"),
     "{lid}/revoke": _licence("revoke"),
@@ -507,6 +556,10 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{session_id}": _session_to_end,
     "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
+    "{settlement_id}/approve": federation_requests.settlement_that_can("approve"),
+    "{settlement_id}/reject": federation_requests.settlement_that_can("reject"),
+    "{settlement_id}": federation_requests.settlement_that_can(""),
+    "/peer-slash-config/{peer_id}": federation_requests.peer_to_configure,
     "/federation/peers/{name:peer}/sync": federation_requests.peer_that_can("sync"),
     "/federation/peers/{name:peer}/pause": federation_requests.peer_that_can("pause"),
     "/federation/peers/{name:peer}/resume": federation_requests.peer_that_can("resume"),
@@ -545,9 +598,13 @@ _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
     "GET /log/proof": lambda _: {"index": "0"},
+    "GET /witness/checkpoint": lambda _: {"origin": "nobody.example/log"},
     "GET /log/consistency": lambda _: {"old_size": "1"},
     "GET /verify-email": lambda stage: {"token": stage.verification_token},
+    "GET /api/v1/contracts/{contract_id}/federated": lambda _: {"contractor_registry": "elsewhere.example"},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
+    "GET /api/v1/teg/fx/rate": lambda stage: {"to": "BOB"},
+    "GET /api/v1/teg/fx/pool": lambda stage: {"to": "BOB"},
     "GET /api/v1/agent-cards/by-hri": lambda stage: {"hri": stage.card_name},
 }
 
@@ -794,6 +851,25 @@ async def _federated_contract(stage: Stage) -> WellFormed:
     return _json(contractor_registry="elsewhere.example")
 
 
+async def _federated_dispute(stage: Stage) -> WellFormed:
+    return _json(
+        contractor_registry="elsewhere.example",
+        defendant_did=stage.agent.did,
+        reason_code="OTHER",
+        description="Nothing was delivered.",
+    )
+
+
+async def _relayed_act(stage: Stage) -> WellFormed:
+    return _json(
+        request_id="1b4e28ba-2fa1-41d2-883f-0016d3cca427",
+        contract_id=2**40,
+        act="read",
+        actor_did="did:hansa:peer.example:1b4e28ba-2fa1-41d2-883f-0016d3cca427",
+        body={},
+    )
+
+
 async def _hint(stage: Stage) -> WellFormed:
     return _json(next="newest")
 
@@ -873,6 +949,39 @@ async def _totals(stage: Stage) -> WellFormed:
 async def _crossing(stage: Stage) -> WellFormed:
     receiver = f"did:hansa:elsewhere.example:{uuid4()}"
     return _json(receiver_did=receiver, amount="0.0001", message="thanks")
+
+
+async def _swap_quote(stage: Stage) -> WellFormed:
+    return _json(to_currency="BOB", amount="1")
+
+
+async def _new_pool(stage: Stage) -> WellFormed:
+    return _json(currency="BOB", peer="elsewhere.example", reserve_own="10", reserve_foreign="10")
+
+
+async def _pool_rate(stage: Stage) -> WellFormed:
+    return _json(rate="2.5")
+
+
+async def _pool_act(stage: Stage) -> WellFormed:
+    return _json(act_id=str(uuid4()), kind="fund", currency="BOB", amount="1", asked="0", mode="pool")
+
+
+async def _bridge_transfer(stage: Stage) -> WellFormed:
+    return _json(receiver_did=f"did:hansa:elsewhere.example:{uuid4()}", amount="0.0001")
+
+
+async def _redemption(stage: Stage) -> WellFormed:
+    receiver = f"did:hansa:elsewhere.example:{uuid4()}"
+    return _json(wrapped_currency="AVT.elsewhere.example", amount="0.0001", receiver_did=receiver)
+
+
+async def _slash_config(stage: Stage) -> WellFormed:
+    return _json(auto_slash_enabled=True, auto_slash_max_avt=50)
+
+
+async def _step_of_a_saga(stage: Stage) -> WellFormed:
+    return _json(saga_id=str(uuid4()))
 
 
 async def _transfer_messages(stage: Stage) -> WellFormed:
@@ -1005,6 +1114,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts": _proposal,
     "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
+    "POST /api/v1/contracts/{contract_id}/dispute-federated": _federated_dispute,
+    "POST /api/v1/contracts/cross-registry/proxy": _relayed_act,
     "POST /api/v1/contracts/malpractice": _malpractice,
     "POST /api/v1/federation/hint": _hint,
     "POST /api/v1/federation/enforcement/receipts": _receipts_of_acts,
@@ -1057,8 +1168,24 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/onboard/bootstrap/request-token": _bootstrap_request,
     "POST /api/v1/onboard/create_agent": _creation,
     "POST /api/v1/utils/validate-card": _validation,
+    "POST /api/v1/bridge/transfer": _bridge_transfer,
+    "POST /api/v1/bridge/redeem": _redemption,
+    "POST /api/v1/bridge/mint-wrapped": _step_of_a_saga,
+    "POST /api/v1/bridge/unlock": _step_of_a_saga,
+    "POST /api/v1/federation/bridge/messages": _transfer_messages,
+    "POST /api/v1/federation/disputes/slash-request": _transfer_messages,
+    "POST /api/v1/federation/disputes/slash-confirmation": _transfer_messages,
+    "POST /api/v1/federation/disputes/settlements/{settlement_id}/approve": lambda stage: _nothing(),
+    "POST /api/v1/federation/disputes/settlements/{settlement_id}/reject": _reason,
+    "PUT /api/v1/federation/disputes/peer-slash-config/{peer_id}": _slash_config,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
+    "POST /api/v1/federation/fx/acts": _pool_act,
+    "POST /api/v1/teg/fx/quote": _swap_quote,
+    "POST /api/v1/admin/fx/pools": _new_pool,
+    "POST /api/v1/admin/fx/pools/{currency}/fund": _release,
+    "POST /api/v1/admin/fx/pools/{currency}/drain": _release,
+    "PUT /api/v1/admin/fx/rates/{currency}": _pool_rate,
     "POST /api/v1/teg/cross-registry-transfer": _crossing,
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
@@ -1087,6 +1214,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
     "POST /api/v1/admin/jobs/{job_id}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
+    "POST /api/v1/admin/jurisdiction/authorizations": _authorization,
     "POST /api/v1/admin/registry-signing-key/rotate": _reason,
     "PUT /api/v1/admin/registry-card": _registry_card,
     "POST /api/v1/admin/registry-card/icon": _icon,

@@ -89,13 +89,11 @@ _.unchanged
 _.enforcement_propagation_mode
 _.governance_weight_mode
 _.teg_cross_frame_backend
-_.fx_rate_mode
 _.zkp_dispute_slash_reduction
 _.is_central_registry
 _.sovereign_mainframes
 _.federation_sync_interval_seconds
 _.registry_tier
-_.jurisdiction_profile
 _.oauth_authorization_server_url
 _.security_contact
 _.security_policy_url
@@ -105,3 +103,10 @@ _.dispute_ruling_days
 _.dispute_slash_max
 
 # Policies for routes that are still to come: of peers, and of forms.
+
+# Read by functions of the database.
+_.deadline_seconds  # transfers_reserve_record
+_.first_retry_seconds  # transfers_reserve_record
+
+# The one table of roundings, which a guide repeats and a test compares.
+ROUNDINGS

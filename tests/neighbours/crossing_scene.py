@@ -78,10 +78,10 @@ async def refusal(answer: httpx2.Response) -> tuple[int, str]:
 class LostCalls:
     """Calls between registries of which some are lost: the request, or the answer."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, caller: Any = federation) -> None:
         self.made = 0
         self.loses: Callable[[int], str | None] = lambda _: None
-        right = federation.call_peer
+        right = caller.call_peer
 
         async def call(*given: Any, **more: Any) -> Answer:
             self.made += 1
@@ -93,7 +93,7 @@ class LostCalls:
                 raise HostUnreachable
             return answer
 
-        patch.setattr(federation, "call_peer", call)
+        patch.setattr(caller, "call_peer", call)
 
 
 async def written(one: Neighbour, other: Neighbour, message: Message) -> str:

@@ -208,6 +208,7 @@ async def test_the_transfer_is_recorded_once_on_each_side(pair: Neighbours):
                 "amount_received": "9.95",
                 "fee": "0.05",
                 "currency": "AVT",
+                "currency_received": "AVT",
                 "counterparty_frame": frame,
             }
         ]

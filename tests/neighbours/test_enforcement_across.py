@@ -11,7 +11,7 @@ from hansa.rooms.catalogue.peer_acts import HINTS, NOTICES
 from hansa.rooms.catalogue.peer_jobs import PEER_ACTS, PEER_CARDS, PEER_PLAN
 from hansa.rooms.journal.reactors import reactor_jobs
 from hansa_verify import read_keys
-from hansa_verify.compact import read_compact
+from hansa_verify.jws import read_compact
 from tests.neighbours.reading_peers import administer, card_at, names_found, read
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm

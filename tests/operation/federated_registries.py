@@ -2,14 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from tests.operation.registry_process import Ended, RegistryProcess, run
+from tests.operation.conftest import end_postgres
+from tests.operation.registry_process import Ended, RegistryProcess, free_port, run
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "join-a-federation.md").read_text()
 
@@ -33,6 +35,35 @@ class Operated:
     async def get(self, path: str) -> httpx2.Response:
         async with httpx2.AsyncClient(base_url=self.process.url, trust_env=False, timeout=30) as http:
             return await http.get(path)
+
+
+@asynccontextmanager
+async def two_operated(*directories: Path) -> AsyncIterator[tuple[Operated, Operated]]:
+    """Two registries that serve, a.example and b.example; nobody is a peer yet."""
+    ports = {name: (free_port(), free_port()) for name in ("a", "b")}
+    places = [f"127.0.0.1:{port}" for pair in ports.values() for port in pair]
+    registries = []
+    for directory, (name, (public, federation)) in zip(directories, ports.items(), strict=True):
+        settings = {
+            "TRUST_DOMAIN": f"{name}.example",
+            "REGISTRY_NAME": f"registry-{name}",
+            "PUBLIC_BASE_URL": f"http://127.0.0.1:{public}",
+            "FEDERATION_PORT": str(federation),
+            "FEDERATION_BASE_URL": f"https://127.0.0.1:{federation}",
+            "OUTGOING_ALLOW_HOSTS": ",".join(places),
+            "FEDERATION_SYNC_INTERVAL_SECONDS": "1",
+        }
+        registries.append(Operated(RegistryProcess(directory / "data", port=public, **settings), settings))
+    try:
+        await asyncio.gather(*(one.process.start() for one in registries))
+        yield registries[0], registries[1]
+        for one in registries:
+            ended = await one.process.stop()
+            assert ended.code == 0, ended
+    finally:
+        for one in registries:
+            await one.process.kill()
+            await end_postgres(one.process.data_dir)
 
 
 def command_of_guide(command: str) -> str:

@@ -1,51 +1,26 @@
 """The guide "Join a federation", walked by two registries that serve: their operators type what it says."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.operation.conftest import end_postgres
 from tests.operation.federated_registries import (
     Operated,
     by_hand,
     command_of_guide,
     is_active,
     shown,
+    two_operated,
     until,
 )
-from tests.operation.registry_process import RegistryProcess, free_port
 
 
 @pytest.fixture(scope="module")
 async def operated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Operated, Operated]]:
-    ports = {name: (free_port(), free_port()) for name in ("a", "b")}
-    places = [f"127.0.0.1:{port}" for pair in ports.values() for port in pair]
-    registries = []
-    for name, (public, federation) in ports.items():
-        settings = {
-            "TRUST_DOMAIN": f"{name}.example",
-            "REGISTRY_NAME": f"registry-{name}",
-            "PUBLIC_BASE_URL": f"http://127.0.0.1:{public}",
-            "FEDERATION_PORT": str(federation),
-            "FEDERATION_BASE_URL": f"https://127.0.0.1:{federation}",
-            "OUTGOING_ALLOW_HOSTS": ",".join(places),
-            "FEDERATION_SYNC_INTERVAL_SECONDS": "1",
-        }
-        data_dir = tmp_path_factory.mktemp(name) / "data"
-        registries.append(Operated(RegistryProcess(data_dir, port=public, **settings), settings))
-    try:
-        await asyncio.gather(*(one.process.start() for one in registries))
-        yield registries[0], registries[1]
-        for one in registries:
-            ended = await one.process.stop()
-            assert ended.code == 0, ended
-    finally:
-        for one in registries:
-            await one.process.kill()
-            await end_postgres(one.process.data_dir)
+    async with two_operated(*(tmp_path_factory.mktemp(name) for name in ("a", "b"))) as both:
+        yield both
 
 
 async def test_two_commands_make_both_registries_peers_while_they_serve(

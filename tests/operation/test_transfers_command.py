@@ -5,11 +5,17 @@ from pathlib import Path
 from uuid import uuid4
 
 from hansa.rooms.transfers.crossing import store
-from hansa.rooms.transfers.crossing.messages import Body
 from tests.operation.registry_process import run
 from tests.registry import DatabaseFarm, open_registry
 
 PEER = "spiffe://peer.example/registry/peer"
+
+_RESERVED = """
+INSERT INTO transfers_sent (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, expected_fee, backend,
+  deadline, next_at)
+VALUES ($1, $2, 'peer.example', 'did:hansa:a:1', 'did:hansa:peer.example:2', 250000000, 'AVT', 'reserved', 0, 'async',
+  now() + interval '5 minutes', now())
+"""
 
 
 async def test_an_undecided_transfer_is_listed_with_its_cause(database_farm: DatabaseFarm, tmp_path: Path):
@@ -21,24 +27,12 @@ async def test_an_undecided_transfer_is_listed_with_its_cause(database_farm: Dat
 
     async with open_registry(dsn, data_dir) as registry:
         assert await in_doubt() == (0, "every transfer is decided\n")
-        body = Body(str(uuid4()), "did:hansa:a:1", "did:hansa:peer.example:2", 250_000_000, "AVT")
-        new = store.NewSent(
-            body,
-            PEER,
-            "peer.example",
-            expected_fee=0,
-            backend="async",
-            is_counted=False,
-            capability_id=None,
-            request_scope=None,
-            deadline_seconds=300.0,
-            first_retry_seconds=0.0,
-        )
+        transfer_id = str(uuid4())
         await registry.database.act(lambda tx: store.open_pair(tx, PEER))
-        await registry.database.act(lambda tx: store.add_sent(tx, new))
+        await registry.database.act(lambda tx: tx.execute(_RESERVED, transfer_id, PEER))
         code, listed = await in_doubt()
         assert code == 0
-        assert listed.startswith(f"{body.transfer_id} out peer.example: 2.5 AVT, reserved since ")
+        assert listed.startswith(f"{transfer_id} out peer.example: 2.5 AVT, reserved since ")
         assert "aborted at its deadline" in listed
         _, shown = await in_doubt("--json")
         (one,) = json.loads(shown)["transfers"]

@@ -6,7 +6,8 @@ from typing import TypeAlias
 import pytest
 
 from hansa.foundation.values.errors import Refused
-from hansa.rooms.commerce.contracts.contract import Contract, Status
+from hansa.rooms.commerce.contracts.contract import Status
+from hansa.rooms.commerce.contracts.reading import ContractShown
 from hansa.rooms.commerce.contracts.store import find
 from tests.properties.contract_scene import Scene, administrator_of, caller_of
 from tests.properties.interleaving import Choose, Director, directing, in_some_orders
@@ -96,7 +97,7 @@ async def test_however_two_acts_meet_the_contract_is_in_one_state(
         scene = await make(state, is_due)
         outcomes = await director.play([scene.act(act) for act in acts], choose)
         for outcome in outcomes:
-            assert outcome is None or isinstance(outcome, Contract | Refused), repr(outcome)
+            assert outcome is None or isinstance(outcome, ContractShown | Refused), repr(outcome)
         contract = await contracts.registry.database.read(lambda tx: find(tx, scene.contract_id))
         assert contract is not None
         assert contract.status in left, outcomes

@@ -72,24 +72,29 @@ def changed(rng, export):
     return json.dumps(document)
 
 
+def without_ids(records):
+    """Ids are not signed; they must only rise."""
+    return [{name: value for name, value in record.items() if name != "id"} for record in records]
+
+
 def test_no_single_change_is_accepted_with_another_signed_payload():
     seed = printed_seed()
     rng, vector = random.Random(seed), VECTORS["valid"]
-    valid = read_export(vector["export"])[0]
+    valid = without_ids(read_export(vector["export"])[0])
     accepted = 0
-    for _ in range(by_tier(800, 20_000, 200_000)):
+    for _ in range(by_tier(800, 50_000, 200_000)):
         mutant = changed(rng, vector["export"])
         if judged({**vector, "export": mutant})[0] == "verified":
             accepted += 1
-            assert read_export(mutant)[0] == valid
-    assert accepted < by_tier(160, 4_000, 40_000), "changes that change nothing are few"
+            assert without_ids(read_export(mutant)[0]) == valid
+    assert accepted < by_tier(160, 10_000, 40_000), "changes that change nothing are few"
 
 
 def test_bytes_changed_anywhere_are_refused_or_change_nothing():
     rng, vector = random.Random(printed_seed()), VECTORS["valid"]
     valid = read_export(vector["export"])[0]
     signed = [record["payload"] for record in valid]
-    for _ in range(by_tier(400, 5_000, 50_000)):
+    for _ in range(by_tier(400, 20_000, 50_000)):
         raw = bytearray(vector["export"].encode())
         raw[rng.randrange(len(raw))] ^= 1 << rng.randrange(8)
         if judged({**vector, "export": bytes(raw)})[0] == "verified":

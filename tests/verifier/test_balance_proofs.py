@@ -19,7 +19,7 @@ PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key().public_bytes_raw()
 KEY = AuditorKey(sha256(PUBLIC).hexdigest()[:16], PUBLIC)
 ACCOUNTS = 2500
-MUTANTS = by_tier(600, 20_000, 200_000)
+MUTANTS = by_tier(600, 100_000, 200_000)
 
 
 def attested(root: bytes, total: str, accounts: int) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Tree:
         for number in range(ACCOUNTS):
             slots = [placement.free_place(self.leaves, places, parity) for parity in (0, 1)]
             one = placement.Placed(f"did:hansa:hansa.local:{number}", *slots, draw.randrange(10**12))
-            placement.put(self.leaves, one, self.secret)
+            placement.put(self.leaves, [one], self.secret)
             self.accounts.append(one)
         self.levels = sum_tree.forest(self.leaves)
 
@@ -78,7 +78,7 @@ class Tree:
         return below + sum_tree.path_to_root(self.blocks, block)
 
     def proof(self, one: placement.Placed) -> dict[str, Any]:
-        parts = placement.parts_of(self.secret, one.account, one.balance)
+        parts = placement.parts_of(self.secret, one.account.encode(), one.balance)
         leaves = [
             proofs.ProvedLeaf(slot, part, self.path(slot))
             for slot, part in zip((one.slot_a, one.slot_b), parts, strict=True)

@@ -59,3 +59,11 @@ def test_a_changed_signature_proves_nothing():
                 piece["note"] = piece["note"][:place] + other + piece["note"][place + 1 :]
         found = LABELS[propose(bundle).ruling]
         assert found == ("undecidable" if not case.get("twice") else case["label"]), case
+
+
+def test_a_second_reader_of_the_specification_labels_no_case_for_the_other_party():
+    differing = [case["case"] for case in CASES if case["label"] != case["second_label"]]
+    assert len(differing) == 9
+    assert all(
+        "undecidable" in {case["label"], case["second_label"]} for case in CASES if case["case"] in differing
+    )

@@ -53,9 +53,9 @@ def test_roots_are_those_of_the_published_vectors():
 def test_the_published_note_is_verified():
     text, name, key, line = NOTE
     public_key = b64decode(key)[1:]
-    assert log._is_signed(text, line, name, public_key)
-    assert not log._is_signed(text + " ", line, name, public_key)
-    assert not log._is_signed(text, line, "Peter", public_key)
+    assert log.VerifierKey(name, public_key, log.LOG_KEY).has_signed(text, line)
+    assert not log.VerifierKey(name, public_key, log.LOG_KEY).has_signed(text + " ", line)
+    assert not log.VerifierKey("Peter", public_key, log.LOG_KEY).has_signed(text, line)
 
 
 def test_appending_in_any_pieces_makes_the_same_tree():

@@ -1,12 +1,11 @@
 """Verification of balance proofs from the command line: reads the proof, or what a registry publishes, and the keys."""
 
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hansa.doors.attestation_verification import KEY_SET
-from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
+from hansa.doors.card_verification import CannotRead, is_address, read_source
 from hansa_verify import (
-    BalanceVerdict,
+    Judgement,
     NotAKey,
     NotAProof,
     NotCanonical,
@@ -20,7 +19,7 @@ LIABILITIES = "/api/auditor/liabilities"
 PROOF_MAX_BYTES = 64 * 1024 * 1024
 
 
-def verify_source(source: str, keys: str | None, balance: str | None) -> BalanceVerdict:
+def verify_source(source: str, keys: str | None, balance: str | None) -> Judgement:
     """The verdict on a balance proof, or on all that a registry owes. Raises: CannotRead."""
     if keys is None and not is_address(source):
         raise CannotRead(f"--keys is required for a proof in a file: use --keys https://REGISTRY{KEY_SET}")
@@ -36,12 +35,3 @@ def verify_source(source: str, keys: str | None, balance: str | None) -> Balance
     except (NotCanonical, NotAKey) as trouble:
         raise CannotRead(f"{source} contains no usable proof or keys: {trouble}.") from None
     return verify_liabilities(document, key_set, balance=expected)
-
-
-def balance_verdict_json(verdict: BalanceVerdict) -> dict[str, Any]:
-    """The verdict for a program."""
-    return {
-        "valid": verdict.is_valid,
-        "code": verdict.code,
-        "steps": steps_json(verdict.steps),
-    }

@@ -40,7 +40,7 @@ class Restored:
 async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Manifest:
     """Write the database as of now, also while the registry runs; with a passphrase its keys too, encrypted.
 
-    Raises: Refused, BadKey, OSError, and what joining the ground raises.
+    Raises: Refused, BadKey, OSError, and what opening the registry raises.
     """
     keys = None if passphrase is None else key_bundle.keys_of(settings.data_dir)
     async with joined_database(settings) as dsn:

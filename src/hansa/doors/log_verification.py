@@ -42,9 +42,11 @@ def verify_log(source: str, keys: str | None, old: str | None) -> LogVerdict:
         if is_whole:
             return _verify_whole(source, key_set, old)
         proof = read_json(read_source(source))
-        if isinstance(proof, dict) and "old_size" in proof:
-            return _verify_consistency(proof, key_set, old)
-        return _verify_proof(proof, key_set)
+        if not isinstance(proof, dict) or "old_size" not in proof:
+            return judge_inclusion(proof, key_set)
+        if old is None:
+            raise CannotRead("--old is required for a proof of consistency: the older checkpoint.")
+        return judge_consistency(proof, key_set, _text(old))
     except (NotCanonical, NotAKey) as trouble:
         raise CannotRead(f"{source} contains no usable log or keys: {trouble}.") from None
 
@@ -87,7 +89,8 @@ def _verify_whole(address: str, keys: tuple[AuditorKey, ...], old: str | None) -
     return LogVerdict(tuple(steps), checkpoint)
 
 
-def _verify_proof(proof: Any, keys: tuple[AuditorKey, ...]) -> LogVerdict:
+def judge_inclusion(proof: Any, keys: tuple[AuditorKey, ...]) -> LogVerdict:
+    """The verdict on an answer of `/log/proof`. Raises: NotCanonical when it has another form."""
     kinds = {"checkpoint": str, "entry": str, "index": int, "size": int, "hashes": list}
     if not isinstance(proof, dict) or any(type(proof.get(name)) is not kind for name, kind in kinds.items()):
         raise NotCanonical("a proof has the members checkpoint, entry, index, size and hashes")
@@ -106,14 +109,13 @@ def _verify_proof(proof: Any, keys: tuple[AuditorKey, ...]) -> LogVerdict:
     return LogVerdict((signed, _judged("inclusion", leads_to_root, said)), checkpoint)
 
 
-def _verify_consistency(proof: Any, keys: tuple[AuditorKey, ...], old: str | None) -> LogVerdict:
+def judge_consistency(proof: Any, keys: tuple[AuditorKey, ...], old: str) -> LogVerdict:
+    """The verdict on an answer of `/log/consistency`; `old` is the older checkpoint. Raises: NotCanonical."""
     kinds = {"checkpoint": str, "old_size": int, "size": int, "hashes": list}
-    if any(type(proof.get(name)) is not kind for name, kind in kinds.items()):
+    if not isinstance(proof, dict) or any(type(proof.get(name)) is not kind for name, kind in kinds.items()):
         raise NotCanonical("a proof of consistency has the members checkpoint, old_size, size and hashes")
-    if old is None:
-        raise CannotRead("--old is required for a proof of consistency: the older checkpoint.")
     checkpoint, signed = _checkpoint_step("checkpoint", proof["checkpoint"], keys)
-    older, old_signed = _checkpoint_step("old checkpoint", _text(old), keys)
+    older, old_signed = _checkpoint_step("old checkpoint", old, keys)
     if checkpoint is None or older is None:
         return LogVerdict((signed, old_signed), checkpoint)
 

@@ -35,7 +35,7 @@ async def create_administrator(
 ) -> int:
     """Create a verified developer who administers these areas; returns the id.
 
-    Raises: Refused, and what joining the ground raises.
+    Raises: Refused, and what opening the registry raises.
     """
     administrator = await people.admit_administrator(name=name, email=email, password=password, areas=areas)
 
@@ -51,7 +51,7 @@ async def create_administrator(
 async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
     """Issue units to the treasury, once for each `ref`.
 
-    Raises: Refused, and what joining the ground raises.
+    Raises: Refused, and what opening the registry raises.
     """
     amount_max, book = parse_amount(settings.teg_mint_max_avt), ledger.Book.of(settings)
     minting = partial(ledger.mint, amount=amount, ref=ref, amount_max=amount_max, book=book)
@@ -61,7 +61,7 @@ async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChan
 async def burn(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
     """Destroy units of the treasury, once for each `ref`.
 
-    Raises: Refused, and what joining the ground raises.
+    Raises: Refused, and what opening the registry raises.
     """
     burning = partial(ledger.destroy, amount=amount, ref=ref, book=ledger.Book.of(settings))
     return await _change_supply(settings, burning, act="units.burn")
@@ -72,7 +72,7 @@ async def rotate_key(
 ) -> federation.RegistryKey:
     """Sign with another key from now on, in every process that serves.
 
-    Raises: Refused, BadKey, and what joining the ground raises.
+    Raises: Refused, BadKey, and what opening the registry raises.
     """
     seal = _seal(settings)
 
@@ -96,6 +96,34 @@ async def rotate_auditor_key(settings: Settings, reason: str | None) -> auditor.
         key = await auditor.rotate_auditor_key(tx, settings.trust_domain, seal)
         await record_operator_act(tx, act="attestation_key.rotate", subject=key.kid, reason=reason)
         return key
+
+    async with _database(settings) as database:
+        return await database.act(rotate)
+
+
+async def rotate_licensing_key(settings: Settings, reason: str | None) -> federation.NewLicensingKey:
+    """Sign licences with another key: at once, or from the installation of its certificate on.
+
+    Raises: Refused, BadKey, and what joining the database raises.
+    """
+    seal = _seal(settings)
+    async with _database(settings) as database:
+        return await database.act(
+            lambda tx: federation.rotate_licensing_key(tx, None, settings, seal, reason=reason)
+        )
+
+
+async def rotate_witness_key(settings: Settings, reason: str | None, *, stolen: bool) -> str:
+    """Cosign logs of others with another key from now on; returns its verifier key.
+
+    Raises: Refused, BadKey, and what joining the database raises.
+    """
+    seal = _seal(settings)
+
+    async def rotate(tx: Tx) -> str:
+        key = await auditor.rotate_witness_key(tx, settings.trust_domain, seal, stolen=stolen)
+        await record_operator_act(tx, act="witness_key.rotate", subject=key.text, reason=reason)
+        return key.text
 
     async with _database(settings) as database:
         return await database.act(rotate)
@@ -187,7 +215,7 @@ def trust_bundle(settings: Settings) -> str:
 async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> federation.EnrolledService:
     """Give a service of the operator's own a certificate for mutual TLS.
 
-    Raises: Refused, BadKey, and what joining the ground raises.
+    Raises: Refused, BadKey, and what opening the registry raises.
     """
     authority = _authority(settings)
 
@@ -205,7 +233,7 @@ async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> f
 async def revoke_service(settings: Settings, name: str, reason: str | None) -> int:
     """Let every certificate of a service open nothing from the next request on; returns how many there were.
 
-    Raises: Refused, and what joining the ground raises.
+    Raises: Refused, and what opening the registry raises.
     """
 
     async def revoke(tx: Tx) -> int:
@@ -219,31 +247,31 @@ async def revoke_service(settings: Settings, name: str, reason: str | None) -> i
 
 
 async def list_jobs(settings: Settings, criteria: jobs.JobFilter) -> tuple[list[jobs.JobView], int]:
-    """A page of background jobs, and how many there are. Raises: what joining the ground raises."""
+    """A page of background jobs, and how many there are. Raises: what opening the registry raises."""
     async with _database(settings) as database:
         return await database.read(lambda tx: jobs.list_jobs(tx, criteria))
 
 
 async def undecided_transfers(settings: Settings) -> list[UndecidedTransfer]:
-    """Transfers between registries that are not decided here. Raises: what joining the ground raises."""
+    """Transfers between registries that are not decided here. Raises: what opening the registry raises."""
     async with _database(settings) as database:
         return await database.read(transfers.undecided_transfers)
 
 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
-    """Make a background job due now. Raises: Refused, and what joining the ground raises."""
+    """Make a background job due now. Raises: Refused, and what opening the registry raises."""
     async with _database(settings) as database:
         await database.act(lambda tx: jobs.retry_job(tx, job_id, None, reason))
 
 
 async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
-    """Delete a background job. Raises: Refused, and what joining the ground raises."""
+    """Delete a background job. Raises: Refused, and what opening the registry raises."""
     async with _database(settings) as database:
         await database.act(lambda tx: jobs.drop_job(tx, job_id, None, reason))
 
 
 async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:
-    """Every certificate that a service ever got. Raises: what joining the ground raises."""
+    """Every certificate that a service ever got. Raises: what opening the registry raises."""
     async with _database(settings) as database:
         return await database.look(federation.list_certificates)
 

@@ -57,7 +57,7 @@ _log = structlog.get_logger()
 async def serve(settings: Settings, workers: int) -> None:
     """Run the registry until SIGTERM or SIGINT, then drain.
 
-    Raises: CannotListen, and what opening the ground raises.
+    Raises: CannotListen, and what opening the registry raises.
     """
     _allow_connections()
     listeners = open_listeners(settings)

@@ -26,7 +26,12 @@ from hansa.foundation.plumbing.mail import mailbox
 from hansa.foundation.plumbing.migrate import Migrated, has_schema, migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.positions import is_settled, settle_positions
-from hansa.foundation.plumbing.registry_identity import own_identity, record_identity, require_own
+from hansa.foundation.plumbing.registry_identity import (
+    own_identity,
+    record_identity,
+    require_adoptable,
+    require_own,
+)
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
@@ -77,6 +82,24 @@ async def open_database(settings: Settings) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
+async def adoptable_database(settings: Settings) -> AsyncIterator[Database]:
+    """One connection to the database of this trust domain, whatever its recorded keys are; its schema is up to date.
+
+    Raises: NoRegistry, DatabaseOfAnother, and what opening the database raises.
+    """
+    require_data_directory(settings)
+    async with open_database(settings) as dsn:
+        await bring_up_to_date(dsn, settings.database_variable)
+        database = Database(dsn, pool_size=1)
+        await database.open()
+        try:
+            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
+            yield database
+        finally:
+            await database.close()
+
+
+@asynccontextmanager
 async def _embedded_server(settings: Settings) -> AsyncIterator[str]:
     server = EmbeddedPostgres(settings.data_dir)
     dsn = await server.start()
@@ -96,7 +119,7 @@ async def joined_database(settings: Settings) -> AsyncIterator[str]:
 
     An embedded server that rests is started for the moment; one that is just being started is waited for.
 
-    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the ground raises.
+    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the registry raises.
     """
     if settings.database_url is not None:
         await _require_schema(settings.database_url)
@@ -152,19 +175,24 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
     database = Database(dsn, pool_size=settings.database_pool_size)
     await database.open()
     try:
-        yield Runtime(
-            settings=settings,
-            database=database,
-            tokens=TokenIssuer(Keyring(settings.data_dir), settings.trust_domain),
-            mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
-            outgoing=Outgoing(settings.outgoing_allow_hosts),
-            internal_key=_internal_key(settings),
-            seal=Seal(Keyring(settings.data_dir)),
-            authority=identity_authority(settings),
-            slots=ASSEMBLY.slots(),
-        )
+        yield runtime_on(database, settings)
     finally:
         await database.close()
+
+
+def runtime_on(database: Database, settings: Settings) -> Runtime:
+    """The state of one process that uses this open database. Raises: BadKey."""
+    return Runtime(
+        settings=settings,
+        database=database,
+        tokens=TokenIssuer(Keyring(settings.data_dir), settings.trust_domain),
+        mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
+        outgoing=Outgoing(settings.outgoing_allow_hosts),
+        internal_key=_internal_key(settings),
+        seal=Seal(Keyring(settings.data_dir)),
+        authority=identity_authority(settings),
+        slots=ASSEMBLY.slots(),
+    )
 
 
 async def require_signing_key(settings: Settings, dsn: str) -> None:

@@ -1,1 +1,1 @@
-"""The business, from the ground up."""
+"""The rooms of the business, each above those that it imports."""

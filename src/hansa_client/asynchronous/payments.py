@@ -34,11 +34,17 @@ class AsyncPayments:
         self._agent = agent
 
     async def quote(
-        self, target_agent_did: str, *, amount: Amount | None = None, firm: bool = False
+        self,
+        target_agent_did: str,
+        *,
+        amount: Amount | None = None,
+        firm: bool = False,
+        gross_up: bool = False,
     ) -> PaymentQuote:
         """The price on an agent's card, or the amount that is named instead, with the fee of now.
 
-        With `firm` the registry signs it: `authorize` with its `quote_token` pays this amount and this fee.
+        With `firm` the registry signs it: `authorize` with its `quote_token` pays this amount and this fee. With `gross_up` the
+        amount is raised, so that a payee of another registry gets its price.
 
         Raises: NotFound, BadRequest, Invalid where it cannot be firm.
         """
@@ -46,6 +52,7 @@ class AsyncPayments:
             "target_agent_did": target_agent_did,
             "amount": None if amount is None else amount_text(amount),
             "firm": "true" if firm else None,
+            "gross_up": "true" if gross_up else None,
         }
         call = Call("GET", f"{PREFIX}/quote", query=query)
         return await self._transport.answer(call, PaymentQuote, self._agent)

@@ -31,7 +31,8 @@ class PaymentQuote(Record, frozen=True):
     """What a payment to an agent would cost now; None where the price is not known in the registry's unit.
 
     `source` says where the card states the price: `legacy`, `extension` or `none`. `quote_token` is that of a firm quote:
-    `authorize` takes it once, with this amount, until `expires_at`.
+    `authorize` takes it once, with this amount, until `expires_at`. `amount_received` is what the payee gets: less than the
+    amount, where its registry takes a border fee.
     """
 
     secrets: ClassVar = frozenset({"quote_token"})
@@ -48,6 +49,7 @@ class PaymentQuote(Record, frozen=True):
     source: str
     expires_at: datetime
     quote_token: str | None = None
+    amount_received: Decimal | None = None
 
 
 class Verification(Record, frozen=True):

@@ -35,11 +35,17 @@ class Payments:
         self._agent = agent
 
     def quote(
-        self, target_agent_did: str, *, amount: Amount | None = None, firm: bool = False
+        self,
+        target_agent_did: str,
+        *,
+        amount: Amount | None = None,
+        firm: bool = False,
+        gross_up: bool = False,
     ) -> PaymentQuote:
         """The price on an agent's card, or the amount that is named instead, with the fee of now.
 
-        With `firm` the registry signs it: `authorize` with its `quote_token` pays this amount and this fee.
+        With `firm` the registry signs it: `authorize` with its `quote_token` pays this amount and this fee. With `gross_up` the
+        amount is raised, so that a payee of another registry gets its price.
 
         Raises: NotFound, BadRequest, Invalid where it cannot be firm.
         """
@@ -47,6 +53,7 @@ class Payments:
             "target_agent_did": target_agent_did,
             "amount": None if amount is None else amount_text(amount),
             "firm": "true" if firm else None,
+            "gross_up": "true" if gross_up else None,
         }
         call = Call("GET", f"{PREFIX}/quote", query=query)
         return self._transport.answer(call, PaymentQuote, self._agent)

@@ -61,7 +61,7 @@ async def test_changes_while_nobody_looked_are_told_after_a_restart(
 
 
 @pytest.mark.parametrize(
-    "harm", ["no place", "other form", "other ground", "too old", "ahead", "damaged", "no documents"]
+    "harm", ["no place", "other form", "another database", "too old", "ahead", "damaged", "no documents"]
 )
 async def test_an_index_that_cannot_be_trusted_is_built_anew(
     registry: TestRegistry, open_search: Open, harm: str
@@ -78,7 +78,7 @@ async def test_an_index_that_cannot_be_trusted_is_built_anew(
     written = json.loads(place.read_text())
     harmed = {
         "other form": {"form": "0/AVT"},
-        "other ground": {"ground": "1/1/1"},
+        "another database": {"database": "1/1/1"},
         "too old": {"at": written["at"] - 8 * 24 * 3600},
         "ahead": {"cursor": written["cursor"] + 10**9},
     }

@@ -69,6 +69,141 @@ def rotate_auditor_key(
 
 
 @app.command(
+    "rotate-licensing",
+    epilog=examples("hansa keys rotate-licensing --json > frame-key.json"),
+)
+def rotate_licensing_key(
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rotate the licence-signing key; the new key of a frame waits for the certificate that the genesis issues to it."""
+    from hansa.doors import offline_commands
+    from hansa.foundation.values.jwk import jwk_of, thumbprint
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    new = run_act(offline_commands.rotate_licensing_key(settings, reason or None))
+    shown = {**jwk_of(new.public_key), "kid": thumbprint(new.public_key)}
+    said = (
+        "{kid}: {x} waits; send it to the genesis, then run `hansa licence install` with the new certificate"
+        if new.is_waiting
+        else "licences are signed with {kid} from now on"
+    )
+    print_outcome(said.format(**shown), {**shown, "waits": new.is_waiting}, as_json=as_json)
+
+
+AUTHORITY_STEPS = {
+    "published": "the next root is published once every process has been restarted; run this again 10 minutes later",
+    "signing": "the next root signs once every process has been restarted; run this again when no certificate of the"
+    " former one is in force",
+    "finished": "the former root is no longer published once every process has been restarted",
+    "replaced": "restart every process; each peer has to approve the new root by its fingerprint",
+}
+
+
+@app.command(
+    "rotate-authority",
+    epilog=examples("hansa keys rotate-authority", "hansa keys rotate-authority --stolen"),
+)
+def rotate_authority(
+    *,
+    stolen: Annotated[
+        bool, typer.Option("--stolen", help="Replace the root at once; peers have to approve the new one.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rotate the certificate authority of the federation, one of three steps with each call."""
+    from hansa.doors.authority_rotation import rotate_authority as rotate
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    taken = run_act(rotate(settings, reason or None, stolen=stolen))
+    print_outcome(
+        f"{AUTHORITY_STEPS[taken.step]}; thumbprint of the bundle: {taken.thumbprint}",
+        {"step": taken.step, "thumbprint": taken.thumbprint},
+        as_json=as_json,
+    )
+
+
+@app.command("rotate-sealing", epilog=examples("hansa keys rotate-sealing --data-dir /srv/hansa"))
+def rotate_sealing_key(
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rotate the sealing key and encrypt every stored secret anew; the registry must not run.
+
+    Rotate the signing keys as well after a theft: whoever had the sealing key and the database has them.
+    """
+    from hansa.doors.sealing_rotation import rotate_sealing_key as rotate
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    found = run_act(rotate(settings, reason or None))
+    print_outcome(
+        f"encrypted anew: {found.resealed}; not readable before: {found.unreadable}; copy the key to the other machines",
+        {"resealed": found.resealed, "unreadable": found.unreadable},
+        as_json=as_json,
+    )
+
+
+@app.command(
+    "rotate-witness", epilog=examples("hansa keys rotate-witness", "hansa keys rotate-witness --stolen")
+)
+def rotate_witness_key(
+    *,
+    stolen: Annotated[
+        bool,
+        typer.Option(
+            "--stolen", help="The former key signs nothing any more; by default both sign for 7 days."
+        ),
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rotate the key that cosigns logs of others; also works while the registry runs. Send the new key to their operators."""
+    from hansa.doors import offline_commands
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    key = run_act(offline_commands.rotate_witness_key(settings, reason or None, stolen=stolen))
+    print_outcome(f"checkpoints are cosigned with {key} from now on", {"key": key}, as_json=as_json)
+
+
+@app.command(
+    "replace",
+    epilog=examples("hansa keys replace --lost"),
+)
+def replace_keys(
+    *,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Confirms that the former keys are lost; required.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Begin anew with the keys in DIR/keys, and with new ones where none are; the registry must not run.
+
+    What was sealed under a lost sealing key stays unreadable: two-factor seeds, webhook secrets, waiting mail.
+    """
+    from hansa.doors import offline_commands
+
+    if not lost:
+        fail(
+            "--lost is required: keys that are only missing here are copied with `hansa keys export`",
+            USAGE_ERROR,
+        )
+    settings = settings_from(data_dir=data_dir)
+    changed = run_act(offline_commands.adopt_database(settings))
+    said = ", ".join(changed) or "nothing: all keys are those of the registry"
+    print_outcome(f"replaced: {said}", {"changed": changed}, as_json=as_json)
+
+
+@app.command(
     "export",
     epilog=examples(
         "hansa keys export registry-keys.json --data-dir /srv/hansa",

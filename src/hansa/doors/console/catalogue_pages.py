@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from hansa.doors.console.agent_list import ShownAgent
 from hansa.doors.console.agent_page import AgentPage, path_of
 from hansa.doors.console.filter_counts import count_filters
+from hansa.doors.console.prices import own_amount, price_of
 from hansa.doors.console.rendering import page
 from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
 from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen, offered, orders
@@ -85,13 +86,14 @@ async def _agent_page(
     find: Callable[[Tx], Awaitable[catalogue.Card]],
 ) -> HTMLResponse:
     try:
-        shown = await db.read(lambda tx: _read_agent(tx, find))
+        shown = await db.read(lambda tx: _read_agent(tx, find, settings))
     except catalogue.CardUnknown:
         return page(request, "agent-unknown.html", status=404, key=key)
     return page(
         request,
         "agent.html",
         agent=AgentPage.of(shown.card, settings, is_exported=shown.is_exported),
+        own_amount=shown.own_amount,
         reputation=shown.reputation,
         contracts=shown.contracts,
         versions=shown.versions,
@@ -112,16 +114,21 @@ class _ShownAgent:
     contracts: Sequence[commerce.Contract] = ()
     versions: Sequence[catalogue.CardVersion] = ()
     others: Sequence[catalogue.CardName] = ()
+    own_amount: str | None = None
+    """What the price in another currency costs now in units of this registry."""
 
 
-async def _read_agent(tx: Tx, find: Callable[[Tx], Awaitable[catalogue.Card]]) -> _ShownAgent:
+async def _read_agent(
+    tx: Tx, find: Callable[[Tx], Awaitable[catalogue.Card]], settings: Settings
+) -> _ShownAgent:
     """Raises: CardUnknown."""
     card = await find(tx)
     if card.did is None:
         return _ShownAgent(card)
     is_exported = await catalogue.is_exported(tx, card.did)
     if card.source_registry is not None:
-        return _ShownAgent(card, is_exported)
+        price = price_of(card.card_data or {}, card.settlement_currency)
+        return _ShownAgent(card, is_exported, own_amount=await own_amount(tx, card.did, price, settings))
     return _ShownAgent(
         card,
         is_exported,

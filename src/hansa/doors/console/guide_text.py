@@ -30,6 +30,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "be-paid",
             "payments",
             "pay-across-registries",
+            "swap-currencies",
+            "bridge",
             "staking",
         ),
     ),
@@ -41,6 +43,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "production",
             "settings",
             "backups",
+            "keys",
             "several-machines",
             "observing",
             "administrators",
@@ -48,7 +51,10 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "services",
         ),
     ),
-    ("Federation", ("join-a-federation", "licences", "misbehaving-peers")),
+    (
+        "Federation",
+        ("join-a-federation", "run-a-federation", "licences", "jurisdiction", "misbehaving-peers"),
+    ),
     ("Verification", ("auditing", "registry-card")),
 )
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from hansa.rooms import catalogue
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import NotAnAmount, format_amount, parse_positive
+from hansa.rooms import catalogue, transfers
 
 UNIT_MAX = 12
 MODEL_MAX = 40
@@ -35,6 +38,20 @@ def price_of(card: dict[str, Any], own_unit: str) -> Price:
     if isinstance(stated, dict) and ("base_rate" in stated or stated.get("payment_required") is True):
         return _stated(stated, own_unit)
     return FREE
+
+
+async def own_amount(tx: Tx, did: str, price: Price, settings: Settings) -> str | None:
+    """What a price in the currency of another registry costs now in units of this one; None where it is not swapped."""
+    peer = await transfers.peer_of(tx, did)
+    is_foreign = peer is not None and price.unit == peer.settlement_currency != settings.settlement_currency
+    if not is_foreign or peer is None or peer.spiffe_id is None or not price.amount:
+        return None
+    try:
+        wanted = parse_positive(price.amount)
+    except NotAnAmount:
+        return None
+    amounts = await transfers.swapped_amounts(tx, peer.spiffe_id, settings, received=wanted)
+    return None if amounts is None else f"{format_amount(amounts[0])} {settings.settlement_currency}"
 
 
 def _stated(block: dict[str, Any], own_unit: str) -> Price:

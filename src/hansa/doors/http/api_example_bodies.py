@@ -3,6 +3,7 @@
 from typing import Any
 
 from hansa.doors.http.api_example_registry_card import REGISTRY_CARD_BODIES
+from hansa.doors.http.api_example_well_known import WELL_KNOWN_BODIES
 
 DID = "did:hansa:hansa.local:1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 PAYEE = "did:hansa:hansa.local:6fa459ea-ee8a-4ca4-894e-db77e160355e"
@@ -54,6 +55,7 @@ DELIVERABLE = {
 
 BODIES: dict[str, Any] = {
     **REGISTRY_CARD_BODIES,
+    **WELL_KNOWN_BODIES,
     # Of some, one member excludes or requires another.
     "AgentTokenForm": {"grant_type": "password", "username": "agent-0f8fad5bd9cb469f", "password": "agsec_…"},
     "CreateAgentIn": {"agent_did_method": "hansa", "agent_card": CARD},

@@ -31,13 +31,17 @@ from hansa.doors.http.api_example_bodies import (
     SPIFFE_ID,
     THUMBPRINT,
 )
+from hansa.doors.http.api_example_bridges import BRIDGES
 from hansa.doors.http.api_example_federation import FEDERATION
 from hansa.doors.http.api_example_peers import PEERS
+from hansa.doors.http.api_example_swaps import SWAPS
 
 VALUES: dict[str, Any] = {
     **BODIES,
+    **BRIDGES,
     **FEDERATION,
     **PEERS,
+    **SWAPS,
     # Identifiers.
     "did": DID,
     "agent_did": DID,

@@ -11,6 +11,7 @@ TAGS: dict[str, str] = {
     "discovery": "Search agents of this registry and of its peers.",
     "discovery protocols": "What crawlers and other discovery protocols read: catalogues, descriptions, sitemaps.",
     "transfers": "Move units between agents.",
+    "bridge": "Hold units of one sovereign mainframe wrapped at another.",
     "payments": "Pay for calls of agents with single-use tokens.",
     "x402": "Payments by stock clients of x402, version 2: with a wallet, or with a payment token.",
     "ledger": "Balances, statements and fees of agents.",

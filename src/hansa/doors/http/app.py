@@ -21,6 +21,7 @@ from hansa.doors.console import (
     event_pages,
     federation_pages,
     guide_pages,
+    licence_pages,
     log_in_pages,
     own_agents,
     pages,
@@ -30,6 +31,7 @@ from hansa.doors.console import (
     session_pages,
     status_page,
     supply_page,
+    swap_pages,
 )
 from hansa.doors.console.rendering import STATIC, ConsoleFiles
 from hansa.doors.http import admin_jobs, api_description, problems, status
@@ -76,8 +78,10 @@ def service_routes() -> ServiceRoutes:
         event_pages.router,
         contract_pages.router,
         supply_page.router,
+        swap_pages.router,
         federation_pages.router,
         proofs_page.router,
+        licence_pages.router,
         status_page.router,
     ]
     routes: list[BaseRoute] = [

@@ -71,6 +71,8 @@ from hansa.foundation.events.ledger import (
     TokensTransferred,
     TokensUnstaked,
     TransactionFeeCollected,
+    UnitsUnwrapped,
+    UnitsWrapped,
     ledger_key,
 )
 from hansa.foundation.events.reputation import (
@@ -146,6 +148,8 @@ __all__ = [
     "TokensTransferred",
     "TokensUnstaked",
     "TransactionFeeCollected",
+    "UnitsUnwrapped",
+    "UnitsWrapped",
     "event_json",
     "event_types",
     "ledger_key",

@@ -6,7 +6,7 @@ from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event
 
 
 class SupplyInvariantBreach(Event, frozen=True):
-    """Log and balances disagree. Told once for each distinct breach; `findings` names what differs, minor units."""
+    """Log and balances disagree. Recorded once for each distinct breach; `findings` names what differs, minor units."""
 
     aggregate_type: ClassVar[str] = "system_account"
     source: ClassVar[str] = "auditor"

@@ -24,7 +24,8 @@ class A2APaymentSettled(_Payment, frozen=True, kw_only=True):
     """A payment token was settled by this ledger transaction.
 
     `counts`: caller and payee had different owners at that moment, neither with an area of the administration; false for a
-    payment inside the approval of a contract, which counts by its own event.
+    payment inside the approval of a contract, which counts by its own event. `transfer_id`: it was paid to an agent of another
+    registry by this transfer, without a fee here.
     """
 
     source: ClassVar[str] = "ledger"
@@ -33,6 +34,7 @@ class A2APaymentSettled(_Payment, frozen=True, kw_only=True):
     tx_id: int
     fee: str
     counts: bool
+    transfer_id: str | None = None
 
 
 class A2APaymentFailed(_Payment, frozen=True, kw_only=True):
@@ -84,19 +86,21 @@ class ContractChangesRequested(_ContractEvent, frozen=True):
 
 
 class ContractMilestoneApproved(_ContractEvent, frozen=True):
-    """A milestone that is not the last one was approved and paid."""
+    """A milestone that is not the last one was approved and paid. `transfer_id`: to another registry, by this transfer."""
 
     milestone: int
     amount: str
     fee: str
     currency: str
     tx_id: int
+    transfer_id: str | None = None
 
 
 class ContractCompleted(_ContractEvent, frozen=True):
     """The whole work is approved and paid. `amount` and `fee` are those of the contract, over all its payments.
 
-    `counts`: the parties had different owners at that moment, neither with an area of the administration.
+    `counts`: the parties had different owners at that moment, neither with an area of the administration. `transfer_id`: the
+    last payment went to another registry by this transfer.
     """
 
     is_private: ClassVar[bool] = False
@@ -107,6 +111,7 @@ class ContractCompleted(_ContractEvent, frozen=True):
     currency: str
     tx_id: int
     counts: bool
+    transfer_id: str | None = None
 
 
 class ContractFailed(_ContractEvent, frozen=True):
@@ -185,7 +190,7 @@ class DisputeRuled(_DisputeEvent, frozen=True):
     counts: bool
 
 
-class DisputeSlash(AgentEvent, frozen=True):
+class DisputeSlash(AgentEvent, frozen=True, omit_defaults=True):
     """Units of a defendant ceased to be, those of its bond first.
 
     `tx_id` destroyed the liquid part, or the bond's where there was no liquid one; `bond_tx_id` destroyed the bond's.
@@ -200,9 +205,12 @@ class DisputeSlash(AgentEvent, frozen=True):
     currency: str
     tx_id: int
     bond_tx_id: int | None
+    settlement_id: int | None = None
+    counterparty_frame: str | None = None
+    """Of a dispute that another registry decided: that registry, whose number `dispute_id` is."""
 
 
-class DisputeCompensationMinted(AgentEvent, frozen=True):
+class DisputeCompensationMinted(AgentEvent, frozen=True, omit_defaults=True):
     """Units came into being in the account of a complainant."""
 
     is_always_recorded: ClassVar[bool] = True
@@ -211,3 +219,7 @@ class DisputeCompensationMinted(AgentEvent, frozen=True):
     amount: str
     currency: str
     tx_id: int
+    settlement_id: int | None = None
+    counterparty_frame: str | None = None
+    """The registry that destroyed units of the defendant, and its transaction."""
+    counterparty_tx_id: str | None = None

@@ -69,7 +69,8 @@ class TokensIssued(Event, frozen=True):
 class CrossRegistryTransferCompleted(Event, frozen=True):
     """A transfer between an agent here and one of another registry is final; `direction` is out or in.
 
-    It moves nothing itself. `fee` is what the receiver's registry kept.
+    It moves nothing itself. `fee` is what the receiver's registry kept; of a swap, what stayed in the pool.
+    `amount_received` and `fee` are in `currency_received`.
     """
 
     source: ClassVar[str] = "ledger"
@@ -83,10 +84,40 @@ class CrossRegistryTransferCompleted(Event, frozen=True):
     fee: str
     currency: str
     counterparty_frame: str
+    currency_received: str | None = None
 
     @property
     def aggregate_id(self) -> str:
         return self.sender_did if self.direction == "out" else self.receiver_did
+
+
+class _Bridged(Event, frozen=True, kw_only=True):
+    source: ClassVar[str] = "ledger"
+
+    saga_id: str
+    sender_did: str
+    receiver_did: str
+    amount: str
+    currency: str
+    wrapped_currency: str
+    home_frame: str
+    holding_frame: str
+
+
+class UnitsWrapped(_Bridged, frozen=True):
+    """Units are locked at their home and held wrapped at another registry; recorded once on each side."""
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.sender_did
+
+
+class UnitsUnwrapped(_Bridged, frozen=True):
+    """Wrapped units ended, and as many were unlocked at their home; recorded once on each side."""
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.sender_did
 
 
 class TokensDestroyed(Event, frozen=True, rename={"from_": "from"}):

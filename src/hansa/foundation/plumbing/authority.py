@@ -1,6 +1,7 @@
 """The embedded certificate authority: workload identities (X.509-SVIDs) for one trust domain.
 
-- Its key and its certificate are one file, DIR/keys/identity-authority.pem, made on the first start.
+- Its key and its certificate are one file, DIR/keys/identity-authority.pem, made on the first start. Other roots may follow in it,
+  which are published beside its own: the next one or the former one, while the authority is rotated.
 - A certificate carries exactly one URI, its SPIFFE id, and may sign no others.
 - The private key of a certificate is made here, handed over once and never kept.
 """
@@ -45,29 +46,60 @@ class NotRecognised(Exception):
     """The certificate is not one of this authority's, or it is not in force."""
 
 
+@dataclass(frozen=True)
+class AuthorityFile:
+    """The key and the certificate of the authority, and the roots that are published beside it."""
+
+    key: ec.EllipticCurvePrivateKey = field(repr=False)
+    certificate: x509.Certificate
+    others: tuple[x509.Certificate, ...] = ()
+
+    @classmethod
+    def read(cls, place: str, pem: bytes, trust_domain: str) -> "AuthorityFile":
+        """The content of the file in that place. Raises: BadKey."""
+        try:
+            key = load_pem_private_key(pem, password=None)
+            certificate, *others = x509.load_pem_x509_certificates(pem)
+        except (ValueError, TypeError):
+            raise BadKey(f"{place} is refused; allowed is a P-256 key and its certificate, in PEM") from None
+        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+            raise BadKey(f"{place} is refused; its certificate does not belong to its key")
+        if any(_uris(root) != [f"spiffe://{trust_domain}"] for root in (certificate, *others)):
+            raise BadKey(f"{place} is refused; it is of another trust domain than {trust_domain}")
+        return cls(key, certificate, tuple(others))
+
+    @property
+    def roots(self) -> tuple[x509.Certificate, ...]:
+        """Every root that is published, the signing one first."""
+        return (self.certificate, *self.others)
+
+    @property
+    def bundle_pem(self) -> str:
+        """The roots in PEM."""
+        return "".join(root.public_bytes(Encoding.PEM).decode() for root in self.roots)
+
+    @property
+    def pem(self) -> bytes:
+        """The content of the file."""
+        return _key_pem(self.key) + self.bundle_pem.encode()
+
+
 class IdentityAuthority:
     """Issues the workload identities of one trust domain."""
 
     def __init__(self, keys: Keyring, trust_domain: str) -> None:
         """Raises: BadKey."""
-        place, pem = keys.document(KEY_NAME, lambda: _new_authority(trust_domain))
-        try:
-            key = load_pem_private_key(pem, password=None)
-            certificate = x509.load_pem_x509_certificate(pem)
-        except (ValueError, TypeError):
-            raise BadKey(f"{place} is refused; allowed is a P-256 key and its certificate, in PEM") from None
-        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
-            raise BadKey(f"{place} is refused; its certificate does not belong to its key")
-        if _uris(certificate) != [f"spiffe://{trust_domain}"]:
-            raise BadKey(f"{place} is refused; it is of another trust domain than {trust_domain}")
-        self._key = key
-        self._certificate = certificate
+        place, pem = keys.document(KEY_NAME, lambda: new_authority(trust_domain).pem)
+        file = AuthorityFile.read(place, pem, trust_domain)
+        self._key = file.key
+        self._certificate = file.certificate
+        self._roots = list(file.roots)
         self._trust_domain = trust_domain
-        self.bundle_pem = certificate.public_bytes(Encoding.PEM).decode()
+        self.bundle_pem = file.bundle_pem
 
     def recognise(self, certificate: x509.Certificate, *, now: datetime) -> str:
         """The SPIFFE id that this authority certified, if the certificate is in force. Raises: NotRecognised."""
-        verifier = PolicyBuilder().store(Store([self._certificate])).time(now).build_client_verifier()
+        verifier = PolicyBuilder().store(Store(self._roots)).time(now).build_client_verifier()
         try:
             names = verifier.verify(certificate, []).subjects
         except VerificationError:
@@ -108,7 +140,8 @@ class IdentityAuthority:
         )
 
 
-def _new_authority(trust_domain: str) -> bytes:
+def new_authority(trust_domain: str) -> AuthorityFile:
+    """A new key with its certificate."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     certificate = (
         _begun(trust_domain, key.public_key(), now - CLOCK_LAG, now + timedelta(days=365 * AUTHORITY_YEARS))
@@ -118,7 +151,7 @@ def _new_authority(trust_domain: str) -> bytes:
         .add_extension(_key_usage(signs_certificates=True), critical=True)
         .sign(key, SHA256())
     )
-    return _key_pem(key) + certificate.public_bytes(Encoding.PEM)
+    return AuthorityFile(key, certificate)
 
 
 def _begun(

@@ -37,7 +37,7 @@ RETRIED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 OUT_OF_REACH = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
-    # What a connection answers that was told of the death of its server while it lay idle.
+    # What a connection answers whose server ended while it was idle.
     asyncpg.InternalClientError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,

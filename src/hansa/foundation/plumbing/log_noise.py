@@ -2,7 +2,7 @@
 
 - Lines of level warning and above are of a kind by their event and code; so are answers with a status of 400 and above,
   whatever their level. Everything else is written as it comes.
-- What was left out is told by the next line of its kind, or by a line of its own when none comes within a second.
+- What was left out is counted in the next line of its kind, or by a line of its own when none comes within a second.
 """
 
 import logging
@@ -69,7 +69,7 @@ class NoiseFilter(logging.Filter):
             self._timer.start()
 
     def report(self) -> None:
-        """Write how many lines of each kind were left out, where no later line of the kind has told it."""
+        """Write how many lines of each kind were left out, where no later line of the kind has counted it."""
         now = self._clock()
         with self._lock:
             self._timer = None

@@ -7,6 +7,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 
 from cryptography import x509
@@ -120,6 +121,21 @@ async def replace_identity(tx: Tx, own: RegistryIdentity) -> list[str]:
     ]
 
 
+async def key_recorded(tx: Tx, name: str) -> tuple[bytes, datetime]:
+    """The fingerprint of a key of the registry, and since when it is recorded. Raises: DatabaseOfAnother."""
+    row = await tx.fetchrow(
+        "SELECT fingerprint, recorded_at FROM plumbing_registry_key WHERE name = $1", name
+    )
+    if row is None:
+        raise DatabaseOfAnother(f"The database has no key {name}; start the registry once.")
+    return row["fingerprint"], row["recorded_at"]
+
+
+async def replace_key(tx: Tx, name: str, fingerprint: bytes) -> None:
+    """Record this key in place of the present one of that name."""
+    await tx.execute(_REPLACE_KEYS, [name], [fingerprint])
+
+
 def _require_same(recorded: RegistryIdentity, own: RegistryIdentity) -> None:
     name = f"{recorded.registry_name!r} of trust domain {recorded.trust_domain}"
     if (recorded.registry_name, recorded.trust_domain) != (own.registry_name, own.trust_domain):
@@ -149,11 +165,13 @@ def _of_signing_key(place: str, pem: bytes) -> bytes:
     return sha256(private_key_in(place, pem).public_key().public_bytes_raw()).digest()
 
 
-def _of_secret(place: str, content: bytes) -> bytes:
+def fingerprint_of_secret(place: str, content: bytes) -> bytes:
+    """The fingerprint of the shared secret in that place. Raises: BadKey."""
     return sha256(f"fingerprint {secret_in(place, content)}".encode()).digest()
 
 
-def _of_authority(place: str, pem: bytes) -> bytes:
+def fingerprint_of_authority(place: str, pem: bytes) -> bytes:
+    """The fingerprint of the key of the authority in that place. Raises: BadKey."""
     try:
         key = x509.load_pem_x509_certificate(pem).public_key()
     except ValueError:
@@ -163,8 +181,8 @@ def _of_authority(place: str, pem: bytes) -> bytes:
 
 _FINGERPRINTED: dict[str, tuple[str, Callable[[str, bytes], bytes]]] = {
     **{f"{kind}-token": (f"{kind}-token.pem", _of_signing_key) for kind in TokenKind},
-    AUTHORITY: (f"{AUTHORITY}.pem", _of_authority),
-    SEALING: (SEALING, _of_secret),
+    AUTHORITY: (f"{AUTHORITY}.pem", fingerprint_of_authority),
+    SEALING: (SEALING, fingerprint_of_secret),
 }
 
 KEY_FILES = {name: file for name, (file, _) in _FINGERPRINTED.items()}

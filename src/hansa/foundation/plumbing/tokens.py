@@ -20,6 +20,7 @@ from joserfc.jwk import OKPKey
 
 from hansa.foundation.plumbing.keys import Keyring, private_pem
 from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.jwk import thumbprint
 
 # RFC 9864 prefers the name Ed25519 for what every client of this protocol knows as EdDSA.
 warnings.filterwarnings("ignore", message="EdDSA is deprecated", category=SecurityWarning)
@@ -72,6 +73,11 @@ class TokenIssuer:
         self._keys = {
             kind: OKPKey.import_key(private_pem(keys.ed25519(f"{kind}-token"))) for kind in TokenKind
         }
+        self.public_keys = {
+            kind: keys.ed25519(f"{kind}-token").public_key().public_bytes_raw() for kind in TokenKind
+        }
+        """The 32 bytes of the key that verifies each kind."""
+        self._kids = {kind: thumbprint(key) for kind, key in self.public_keys.items()}
         self._registry = jws.JWSRegistry(algorithms=["EdDSA"])
         self._verified: OrderedDict[bytes, Claims] = OrderedDict()
 
@@ -99,7 +105,10 @@ class TokenIssuer:
         if actor is not None:
             claims["act"] = {"sub": actor}
         return jwt.encode(
-            {"alg": "EdDSA", "typ": f"{kind}+jwt"}, claims, self._keys[kind], registry=self._registry
+            {"alg": "EdDSA", "typ": f"{kind}+jwt", "kid": self._kids[kind]},
+            claims,
+            self._keys[kind],
+            registry=self._registry,
         )
 
     def verify(self, kind: TokenKind, token: str) -> Claims:

@@ -38,6 +38,7 @@ class SystemAccount(StrEnum):
     TREASURY = "treasury"
     FEE_COLLECTOR = "fee_collector"
     UNCLAIMED = "unclaimed"
+    SHORTFALL = "shortfall"
 
 
 def mint_did(method: str, issuer: str, unique: UUID) -> str:
@@ -55,10 +56,29 @@ def transit_did(method: str, ledger_id: str) -> str:
     return f"did:{method}:system:transit:{quote(ledger_id, safe='')}"
 
 
+def leg_did(method: str, ledger_id: str) -> str:
+    """The DID of the account with the own reserve of the pool shared with the registry of this ledger id."""
+    return f"did:{method}:system:fx:{quote(ledger_id, safe='')}"
+
+
+def bridge_did(method: str, ledger_id: str) -> str:
+    """The DID of the account for own units that are held wrapped at the registry with this ledger id."""
+    return f"did:{method}:system:bridge:{quote(ledger_id, safe='')}"
+
+
 def ledger_id_of_transit(did: str) -> str | None:
     """The other registry of a transit account; None for any other DID."""
+    return _ledger_id_of(did, "transit")
+
+
+def ledger_id_of_bridge(did: str) -> str | None:
+    """The other registry of a bridge account; None for any other DID."""
+    return _ledger_id_of(did, "bridge")
+
+
+def _ledger_id_of(did: str, kind: str) -> str | None:
     match did.split(":"):
-        case ["did", _, "system", "transit", ledger_id]:
+        case ["did", _, "system", named, ledger_id] if named == kind:
             return unquote(ledger_id)
     return None
 

@@ -23,6 +23,7 @@ from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
 from hansa.rooms.agents.errors import AgentUnknown
 from hansa.rooms.agents.keys import keys_of
+from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.rotate import rotate_key
 from hansa.rooms.agents.keys.routes import ROTATIONS as KEY_ROTATIONS
 from hansa.rooms.agents.keys.schemas import HeldKeyOut, RotateKeyOut
@@ -105,6 +106,7 @@ __all__ = [
     "EnableMtlsOut",
     "EnrollingAuthority",
     "HeldBudget",
+    "HeldKey",
     "HeldKeyOut",
     "Onboarding",
     "OverDayLimit",

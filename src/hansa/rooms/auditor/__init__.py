@@ -27,10 +27,13 @@ from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.transparency import LogEmpty, read_checkpoint
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
 from hansa.rooms.auditor.witnessing import (
+    LogForksOut,
     LogWitnessesOut,
     ask_witnesses,
+    list_forks,
     list_log_witnesses,
     replace_sealed_witness_key,
+    rotate_witness_key,
 )
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "AuditVerdict",
     "AuditorKey",
     "LogEmpty",
+    "LogForksOut",
     "LogWitnessesOut",
     "SupplyPoint",
     "SupplyVerdict",
@@ -53,6 +57,7 @@ __all__ = [
     "audit_when_due",
     "initialize_auditor",
     "list_attestations",
+    "list_forks",
     "list_log_witnesses",
     "read_checkpoint",
     "read_watch",
@@ -60,6 +65,7 @@ __all__ = [
     "replace_sealed_auditor_key",
     "replace_sealed_witness_key",
     "rotate_auditor_key",
+    "rotate_witness_key",
     "run_cycle",
     "set_native_baseline",
     "supply_over_time",

@@ -1,4 +1,4 @@
-"""The audit cycle: every check in one snapshot, its verdict kept, a breach told in the same commit."""
+"""The audit cycle: every check in one snapshot, its verdict kept, a breach recorded in the same commit."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -9,13 +9,24 @@ from hansa.rooms import federation
 from .across import compare_with_peers
 from .across import peer_router as totals_router
 from .across import router as across_router
-from .attestations import admin_router, forget_retired_keys, root_router
+from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, root_router
 from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
-from .transparency import log_router
-from .witnessing import ASK, ASK_SECONDS, ask_witnesses, witness_router
+from .solvency import solvency_router
+from .transparency import TILES, KeptTiles, log_router
+from .witnessing import (
+    ASK,
+    ASK_SECONDS,
+    FOLLOW,
+    FOLLOW_SECONDS,
+    SEALED_WITNESS_KEYS,
+    ask_witnesses,
+    follow_peers,
+    forget_retired_witness_keys,
+    witness_router,
+)
 
 ROOM = Room(
     name="auditor",
@@ -28,19 +39,34 @@ ROOM = Room(
         Routes(3600, root_router, at_root=True),
         Routes(3610, log_router, at_root=True),
         Routes(3620, liabilities_router, at_root=True),
+        Routes(3625, solvency_router, at_root=True),
         Routes(3630, witness_router, at_root=True),
     ),
     jobs=(
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
+        scheduled(FOLLOW, FOLLOW_SECONDS, follow_peers),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
+        sweep("auditor: forget retired keys of the witness", 3600, forget_retired_witness_keys),
     ),
     rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
     settings=frozenset(
-        {"log_witnesses", "registry_name", "settlement_currency", "trust_domain", "witnessed_logs"}
+        {
+            "base_url",
+            "log_witnesses",
+            "registry_name",
+            "settlement_currency",
+            "trust_domain",
+            "witnessed_logs",
+        }
     ),
-    offers=(FOREST,),
-    fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),
+    sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
+    offers=(FOREST, TILES),
+    fills=(
+        federation.LAST_AUDIT.filled_with(last_audit),
+        FOREST.built_by(lambda _: KeptForest()),
+        TILES.built_by(lambda runtime: KeptTiles(runtime.database)),
+    ),
     metrics=(audit_status, supply_delta),
 )

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 
 from .badge import SupplyBadge, draw
+from .bridges import read_bridges
 from .cycle import audit_from_zero
 from .schemas import Badge, SupplyAudit, SupplyInvariant
 from .watch import watch_supply
@@ -64,11 +65,12 @@ async def read_supply_audit(
     full: Annotated[bool, Query(description="Recompute everything from the first event.")] = False,
 ) -> SupplyAudit:
     """The supply audit of every account, from the last checkpoint or from the first event."""
+    bridges = await db.read(read_bridges)
     if full:
         verdict = await db.act(audit_from_zero, one_snapshot=True)
-        return SupplyAudit.of(verdict.supply, verdict.status)
+        return SupplyAudit.of(verdict.supply, verdict.status, bridges)
     watch = await watch_supply(db)
-    return SupplyAudit.of(watch.supply, watch.status)
+    return SupplyAudit.of(watch.supply, watch.status, bridges)
 
 
 def _preferred(accept: str) -> str:

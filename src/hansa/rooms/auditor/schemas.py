@@ -1,12 +1,15 @@
 """Shapes of the auditor's answers."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from hansa.foundation.values.money import format_amount
+from hansa.rooms.transfers import WrappedSupply
 
 from .badge import SupplyBadge
+from .bridges import Bridges
 from .supply import SupplyVerdict
 from .watch import SupplyWatch
 
@@ -84,6 +87,36 @@ class SupplyInvariant(BaseModel):
         )
 
 
+class WrappedUnits(BaseModel):
+    """Units of another registry that are held here: no part of the own supply. Amounts are decimal strings."""
+
+    wrapped_currency: str = Field(examples=["AVT.registry.example.org"])
+    wrapped: str = Field(description="All that exist here, those of undecided redemptions included.")
+    burning: str = Field(description="Set aside by redemptions that are not decided yet.")
+    locked_proved: str = Field(description="The locks that the home registry signed and has not released.")
+    delta: str = Field(description="Wrapped less burning less what agents hold: exactly 0 when OK.")
+    status: Literal["OK", "BREACH"]
+
+    @classmethod
+    def of(cls, supply: WrappedSupply) -> "WrappedUnits":
+        """The line of one unit."""
+        return cls(
+            wrapped_currency=supply.wrapped_currency,
+            wrapped=format_amount(supply.wrapped),
+            burning=format_amount(supply.burning),
+            locked_proved=format_amount(supply.locked_proved),
+            delta=format_amount(supply.delta),
+            status="OK" if supply.is_ok else "BREACH",
+        )
+
+
+class LockedUnits(BaseModel):
+    """Own units that are held wrapped at another registry; they circulate here, on its bridge account."""
+
+    ledger_id: str = Field(examples=["peer.example.org"])
+    locked: str
+
+
 class SupplyAudit(BaseModel):
     """The supply audit for services of the operator. Amounts are decimal strings."""
 
@@ -95,9 +128,11 @@ class SupplyAudit(BaseModel):
     delta: str
     status: str = Field(description="OK, or BREACH when any check is not OK.")
     agent_count: int
+    wrapped: list[WrappedUnits]
+    locked: list[LockedUnits]
 
     @classmethod
-    def of(cls, supply: SupplyVerdict, status: str) -> "SupplyAudit":
+    def of(cls, supply: SupplyVerdict, status: str, bridges: Bridges) -> "SupplyAudit":
         """A verdict in figures."""
         return cls(
             tokens_issued=format_amount(supply.terms.issued),
@@ -108,6 +143,11 @@ class SupplyAudit(BaseModel):
             delta=format_amount(supply.delta),
             status=status,
             agent_count=supply.agent_count,
+            wrapped=[WrappedUnits.of(one) for one in bridges.wrapped],
+            locked=[
+                LockedUnits(ledger_id=ledger_id, locked=format_amount(locked))
+                for ledger_id, locked in bridges.locked.items()
+            ],
         )
 
 

@@ -12,7 +12,7 @@ BINDING_DEFAULT = "JSONRPC"
 OLD_VERSION = "0.3.0"
 CALLABLE = frozenset({"supportedInterfaces", "version", "capabilities", "skills"})
 
-# A security scheme is told by its type in 0.3 and by a wrapping member in 1.0.
+# A security scheme is named by its type in 0.3 and by a wrapping member in 1.0.
 WRAPPERS = {
     "apiKey": "apiKeySecurityScheme",
     "http": "httpAuthSecurityScheme",

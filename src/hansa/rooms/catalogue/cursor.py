@@ -47,7 +47,7 @@ class ChangesCursor:
         return self.at is not None
 
     def after(self, moment: datetime, card: int, returned: int) -> "ChangesCursor":
-        """The same round, after a page of `told` cards that ends with this card."""
+        """The same round, after a page of `returned` cards that ends with this card."""
         return ChangesCursor(
             self.start, self.resume, self.total, self.offset + returned, self.stop, microseconds(moment), card
         )

@@ -107,7 +107,7 @@ class Bond:
 
 @dataclass(frozen=True)
 class Tombstone:
-    """A card that has left the public listings, as those who follow changes hear of it: no name and no text.
+    """A card that has left the public listings, as those who follow changes receive it: no name and no text.
 
     `deleted_at` is set where the card is gone for good.
     """

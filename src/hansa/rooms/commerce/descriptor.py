@@ -2,9 +2,10 @@
 
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import agents, federation
+from hansa.rooms import agents, federation, transfers
 
-from . import bonds, contracts, disputes, payments, x402
+from . import across, bonds, contracts, crossings, disputes, payments, settlements, slash_bond, x402
+from .agora_card import agora_router
 
 
 def _signatory(runtime: Runtime) -> federation.Signatory:
@@ -17,20 +18,26 @@ ROOM = Room(
         Routes(150, payments.hot_router),
         Routes(2010, contracts.router),
         Routes(2011, contracts.read_router),
-        Routes(2012, contracts.federated_router),
+        Routes(2012, across.router),
+        Routes(2014, across.peer_router),
         Routes(2013, contracts.link_router),
         Routes(2015, disputes.malpractice_router),
         Routes(2016, disputes.router),
         Routes(2017, disputes.admin_router),
+        Routes(2018, settlements.admin_router),
+        Routes(2019, settlements.peer_router),
         Routes(2020, payments.router),
         Routes(2021, payments.buy_router),
         Routes(3500, x402.router, at_root=True),
+        Routes(3510, agora_router, at_root=True),
     ),
     reactors=(contracts.CONTRACTS_FOLLOW,),
     jobs=(
         contracts.CONTRACT_DEADLINES,
         contracts.CONTRACTS_OF_REVOKED,
         disputes.DISPUTE_DEADLINES,
+        *settlements.EXCHANGE_JOBS,
+        *settlements.SLASHING_JOBS,
         *payments.JOBS,
     ),
     settings=frozenset(
@@ -41,7 +48,9 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
+            "issuer",
             "outgoing_allow_hosts",
+            "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",
             "trust_domain",
@@ -55,7 +64,8 @@ ROOM = Room(
         payments.SETTLEMENTS,
         payments.SIGNATORY,
         payments.PURCHASES,
-        disputes.SLASH_BOND,
+        slash_bond.SLASH_BOND,
+        settlements.SIGNED_VERDICT,
     ),
     fills=(
         payments.VERIFIER.built_by(payments.Verifier),
@@ -63,6 +73,9 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        transfers.PAYMENT_DECIDED.filled_with(crossings.end_paid_across),
+        federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),
+        settlements.SIGNED_VERDICT.filled_with(disputes.signed_verdict),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )

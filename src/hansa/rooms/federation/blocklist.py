@@ -1,5 +1,6 @@
 """The blocklist: agents that the ledgers refuse, because their accounts are withheld."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
@@ -18,3 +19,8 @@ async def put_on_blocklist(tx: Tx, did: str, *, since: datetime | None) -> None:
 async def is_blocklisted(tx: Tx, did: str) -> bool:
     """Whether transfers to and from the agent are refused across frames."""
     return await blocklist_store.is_blocked(tx, did)
+
+
+async def blocklisted_among(tx: Tx, dids: Collection[str]) -> frozenset[str]:
+    """As `is_blocklisted`, of several: those that are."""
+    return await blocklist_store.blocked_among(tx, dids)

@@ -1,5 +1,6 @@
 """Every SQL statement of the blocklist."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
@@ -24,3 +25,9 @@ async def is_blocked(tx: Tx, did: str) -> bool:
     """Whether the agent is on the list."""
     blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM federation_blocklist WHERE did = $1)", did)
     return blocked
+
+
+async def blocked_among(tx: Tx, dids: Collection[str]) -> frozenset[str]:
+    """Those of the agents that are on the list."""
+    rows = await tx.fetch("SELECT did FROM federation_blocklist WHERE did = ANY ($1)", list(dids))
+    return frozenset(row["did"] for row in rows)

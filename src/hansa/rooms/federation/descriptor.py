@@ -11,7 +11,9 @@ from .admission import check_licence
 from .admission import router as admission_router
 from .charter import (
     LAST_AUDIT,
+    SEALED_REGISTRY_KEYS,
     admin_router,
+    authorizations_admin_router,
     card_admin_router,
     card_root_router,
     card_router,
@@ -23,12 +25,14 @@ from .charter import (
 )
 from .crossing import refresh_licences
 from .invitations import invitations_admin_router, invitations_router
+from .jurisdiction import ATTESTED_CONTRACT, jurisdiction_router
+from .licences import SEALED_LICENSING_KEYS, renew_card
 from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
-from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
-from .peer_trust import classify_peers
+from .peer_trust import ask_peers, classify_peers, public_trust_router
+from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
     OWN_CERTIFICATE,
@@ -55,6 +59,7 @@ RENEWAL_SECONDS = 3600
 """The card is renewed at half of a window of thirty days; an hour more does not matter."""
 
 CLASSIFICATION_SECONDS = 60
+OWN_TRUST_SECONDS = 600
 LICENCE_ROUND_SECONDS = 300
 
 ROOM = Room(
@@ -66,9 +71,13 @@ ROOM = Room(
         Routes(1710, card_router),
         Routes(1720, card_admin_router),
         Routes(1730, icon_admin_router),
+        Routes(1735, authorizations_admin_router),
+        Routes(1740, jurisdiction_router),
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
         Routes(1765, peer_trust_router),
+        Routes(1768, public_trust_router),
+        Routes(1769, trust_peer_router),
         Routes(1767, operator_router),
         Routes(1770, invitations_admin_router),
         Routes(1780, invitations_router),
@@ -87,6 +96,7 @@ ROOM = Room(
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
         scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
+        scheduled("federation: how far peers trust this registry", OWN_TRUST_SECONDS, ask_peers),
         sweep_with_runtime("federation: classify peers", CLASSIFICATION_SECONDS, classify_peers),
     ),
     settings=frozenset(
@@ -105,6 +115,7 @@ ROOM = Room(
             "federation_sync_interval_seconds",
             "is_central_registry",
             "issuer",
+            "jurisdiction_profile",
             "jws_require_signature",
             "licence_list_max_age",
             "licensing_mode",
@@ -132,7 +143,9 @@ ROOM = Room(
     ),
     background=(connections_to_peers,),
     metrics=(peer_refusals_total,),
+    sealed=(SEALED_REGISTRY_KEYS, SEALED_LICENSING_KEYS),
     offers=(
+        ATTESTED_CONTRACT,
         LAST_AUDIT,
         OWN_CERTIFICATE,
         PEER_CALLS,

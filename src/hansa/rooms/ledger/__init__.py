@@ -3,17 +3,29 @@
 from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.accounts import (
     BALANCES,
+    OWED,
     WRITTEN_TRANSACTIONS,
     Balance,
     balance_of,
     circulating,
     newest_transaction,
     open_account,
+    open_leg,
 )
 from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
+from hansa.rooms.ledger.bridging import (
+    BridgeAmount,
+    are_locked,
+    keep_locked,
+    lock_for_bridge,
+    locked_in_bridges,
+    return_locked,
+    unlock,
+)
 from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
+from hansa.rooms.ledger.compensation import Compensation, compensate
 from hansa.rooms.ledger.crossings import (
     AbortIn,
     AbortOut,
@@ -26,11 +38,13 @@ from hansa.rooms.ledger.crossings import (
     confirm_out,
     corridor_totals,
     crossing,
+    has_crossed,
     totals_with,
+    transactions_out,
 )
 from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
 from hansa.rooms.ledger.destroy import destroy
-from hansa.rooms.ledger.engine import Result, apply
+from hansa.rooms.ledger.engine import Result, apply, refusals_of
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
@@ -46,6 +60,7 @@ from hansa.rooms.ledger.errors import (
     SelfTransfer,
     SupplyExhausted,
     SystemAccountRefused,
+    TreasuryInsufficient,
 )
 from hansa.rooms.ledger.extensions import ClaimRefused, Extension
 from hansa.rooms.ledger.holds import (
@@ -65,7 +80,13 @@ from hansa.rooms.ledger.holds import (
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
 from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
-from hansa.rooms.ledger.payments import PaymentMade, PaymentOrder, find_payment, payment_line
+from hansa.rooms.ledger.payments import (
+    PaymentMade,
+    PaymentOrder,
+    find_payment,
+    find_payment_abroad,
+    payment_line,
+)
 from hansa.rooms.ledger.posting import (
     Preview,
     Receipt,
@@ -94,6 +115,7 @@ __all__ = [
     "BALANCES",
     "DISPUTE_REFERENCE",
     "GROUP_COMMIT",
+    "OWED",
     "ROOM",
     "WRITTEN_TRANSACTIONS",
     "AbortIn",
@@ -103,10 +125,12 @@ __all__ = [
     "AccountUnknown",
     "Balance",
     "Book",
+    "BridgeAmount",
     "Capture",
     "ClaimRefused",
     "CommitIn",
     "CommitOut",
+    "Compensation",
     "CorridorTotals",
     "Crossing",
     "CrossingDecided",
@@ -146,12 +170,15 @@ __all__ = [
     "SupplyExhausted",
     "SystemAccountRefused",
     "TransferOrder",
+    "TreasuryInsufficient",
     "apply",
+    "are_locked",
     "as_csv",
     "balance_of",
     "capture_hold",
     "circulating",
     "close_account",
+    "compensate",
     "confirm_out",
     "corridor_totals",
     "crossing",
@@ -161,20 +188,26 @@ __all__ = [
     "extend_hold",
     "fee_of",
     "find_payment",
+    "find_payment_abroad",
     "free_overdue_holds",
     "freeze_hold",
     "grant",
     "grant_by_administrator",
+    "has_crossed",
     "initialize_ledger",
     "is_of_receipts",
     "issue",
     "issue_by_administrator",
+    "keep_locked",
     "kept_receipts",
     "lines_of",
+    "lock_for_bridge",
+    "locked_in_bridges",
     "mint",
     "newest_transaction",
     "open_account",
     "open_hold",
+    "open_leg",
     "orders",
     "payment_line",
     "preview",
@@ -183,14 +216,18 @@ __all__ = [
     "read_holds",
     "read_open_holds",
     "read_positions",
+    "refusals_of",
     "reinstate_accounts",
     "release_hold",
     "require_issuable",
+    "return_locked",
     "stake_gaps",
     "suspend_accounts",
     "thaw_hold",
     "totals_with",
+    "transactions_out",
     "transfer",
     "transfer_all",
     "uncovered",
+    "unlock",
 ]

@@ -7,16 +7,18 @@ from hansa.foundation.values.money import Minor
 
 from . import store
 from .errors import AccountUnknown
-from .store import BALANCES, WRITTEN_TRANSACTIONS
+from .store import BALANCES, OWED, WRITTEN_TRANSACTIONS
 
 __all__ = [
     "BALANCES",
+    "OWED",
     "WRITTEN_TRANSACTIONS",
     "Balance",
     "balance_of",
     "circulating",
     "newest_transaction",
     "open_account",
+    "open_leg",
 ]
 
 
@@ -36,6 +38,11 @@ async def open_account(tx: Tx, did: str) -> None:
     Raises: asyncpg.UniqueViolationError when the DID has one, which a fresh DID never has.
     """
     await store.open_account(tx, did)
+
+
+async def open_leg(tx: Tx, did: str) -> None:
+    """Open the account with the own reserve of a pool, unless it is there."""
+    await store.open_accounts(tx, [did], kind="system")
 
 
 async def balance_of(tx: Tx, did: str) -> Balance:

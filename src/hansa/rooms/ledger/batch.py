@@ -242,7 +242,7 @@ class GroupCommit:
     def _tell(self, decided: Decided) -> None:
         for ticket, found in decided:
             self._release(ticket)
-            # A client that went away did not undo its transfer, and is not told.
+            # A client that went away did not undo its transfer, and gets no answer.
             if not ticket.outcome.cancelled():
                 ticket.outcome.set_result(found)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.did import SystemAccount, system_did, transit_did
+from hansa.foundation.values.did import SystemAccount, bridge_did, leg_did, system_did, transit_did
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,19 @@ class Book:
         """The account that receives what was to reach an agent whose account was closed meanwhile."""
         return system_did(self.did_method, SystemAccount.UNCLAIMED)
 
+    def leg(self, ledger_id: str) -> str:
+        """The account with this registry's reserve of the pool that it shares with the registry of this ledger id."""
+        return leg_did(self.did_method, ledger_id)
+
+    @property
+    def shortfall(self) -> str:
+        """The account that pays what this registry committed before a restore and whose payer does not hold it now."""
+        return system_did(self.did_method, SystemAccount.SHORTFALL)
+
     def transit(self, ledger_id: str) -> str:
         """The account for what crosses to and from the registry with this ledger id."""
         return transit_did(self.did_method, ledger_id)
+
+    def bridge(self, ledger_id: str) -> str:
+        """The account for units that are locked here and held wrapped at the registry with this ledger id."""
+        return bridge_did(self.did_method, ledger_id)

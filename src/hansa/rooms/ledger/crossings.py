@@ -5,10 +5,14 @@
 - The sender's units go to the transit account of the other registry when they are reserved, and back when that is aborted. A
   commit moves nothing more. Where units come in, nothing moves before the commit; what was reserved counts toward
   `net_in_limit` and the limit of the whole supply from the moment it was.
+- A swap (`is_swap`) crosses in two units: its commit moves transit to the leg of the pool where units leave, and the leg to
+  liquid where they come in. Transit is as before, `net_in_limit` and the totals of both registries do not count it, and
+  what the leg has to hold is the pool's to guard (`rooms/transfers/pools`).
 - After a reserve a commit is never refused. A suspended payee is credited; what was to reach a closed account goes to
   `Book.unclaimed`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -24,7 +28,7 @@ from .book import Book
 from .errors import CrossingUnknown
 from .orders import CREDIT, DEBIT, LIQUID, NOBODY, TRANSIT, CrossingStep, Order, Terms
 
-Direction: TypeAlias = Literal["out", "in"]
+Direction: TypeAlias = Literal["out", "in", "swap_out", "swap_in"]
 CrossingState: TypeAlias = Literal["reserved", "committed", "aborted"]
 
 
@@ -41,10 +45,13 @@ class ReserveOut:
     amount: Minor
     counterparty: str | None = None
     message: str | None = None
+    is_swap: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
-        step = CrossingStep("reserve", "out", self.transfer_id, book.transit(self.frame), self.counterparty)
+        step = CrossingStep(
+            "reserve", _out(self), self.transfer_id, book.transit(self.frame), self.counterparty
+        )
         terms = Terms(
             tx_type="out",
             to=TRANSIT,
@@ -59,14 +66,22 @@ class ReserveOut:
 
 @dataclass(frozen=True)
 class CommitOut:
-    """The units are the other registry's for good; nothing moves. Raises: CrossingUnknown, CrossingDecided."""
+    """The units are the other registry's for good; nothing moves. Of a swap: transit to leg.
+
+    Raises: CrossingUnknown, CrossingDecided.
+    """
 
     frame: str
     transfer_id: UUID
+    is_swap: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
-        return _decision(CrossingStep("commit", "out", self.transfer_id, book.transit(self.frame)))
+        transit = book.transit(self.frame)
+        if not self.is_swap:
+            return _decision(CrossingStep("commit", "out", self.transfer_id, transit))
+        step = CrossingStep("commit", "swap_out", self.transfer_id, transit, leg=book.leg(self.frame))
+        return _movement(step, Terms(tx_type="swap", counterparty_frame=self.frame))
 
 
 @dataclass(frozen=True)
@@ -75,11 +90,12 @@ class AbortOut:
 
     frame: str
     transfer_id: UUID
+    is_swap: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
         step = CrossingStep(
-            "abort", "out", self.transfer_id, book.transit(self.frame), unclaimed=book.unclaimed
+            "abort", _out(self), self.transfer_id, book.transit(self.frame), unclaimed=book.unclaimed
         )
         return _movement(step, Terms(tx_type="return", counterparty_frame=self.frame))
 
@@ -101,12 +117,13 @@ class ReserveIn:
     fee: Minor
     net_in_limit: Minor | None
     counterparty: str | None = None
+    is_swap: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
         step = CrossingStep(
             "reserve",
-            "in",
+            _in(self),
             self.transfer_id,
             book.transit(self.frame),
             self.counterparty,
@@ -120,19 +137,26 @@ class ReserveIn:
 
 @dataclass(frozen=True)
 class CommitIn:
-    """Transit to liquid, the net to the payee and the fee to the fee collector. Raises: CrossingUnknown, CrossingDecided."""
+    """Transit to liquid, the net to the payee and the fee to the fee collector; of a swap, leg to payee.
+
+    Raises: CrossingUnknown, CrossingDecided.
+    """
 
     frame: str
     transfer_id: UUID
     message: str | None = None
+    is_swap: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
         step = CrossingStep(
-            "commit", "in", self.transfer_id, book.transit(self.frame), unclaimed=book.unclaimed
+            "commit", _in(self), self.transfer_id, book.transit(self.frame), unclaimed=book.unclaimed
         )
         terms = Terms(tx_type="in", fee="inside", counterparty_frame=self.frame)
-        return _movement(step, terms, self.message)
+        if not self.is_swap:
+            return _movement(step, terms, self.message)
+        paid = _movement(replace(step, leg=book.leg(self.frame)), terms, self.message)
+        return replace(paid, more=replace(paid.terms, from_=LIQUID))
 
 
 @dataclass(frozen=True)
@@ -141,10 +165,11 @@ class AbortIn:
 
     frame: str
     transfer_id: UUID
+    is_swap: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
-        return _decision(CrossingStep("abort", "in", self.transfer_id, book.transit(self.frame)))
+        return _decision(CrossingStep("abort", _in(self), self.transfer_id, book.transit(self.frame)))
 
 
 @dataclass(frozen=True)
@@ -192,15 +217,23 @@ async def crossing(
     return None if row is None else Crossing(**row)
 
 
-async def confirm_out(tx: Tx, frame: str, transfer_id: UUID, book: Book) -> bool:
-    """The other registry confirmed that it credited a committed transfer; whether this was not known before.
+async def transactions_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Book) -> dict[UUID, int]:
+    """The transactions by which the units of these transfers left; those that were never reserved are left out."""
+    return await store.transactions_out(tx, book.transit(frame), transfer_ids)
 
-    Raises: CrossingUnknown, where nothing was committed under this id.
+
+async def confirm_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Book) -> None:
+    """The other registry confirmed that it credited these committed transfers; repeated, nothing changes.
+
+    Raises: CrossingUnknown, where one of them is not committed.
     """
-    confirmed = await store.confirm(tx, book.transit(frame), transfer_id)
-    if confirmed is None:
+    if await store.confirm(tx, book.transit(frame), transfer_ids) < len(transfer_ids):
         raise CrossingUnknown
-    return confirmed
+
+
+async def has_crossed(tx: Tx, agent: str, frame: str, counterparty: str, book: Book) -> bool:
+    """Whether this agent and that one of the other registry ever paid each other, in either direction."""
+    return await store.has_crossed(tx, agent, book.transit(frame), counterparty)
 
 
 async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
@@ -212,6 +245,14 @@ async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
 async def corridor_totals(tx: Tx) -> list[CorridorTotals]:
     """The totals with every other registry with which anything was ever reserved, by ledger id."""
     return [CorridorTotals(**members) for members in await store.totals(tx)]
+
+
+def _out(step: ReserveOut | AbortOut) -> Direction:
+    return "swap_out" if step.is_swap else "out"
+
+
+def _in(step: ReserveIn | CommitIn | AbortIn) -> Direction:
+    return "swap_in" if step.is_swap else "in"
 
 
 def _decision(step: CrossingStep) -> Order:

@@ -1,5 +1,6 @@
 """The SQL that reads crossings. The engine alone writes them (`sql/crossings.sql`)."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,13 +17,19 @@ FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id 
 WHERE transit.did = $1 AND transit.unit = '' AND c.direction = $2 AND c.transfer_id = $3
 """
 
+_TRANSACTIONS_OUT = """
+SELECT c.transfer_id, c.tx_id FROM ledger_account transit JOIN ledger_crossing c ON c.transit_id = transit.id
+WHERE transit.did = $1 AND transit.unit = '' AND c.direction IN ('out', 'swap_out')
+  AND c.transfer_id = ANY ($2)
+"""
+
 _TOTALS = """
 SELECT a.did, a.transit, coalesce(k.committed_out, 0) AS committed_out, coalesce(k.committed_in, 0) AS committed_in,
   coalesce(k.confirmed_out, 0) AS confirmed_out, u.reserved_out, u.reserved_in
 FROM ledger_account a
 LEFT JOIN ledger_corridor k ON k.transit_id = a.id
 CROSS JOIN LATERAL (
-  SELECT coalesce(sum(c.amount) FILTER (WHERE c.direction = 'out'), 0)::bigint AS reserved_out,
+  SELECT coalesce(sum(c.amount) FILTER (WHERE c.direction IN ('out', 'swap_out')), 0)::bigint AS reserved_out,
     coalesce(sum(c.amount) FILTER (WHERE c.direction = 'in'), 0)::bigint AS reserved_in
   FROM ledger_crossing c WHERE c.transit_id = a.id AND c.state = 'reserved'
 ) u
@@ -44,28 +51,53 @@ _NET_IN_OF_ALL = "SELECT ledger_net_in_of_all()::bigint"
 _CONFIRM = """
 WITH named AS (
   SELECT c.transit_id, c.transfer_id FROM ledger_crossing c JOIN ledger_account a ON a.id = c.transit_id
-  WHERE a.did = $1 AND a.unit = '' AND c.direction = 'out' AND c.transfer_id = $2 AND c.state = 'committed'
+  WHERE a.did = $1 AND a.unit = '' AND c.direction = 'out' AND c.transfer_id = ANY ($2)
+    AND c.state = 'committed'
 ), confirmed AS (
   UPDATE ledger_crossing c SET confirmed_at = clock_timestamp() FROM named
   WHERE c.transit_id = named.transit_id AND c.direction = 'out' AND c.transfer_id = named.transfer_id
     AND c.confirmed_at IS NULL RETURNING c.transit_id, c.amount
 ), counted AS (
-  UPDATE ledger_corridor k SET confirmed_out = k.confirmed_out + confirmed.amount FROM confirmed
-  WHERE k.transit_id = confirmed.transit_id
+  UPDATE ledger_corridor k SET confirmed_out = k.confirmed_out + added.amount
+  FROM (SELECT transit_id, sum(amount) AS amount FROM confirmed GROUP BY transit_id) added
+  WHERE k.transit_id = added.transit_id
 )
-SELECT EXISTS (SELECT FROM confirmed) FROM named
+SELECT count(*) FROM named
 """
 
 
-async def confirm(tx: Tx, transit: str, transfer_id: UUID) -> bool | None:
-    """Whether a committed transfer is confirmed now; False: it was before, None: there is none."""
-    confirmed: bool | None = await tx.fetchval(_CONFIRM, transit, transfer_id)
-    return confirmed
+_HAS_CROSSED = """
+SELECT EXISTS (
+  SELECT FROM ledger_account a
+  JOIN ledger_posting p ON p.account_id = a.id
+  JOIN ledger_transaction t ON t.id = p.tx_id AND t.tx_type IN ('out', 'in')
+  JOIN ledger_crossing c ON c.transit_id = CASE t.tx_type WHEN 'out' THEN t.payee_id ELSE t.payer_id END
+    AND c.direction = t.tx_type AND c.transfer_id = t.ref::uuid
+  JOIN ledger_account transit ON transit.id = c.transit_id
+  WHERE a.did = $1 AND a.unit = '' AND transit.did = $2 AND c.counterparty = $3 AND c.state = 'committed')
+"""
+
+
+async def has_crossed(tx: Tx, agent: str, transit: str, counterparty: str) -> bool:
+    """Whether units crossed between this agent and that one of the other registry for good."""
+    return bool(await tx.fetchval(_HAS_CROSSED, agent, transit, counterparty))
+
+
+async def confirm(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> int:
+    """Mark committed transfers as confirmed; how many of the ids are those of committed ones."""
+    committed: int = await tx.fetchval(_CONFIRM, transit, transfer_ids)
+    return committed
 
 
 async def find(tx: Tx, transit: str, direction: str, transfer_id: UUID) -> asyncpg.Record | None:
     """One crossing of a transit account."""
     return await tx.fetchrow(_FIND, transit, direction, transfer_id)
+
+
+async def transactions_out(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The transactions of what left by a transit account."""
+    rows = await tx.fetch(_TRANSACTIONS_OUT, transit, transfer_ids)
+    return {row["transfer_id"]: row["tx_id"] for row in rows}
 
 
 async def totals(tx: Tx, transit: str | None = None) -> list[dict[str, Any]]:

@@ -99,6 +99,20 @@ async def apply_in_order(
     return [_result(order, row, counted=not dry) for order, row in zip(orders, rows, strict=True)]
 
 
+async def refusals_of(tx: Tx, orders: Sequence[Order], book: Book) -> list[Refused | None]:
+    """Why each of these orders would be refused after the ones before it, None where it would not; nothing is written.
+
+    None of them has an extension or a key.
+    """
+    lines = [msgspec.json.encode(order) for order in orders]
+    rows = await decide(tx, lines, book, rules.FeePolicy(), extended=False, dry=True)
+    found = [
+        None if row["outcome"] in CARRIED_OUT else refusal_of(order, row)
+        for order, row in zip(orders, rows, strict=True)
+    ]
+    return [None if refusal is None or isinstance(refusal, ClaimRefused) else refusal for refusal in found]
+
+
 async def decide(
     tx: Tx,
     lines: Sequence[bytes],

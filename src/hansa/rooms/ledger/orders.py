@@ -43,7 +43,7 @@ class CrossingStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """A step of what crosses to or from another registry (`crossings.py`); the members are those of the engine."""
 
     step: Literal["reserve", "commit", "abort"]
-    direction: Literal["out", "in"]
+    direction: Literal["out", "in", "swap_out", "swap_in"]
     transfer_id: UUID
     transit: str
     counterparty: str | None = None
@@ -52,6 +52,7 @@ class CrossingStep(msgspec.Struct, frozen=True, omit_defaults=True):
     supply_max: int | None = None
     treasury: str | None = None
     unclaimed: str | None = None
+    leg: str | None = None
 
 
 class ExtensionLine(msgspec.Struct, frozen=True):
@@ -151,6 +152,11 @@ def destroy(account: str, amount: Minor, ref: str, *, at_most: bool = False) -> 
     """Liquid units of an account cease to be, with `at_most` as many as there are; `ref` is used once."""
     terms = Terms(tx_type="destroy", active=NOBODY, at_most=at_most, ref=ref)
     return Order(account, None, amount, more=terms)
+
+
+def fund(source: str, target: str, amount: Minor, ref: str) -> Order:
+    """Between two of the registry's own accounts, without a fee."""
+    return Order(source, target, amount, more=Terms(tx_type="pool", active=NOBODY, ref=ref))
 
 
 def grant(treasury: str, payee: str, amount: Minor, ref: str) -> Order:

@@ -56,3 +56,9 @@ async def find_payment(tx: Tx, tx_id: int) -> PaymentMade | None:
     """The payment that this transaction made; None where it is none of two agents."""
     row = await store.payment(tx, tx_id)
     return None if row is None else PaymentMade(**row)
+
+
+async def find_payment_abroad(tx: Tx, tx_id: int) -> PaymentMade | None:
+    """As `find_payment`, of a transfer to an agent of another registry that was committed."""
+    row = await store.payment_abroad(tx, tx_id)
+    return None if row is None else PaymentMade(**row)

@@ -32,6 +32,12 @@ UNION ALL SELECT did, 'transit', transit FROM ledger_account WHERE transit <> 0
 """
 """A relation to join: what every bucket of every account holds, empty ones left out."""
 
+OWED = """
+SELECT did AS account, least(liquid::numeric + staked + escrow, 9223372036854775807)::bigint AS balance
+FROM ledger_account WHERE liquid <> 0 OR staked <> 0 OR escrow <> 0
+"""
+"""A relation to join: what each account holds that circulates, at most what a bigint has; accounts without it are left out."""
+
 WRITTEN_TRANSACTIONS = "SELECT id AS tx_id FROM ledger_transaction"
 """A relation to join: the ids of all transactions."""
 
@@ -51,6 +57,14 @@ _PAYMENT = """
 SELECT payer.did AS payer, payee.did AS payee, t.amount, t.fee, t.recorded_at
 FROM ledger_transaction t JOIN ledger_account payer ON payer.id = t.payer_id JOIN ledger_account payee ON payee.id = t.payee_id
 WHERE t.id = $1 AND t.tx_type IN ('transfer', 'capture') AND payer.kind = 'agent' AND payee.kind = 'agent'
+"""
+
+_PAYMENT_ABROAD = """
+SELECT payer.did AS payer, c.counterparty AS payee, c.amount, 0::bigint AS fee, c.decided_at AS recorded_at
+FROM ledger_transaction t JOIN ledger_crossing c
+  ON c.transit_id = t.payee_id AND c.direction = 'out' AND c.transfer_id = t.ref::uuid
+JOIN ledger_account payer ON payer.id = c.agent_id
+WHERE t.id = $1 AND t.tx_type = 'out' AND c.state = 'committed' AND c.counterparty IS NOT NULL
 """
 
 SupplyAct: TypeAlias = Literal["issue", "destroy"]
@@ -106,6 +120,11 @@ async def is_reference_used(tx: Tx, act: SupplyAct, ref: str) -> bool:
 async def payment(tx: Tx, tx_id: int) -> asyncpg.Record | None:
     """Who paid whom by this transaction."""
     return await tx.fetchrow(_PAYMENT, tx_id)
+
+
+async def payment_abroad(tx: Tx, tx_id: int) -> asyncpg.Record | None:
+    """As `payment`, of what left for an agent of another registry for good."""
+    return await tx.fetchrow(_PAYMENT_ABROAD, tx_id)
 
 
 async def sum_supply(tx: Tx) -> Minor:

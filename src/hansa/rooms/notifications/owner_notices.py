@@ -47,10 +47,11 @@ def _as_recorded(data: Mapping[str, Any]) -> Mapping[str, Any]:
 def _as_settle_answer(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The members of the answer to a settle, with `task_id` and `reason`."""
     tx_id = data.get("tx_id")
+    settlement = None if tx_id is None else data.get("transfer_id") or f"tx-{tx_id}"
     return {
         "token_id": data["token_id"],
         "status": "failed" if tx_id is None else "settled",
-        "settlement_tx_id": None if tx_id is None else f"tx-{tx_id}",
+        "settlement_tx_id": settlement,
         "amount": data["amount"],
         "currency": data["currency"],
         "caller_did": data["caller"],

@@ -1,7 +1,7 @@
 """Argon2id, off the event loop, two at a time: each takes 19 MiB and a whole core for some 20 ms.
 
 The threads give way to everything else in the process, so that a storm of logins slows logins alone. Only so many wait:
-one more is told to come back, rather than to wait longer than anybody does.
+one more is refused with a time to retry, rather than made to wait longer than anybody does.
 """
 
 import asyncio

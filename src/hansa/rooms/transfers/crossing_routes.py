@@ -35,6 +35,7 @@ from .crossing import (
     asked_crossing,
     find_crossing,
     is_foreign,
+    not_compared,
 )
 
 ROUTE = "/teg/cross-registry-transfer"
@@ -58,14 +59,16 @@ async def transfer_across(
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
 ) -> Response:
-    """Transfer units to an agent of another registry; its registry keeps the border fee of the amount."""
+    """Transfer units to an agent of another registry. Into another currency they are swapped, else there is a border fee."""
     await writes.admit(agent.did)
     runtime = runtime_of(request)
     if not is_foreign(body.receiver_did, runtime.settings):
         raise ReceiverIsLocal
     repeatable = None
     if key is not None:
-        repeatable = Repeatable(agent.did, ROUTE, key, body.model_dump(mode="json", exclude={"approval_id"}))
+        repeatable = Repeatable(
+            agent.did, ROUTE, key, body.model_dump(mode="json", exclude=not_compared(body))
+        )
     asked = asked_crossing(
         runtime.settings,
         body.order_by(agent.did),
@@ -74,6 +77,7 @@ async def transfer_across(
         backend=body.backend,
         approval=one_approval(body.approval_id, approval),
         capability=capability,
+        bounds=body.bounds,
     )
     crossed = await across(runtime, agent, asked)
     if isinstance(crossed, agents.Approval):

@@ -1,21 +1,72 @@
 """What the process needs to know of the transfers room."""
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import federation
 
-from .crossing import CROSSING_JOBS, SIGNATORY, is_settled_with, peer_router
+from .bridge import BRIDGE_JOBS, is_settled
+from .bridge import peer_router as bridge_peer_router
+from .bridge import router as bridge_router
+from .crossing import (
+    CROSSING_JOBS,
+    HIGH_WATER,
+    HIGH_WATER_TASK,
+    OUTBOX,
+    PAYMENT_DECIDED,
+    SIGNATORY,
+    HighWater,
+    Outbox,
+    is_settled_with,
+    open_outbox,
+    peer_router,
+)
 from .crossing_routes import crossing_router
+from .pools import POOL_JOBS, fx_peer_router, fx_router, pools_admin_router
 from .routes import router
+
+
+async def _is_settled_with(tx: Tx, peer: federation.PeerRecord) -> bool:
+    """Whether no transfer with this peer and no saga of the bridge is under way."""
+    bridge = peer.spiffe_id is None or await is_settled(tx, peer.spiffe_id)
+    return bridge and await is_settled_with(tx, peer)
+
 
 ROOM = Room(
     name="transfers",
     # The hot routes are matched first.
-    routes=(Routes(100, router), Routes(130, crossing_router), Routes(140, peer_router)),
-    jobs=CROSSING_JOBS,
-    settings=frozenset({"agent_rbac_mode", "issuer", "settlement_currency", "teg_cross_frame_backend"}),
-    offers=(SIGNATORY,),
+    routes=(
+        Routes(100, router),
+        Routes(130, crossing_router),
+        Routes(140, peer_router),
+        Routes(141, bridge_router),
+        Routes(142, bridge_peer_router),
+        Routes(160, fx_router),
+        Routes(170, fx_peer_router),
+        Routes(180, pools_admin_router),
+    ),
+    jobs=(*CROSSING_JOBS, *BRIDGE_JOBS, *POOL_JOBS),
+    settings=frozenset(
+        {
+            "agent_rbac_mode",
+            "data_dir",
+            "fx_breaker",
+            "fx_rate_mode",
+            "fx_reserve_floor",
+            "fx_size_cap",
+            "fx_slippage_max",
+            "issuer",
+            "settlement_currency",
+            "teg_cross_frame_backend",
+            "trust_domain",
+        }
+    ),
+    background=(open_outbox,),
+    rounds=(HIGH_WATER_TASK,),
+    offers=(HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY),
     fills=(
+        HIGH_WATER.built_by(HighWater),
+        OUTBOX.built_by(Outbox),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
-        federation.PEER_SETTLED.filled_with(is_settled_with),
+        federation.PEER_SETTLED.filled_with(_is_settled_with),
     ),
 )

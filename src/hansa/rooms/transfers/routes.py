@@ -43,8 +43,17 @@ from .bulk import (
     transfer_each,
 )
 from .bulk_answer import bulk_answer
-from .crossing import CROSSING_REFUSALS, ReceiverIsForeign, asked_crossing, is_foreign, peer_of
+from .crossing import (
+    CROSSING_REFUSALS,
+    ReceiverIsForeign,
+    asked_crossing,
+    bounds_of,
+    is_foreign,
+    not_compared,
+    peer_of,
+)
 from .governed import GovernedTransfer, transfer_governed
+from .pools import NotASwap
 from .schemas import (
     SendIn,
     SendOut,
@@ -120,11 +129,21 @@ async def send_units(
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = _repeatable(agent, "/teg/send", key, body)
     shown = one_approval(body.approval_id, approval)
+    bounds = bounds_of(body.min_amount_out, body.quote_id)
     if is_foreign(order.payee, config) and await db.look(lambda tx: peer_of(tx, order.payee)) is not None:
         asked = asked_crossing(
-            config, order, "teg.send", request, backend=body.backend, approval=shown, capability=capability
+            config,
+            order,
+            "teg.send",
+            request,
+            backend=body.backend,
+            approval=shown,
+            capability=capability,
+            bounds=bounds,
         )
         return await send_across(runtime_of(http), agent, asked, dry_run=body.dry_run)
+    if bounds.are_stated:
+        raise NotASwap
     payment = _payment(
         order, book.currency, "teg.send", approval=shown, capability=capability, request=request
     )
@@ -218,7 +237,7 @@ def _repeatable(agent: Agent, route: str, key: str | None, body: BaseModel) -> R
     """The request under its key. Which approval it names is not part of what is to be done."""
     if key is None:
         return None
-    return Repeatable(agent.did, route, key, body.model_dump(exclude={"approval_id"}))
+    return Repeatable(agent.did, route, key, body.model_dump(exclude=not_compared(body)))
 
 
 def _payment(
@@ -250,16 +269,16 @@ async def _answer_to(
 ) -> Response:
     """The response to a transfer that was made, planned or put before the owner. Raises: AccountRevoked."""
     try:
-        told = await outcome
+        result = await outcome
     except ledger.AccountSuspended as refusal:
         # The book knows that the account is closed; why, the agents' room knows.
         statuses = await db.read(lambda tx: agents.statuses_of(tx, [order.payee]))
         if statuses.get(order.payee) == "revoked":
             raise _revoked(order.payee) from refusal
         raise
-    if isinstance(told, agents.Approval):
-        return approval_answer(told, currency)
-    return answer_once(told.answer, replayed=told.replayed)
+    if isinstance(result, agents.Approval):
+        return approval_answer(result, currency)
+    return answer_once(result.answer, replayed=result.replayed)
 
 
 async def _governed(

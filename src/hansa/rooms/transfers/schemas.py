@@ -13,7 +13,7 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
-from .crossing import CrossingView
+from .crossing import CrossingView, MinAmountOut, QuoteId
 
 MESSAGE_MAX_CHARACTERS = 256
 LINES_MAX = 500
@@ -86,6 +86,8 @@ class SendIn(RequestBody):
         Literal["2pc", "async"] | None,
         Field(description="The method of a cross-registry transfer; a local transfer needs none."),
     ] = None
+    min_amount_out: MinAmountOut = None
+    quote_id: QuoteId = None
     approval_id: ApprovalId = None
 
     @model_validator(mode="after")
@@ -107,8 +109,9 @@ class SendIn(RequestBody):
 class SendOut(BaseModel):
     """The route of a transfer or dry run, and its result."""
 
-    method: Literal["local", "2pc", "async"] = Field(
-        description="The route: `local` is within this registry; `2pc` and `async` reach another one."
+    method: Literal["local", "2pc", "async", "fx"] = Field(
+        description="The route: `local` is within this registry; `2pc` and `async` reach another one, `fx` one of another"
+        " currency."
     )
     status: Literal["completed", "locked", "dry_run"] = Field(
         description="`locked`: sent to another registry and not decided yet."
@@ -144,11 +147,11 @@ class SendOut(BaseModel):
         assert crossing.balance_after is not None
         is_decided = crossing.state == "committed"
         return cls(
-            method="async" if crossing.backend == "async" else "2pc",
+            method=crossing.method,
             status="completed" if is_decided else "locked",
             transfer_id=str(crossing.transfer_id),
             currency_sent=crossing.currency,
-            currency_received=crossing.currency,
+            currency_received=crossing.currency_received,
             amount_received=format_amount(crossing.net),
             fee_amount=format_amount(crossing.fee),
             new_sender_balance=format_amount(crossing.balance_after),

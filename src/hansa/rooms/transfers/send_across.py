@@ -1,15 +1,17 @@
 """`/teg/send` to an agent of another registry, as a transfer or as a dry run."""
 
+from typing import Literal
+
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.caller import Agent, require_permission
 from hansa.foundation.plumbing.idempotency import answer_once
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.values.money import Minor, format_amount
+from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents
 
 from .asking import approval_answer
-from .crossing import AskedCrossing, across, corridor_to, fee_of_peer, preview_crossing, require_receiver
+from .crossing import AskedCrossing, across, corridor_to, preview_crossing, require_receiver
 from .schemas import SendOut
 
 
@@ -29,22 +31,22 @@ async def send_across(runtime: Runtime, agent: Agent, asked: AskedCrossing, *, d
 
 async def _plan(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> SendOut:
     settings, order, database = runtime.settings, asked.order, runtime.database
-    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, settings))
+    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, runtime))
     clearance = await database.read(lambda tx: agents.preview_payment(tx, agent, asked.payment, settings))
-    left = await database.act(lambda tx: preview_crossing(tx, corridor, order))
+    left, terms = await database.act(lambda tx: preview_crossing(tx, corridor, order, asked.bounds))
     await require_receiver(runtime, corridor, order.payee)
-    fee = fee_of_peer(corridor.peer, order.amount)
+    method: Literal["fx", "async", "2pc"] = "async" if asked.backend == "async" else "2pc"
     detail = "The receiver is on another registry; nothing was moved."
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         detail += " The agent's owner would have to approve."
     return SendOut(
-        method="async" if asked.backend == "async" else "2pc",
+        method="fx" if corridor.currency_received else method,
         status="dry_run",
         transfer_id=None,
         currency_sent=corridor.book.currency,
-        currency_received=corridor.book.currency,
-        amount_received=format_amount(Minor(order.amount - fee)),
-        fee_amount=format_amount(fee),
+        currency_received=corridor.currency_received or corridor.book.currency,
+        amount_received=format_amount(terms.net),
+        fee_amount=format_amount(terms.estimated_fee),
         new_sender_balance=format_amount(left),
         receiver_registry=corridor.frame,
         detail=detail,

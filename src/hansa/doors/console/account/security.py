@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other, try_once
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
+from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
@@ -33,6 +34,12 @@ class RecoveryKeys(BaseModel):
 async def show_security(person: SignedInPerson, request: Request) -> HTMLResponse:
     """What protects the account, and where each part is changed."""
     return account_page(request, "account/security.html", person)
+
+
+@router.get("/.well-known/change-password")
+async def find_password_form(_: Public) -> Response:
+    """Where password managers find the form of a new password (W3C, "A Well-Known URL for Changing Passwords")."""
+    return see_other("/account/change-password")
 
 
 @router.get("/account/change-password")

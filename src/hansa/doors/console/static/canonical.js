@@ -1,7 +1,7 @@
 // JSON that means one thing to everybody, and the one text of it that is signed: keys sorted by code point at every level,
 // no blanks, everything beyond ASCII escaped, numbers as Python prints them. JSON.parse would lose digits of large numbers
 // and forget how 1.0 was written, so a number stays the text it is. Refused is what two readers could take differently: a
-// member told twice, a number that a double does not hold as it is written, half of a surrogate pair, nesting without end.
+// member given twice, a number that a double does not hold as it is written, half of a surrogate pair, nesting without end.
 
 const DEPTH_MAX = 64;
 const DIGITS_MAX = 1000;
@@ -102,13 +102,14 @@ export function read(text) {
   return value;
 }
 
-export function canonical(value) {
-  if (value instanceof Numeral) return printed(value);
+// `number` prints a Numeral.
+export function canonical(value, number = printed) {
+  if (value instanceof Numeral) return number(value);
   if (typeof value === "string") return escaped(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, number)).join(",")}]`;
   if (!(value instanceof Map)) return String(value);
   const names = [...value.keys()].sort(byCodePoint);
-  return `{${names.map((name) => `${escaped(name)}:${canonical(value.get(name))}`).join(",")}}`;
+  return `{${names.map((name) => `${escaped(name)}:${canonical(value.get(name), number)}`).join(",")}}`;
 }
 
 function escaped(text) {

@@ -21,9 +21,9 @@ function put(page, address, isBack) {
     part.replaceChildren(...parts(page).find((other) => other.dataset.part === part.dataset.part).childNodes);
   }
   const count = document.querySelector("[data-count]");
-  const told = page.querySelector("[data-count]").textContent;
+  const fresh = page.querySelector("[data-count]").textContent;
   // A live region is spoken at every write, so only a change is written.
-  if (count.textContent !== told) count.textContent = told;
+  if (count.textContent !== fresh) count.textContent = fresh;
   // Nobody's typing is overwritten by an answer to what was typed before.
   if (isBack || document.activeElement !== box) box.value = new URL(address, location.href).searchParams.get("q") ?? "";
   if (focused) focusOn(focused);

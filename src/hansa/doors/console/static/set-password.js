@@ -2,20 +2,20 @@
 // in the one request that it is for.
 
 const form = document.querySelector("[data-set-password]");
-const told = document.querySelector("[data-told]");
+const status = document.querySelector("[data-status]");
 const token = new URLSearchParams(location.hash.slice(1)).get("token");
 const LINK_DEAD = "This link has been used or has expired. Request a new one.";
 
 function end(sentence) {
   form.hidden = true;
-  told.textContent = sentence;
+  status.textContent = sentence;
 }
 
 async function send(event) {
   event.preventDefault();
   const button = form.querySelector("button");
   button.disabled = true;
-  told.textContent = "";
+  status.textContent = "";
   try {
     const answer = await fetch("/api/v1/auth/set-new-password", {
       method: "POST",
@@ -25,9 +25,9 @@ async function send(event) {
     const said = await answer.json();
     if (answer.ok) end("The new password is set. You can log in with it.");
     else if (answer.status === 401) end(LINK_DEAD);
-    else told.textContent = said.detail;
+    else status.textContent = said.detail;
   } catch {
-    told.textContent = "The registry cannot be reached. Try again.";
+    status.textContent = "The registry cannot be reached. Try again.";
   } finally {
     button.disabled = false;
   }

@@ -52,8 +52,8 @@ function readSignature(entry) {
 }
 
 function timeOf(header) {
-  const told = header.get("iat");
-  const seconds = told instanceof Numeral && told.isWhole ? Number(told.text) : -1;
+  const issued = header.get("iat");
+  const seconds = issued instanceof Numeral && issued.isWhole ? Number(issued.text) : -1;
   if (seconds < 0 || seconds > SIGNED_AT_MAX) throw new NotVerified("The signature has no valid time (iat).");
   if (seconds * 1000 > Date.now() + SKEW_MILLISECONDS) {
     throw new NotVerified("The time of the signature is in the future. Check the clock of this device.");

@@ -12,7 +12,7 @@ const KID_MAX_CHARACTERS = 1024;
 const SIGNATURE_BYTES = 64;
 const SIGNATURES_MAX = 16;
 const KEYS_MAX = 10_000;
-const SKEW = 60_000_000n;
+export const SKEW = 60_000_000n;
 const GRACE = 7n * 24n * 3_600_000_000n;
 // The year 9999, in epoch seconds.
 const SIGNED_AT_MAX = 253_402_300_799;
@@ -82,7 +82,7 @@ function entryOfTheRegistry(entries, typ) {
   return ours[0];
 }
 
-function readEntry(entry) {
+export function readEntry(entry) {
   const refuse = (said) => new Fails("malformed", "profile", said);
   const protectedPart = entry instanceof Map ? entry.get("protected") : undefined;
   if (typeof protectedPart !== "string" || [...protectedPart].length > PROTECTED_MAX_CHARACTERS) {
@@ -118,14 +118,25 @@ function judgedTime({ header }, key, at) {
   if (signedAt > at + SKEW) {
     throw new Fails("from_the_future", "time", `signed at ${shownMoment(signedAt)}, judged as of ${shownMoment(at)}`);
   }
+  requireInForce(key, signedAt);
+  requireInGrace(key, at);
+  return signedAt;
+}
+
+// Throws Fails when the key was not valid at the time of the signature.
+export function requireInForce(key, signedAt) {
   if (key.validFrom !== null && signedAt < key.validFrom - SKEW) {
     throw new Fails("key_not_yet_valid", "time", `the key is valid from ${shownMoment(key.validFrom)} on`);
   }
-  if (key.retiredAt !== null && (signedAt > key.retiredAt + SKEW || at > key.retiredAt + GRACE)) {
-    throw new Fails("key_retired", "time", `the key was retired at ${shownMoment(key.retiredAt)}`);
-  }
-  return signedAt;
+  if (key.retiredAt !== null && signedAt > key.retiredAt + SKEW) throw retired(key);
 }
+
+// Throws Fails when the key was retired more than seven days before.
+export function requireInGrace(key, at) {
+  if (key.retiredAt !== null && at > key.retiredAt + GRACE) throw retired(key);
+}
+
+const retired = (key) => new Fails("key_retired", "time", `the key was retired at ${shownMoment(key.retiredAt)}`);
 
 function readKey(jwk) {
   if (!(jwk instanceof Map) || typeof jwk.get("kid") !== "string") throw new NotAKey("a key of a set is an object with a kid");

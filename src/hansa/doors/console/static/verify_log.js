@@ -1,5 +1,5 @@
-// Whether a leaf is in the tiled log under a checkpoint that the auditor signed (RFC 6962 trees, C2SP signed notes), as
-// `hansa_verify.log` judges.
+// Whether a leaf, or an older log, is in the tiled log under a checkpoint that the auditor signed (RFC 6962 trees, C2SP signed
+// notes), as `hansa_verify.log` judges.
 
 import { isSigned } from "./ed25519.js";
 import { hex, isWhole, octetsOf, sha256, step, verdictOf } from "./verdict.js";
@@ -15,27 +15,62 @@ class BadCheckpoint extends Error {}
 
 export async function verifyLogProof(proof, keys) {
   const kinds = { checkpoint: isText, entry: isText, index: isWhole, size: isWhole, hashes: Array.isArray };
-  if (!(proof instanceof Map) || Object.entries(kinds).some(([name, fits]) => !fits(proof.get(name)))) {
+  if (!hasMembers(proof, kinds)) {
     return verdictOf([step("proof", false, "a proof has the members checkpoint, entry, index, size and hashes")]);
   }
-  let checkpoint;
-  try {
-    checkpoint = await readCheckpoint(proof.get("checkpoint"), [...keys.values()]);
-  } catch (trouble) {
-    if (!(trouble instanceof BadCheckpoint)) throw trouble;
-    return verdictOf([step("checkpoint", false, trouble.message)]);
-  }
-  const signed = step("checkpoint", true, `${checkpoint.origin}, ${checkpoint.size} leaves, signed`);
-  const [index, size] = [BigInt(proof.get("index").text), BigInt(proof.get("size").text)];
+  const { checkpoint, signed } = await judgedCheckpoint("checkpoint", proof.get("checkpoint"), keys);
+  if (!checkpoint) return verdictOf([signed]);
+  const [index, size] = ["index", "size"].map((name) => BigInt(proof.get(name).text));
   const said = `leaf ${index} of ${checkpoint.size}: ${proof.get("entry")}`;
+  return verdictOf([
+    signed,
+    await judgedStep("inclusion", said, async () => {
+      const hashes = proof.get("hashes").map(readHash);
+      const leaf = await sha256(Uint8Array.of(0), octetsOf(proof.get("entry")));
+      return size === checkpoint.size && provesInclusion(index, size, leaf, hashes, checkpoint.root);
+    }),
+  ]);
+}
+
+// `oldNote` is the older checkpoint, which the reader has kept.
+export async function verifyLogConsistency(proof, keys, oldNote) {
+  const kinds = { checkpoint: isText, old_size: isWhole, size: isWhole, hashes: Array.isArray };
+  if (!hasMembers(proof, kinds)) {
+    return verdictOf([step("proof", false, "a proof has the members checkpoint, old_size, size and hashes")]);
+  }
+  const { checkpoint, signed } = await judgedCheckpoint("checkpoint", proof.get("checkpoint"), keys);
+  const old = await judgedCheckpoint("old checkpoint", oldNote, keys);
+  if (!checkpoint || !old.checkpoint) return verdictOf([signed, old.signed]);
+  const said = `the log continues the checkpoint of ${old.checkpoint.size} leaves`;
+  return verdictOf([
+    signed,
+    old.signed,
+    await judgedStep("consistency", said, async () => {
+      const hashes = proof.get("hashes").map(readHash);
+      return checkpoint.origin === old.checkpoint.origin && provesConsistency(old.checkpoint, checkpoint, hashes);
+    }),
+  ]);
+}
+
+const hasMembers = (proof, kinds) =>
+  proof instanceof Map && Object.entries(kinds).every(([name, fits]) => fits(proof.get(name)));
+
+async function judgedCheckpoint(name, note, keys) {
   try {
-    const hashes = proof.get("hashes").map(readHash);
-    const leaf = await sha256(Uint8Array.of(0), octetsOf(proof.get("entry")));
-    const holds = size === checkpoint.size && (await provesInclusion(index, size, leaf, hashes, checkpoint.root));
-    return verdictOf([signed, step("inclusion", holds, said)]);
+    const checkpoint = await readCheckpoint(note, [...keys.values()]);
+    return { checkpoint, signed: step(name, true, `${checkpoint.origin}, ${checkpoint.size} leaves, signed`) };
   } catch (trouble) {
     if (!(trouble instanceof BadCheckpoint)) throw trouble;
-    return verdictOf([signed, step("inclusion", false, trouble.message)]);
+    return { checkpoint: null, signed: step(name, false, trouble.message) };
+  }
+}
+
+async function judgedStep(name, said, holds) {
+  try {
+    return step(name, await holds(), said);
+  } catch (trouble) {
+    if (!(trouble instanceof BadCheckpoint)) throw trouble;
+    return step(name, false, trouble.message);
   }
 }
 
@@ -76,18 +111,34 @@ async function isSignedBy(text, signatures, name, point) {
 
 async function provesInclusion(index, size, leaf, hashes, root) {
   if (index < 0n || index >= size || size > SIZE_MAX) return false;
-  let [number, last, found] = [index, size - 1n, leaf];
+  const found = await climb(index, size - 1n, leaf, hashes);
+  return found !== null && hex(found.whole) === hex(root);
+}
+
+async function provesConsistency(old, newer, hashes) {
+  if (old.size > newer.size || newer.size > SIZE_MAX) return false;
+  if (old.size === 0n || old.size === newer.size) return !hashes.length && (old.size === 0n || hex(old.root) === hex(newer.root));
+  const [first, ...path] = (old.size & (old.size - 1n)) === 0n ? [old.root, ...hashes] : hashes;
+  let [number, last] = [old.size - 1n, newer.size - 1n];
+  while (number % 2n === 1n) [number, last] = [number >> 1n, last >> 1n];
+  const found = first ? await climb(number, last, first, path) : null;
+  return found !== null && hex(found.before) === hex(old.root) && hex(found.whole) === hex(newer.root);
+}
+
+// The roots of the tree that ends with a node and of the whole one; null where the path has another length.
+async function climb(start, end, node, hashes) {
+  let [number, last, before, whole] = [start, end, node, node];
   for (const sibling of hashes) {
-    if (last === 0n) return false;
+    if (last === 0n) return null;
     if (number % 2n === 1n || number === last) {
-      found = await inner(sibling, found);
+      [before, whole] = [await inner(sibling, before), await inner(sibling, whole)];
       while (number % 2n === 0n && number !== 0n) [number, last] = [number >> 1n, last >> 1n];
     } else {
-      found = await inner(found, sibling);
+      whole = await inner(whole, sibling);
     }
     [number, last] = [number >> 1n, last >> 1n];
   }
-  return last === 0n && hex(found) === hex(root);
+  return last === 0n ? { before, whole } : null;
 }
 
 const inner = (left, right) => sha256(Uint8Array.of(1), left, right);

@@ -1,17 +1,19 @@
 // The page /verify: reads a document and the keys, lets the judge of its kind decide, and shows each check.
 
-import { Unreadable } from "./canonical.js";
+import { read, Unreadable } from "./canonical.js";
 import { NoCryptography, NotAKey } from "./ed25519.js";
 import { legible } from "./seen.js";
 import { auditorKeys, readExport, STANDARD, verifyAttestations } from "./verify_attestations.js";
 import { readKeys, verifyCard } from "./verify_card.js";
 import { verifyLiabilities } from "./verify_liabilities.js";
 import { verifyLicence } from "./verify_licence.js";
-import { verifyLogProof } from "./verify_log.js";
+import { verifyLogConsistency, verifyLogProof } from "./verify_log.js";
+import { verifyRegistryCard } from "./verify_registry_card.js";
 import { Fails, readStrictly, textOf } from "./verdict.js";
 
 const REGISTRY_KEYS = "/.well-known/registry-jwks.json";
 const AUDITOR_KEYS = "/.well-known/auditor-jwks.json";
+const CARD_SCHEMA = "/.well-known/registry-card-schema.json";
 const ISSUED_LIST = "/.well-known/federation-licences.json";
 const RECORDS = "/api/auditor/attestations";
 const PAGE = 200;
@@ -39,8 +41,10 @@ async function fetched(address) {
 const keyText = async (address) => form.elements.keys.value.trim() || fetched(address);
 
 async function judged(text) {
-  const found = readStrictly(text);
+  const found = read(text);
   if (!(found instanceof Map)) throw new CannotRead("The document is not a JSON object.");
+  if (found.has("registry_card_version")) return judgedRegistryCard(text);
+  readStrictly(text);
   if (Array.isArray(found.get("signatures"))) return judgedCard(text, found);
   if (found.get("standard") === STANDARD) return judgedChain(text, found);
   if (found.has("certificate")) return judgedLicence(found);
@@ -48,8 +52,18 @@ async function judged(text) {
   if (found.has("leaves") || found.has("blocks")) {
     return { kind: found.has("blocks") ? "Sum of all balances" : "Balance proof", ...(await verifyLiabilities(found, keys)) };
   }
+  if (found.has("old_size")) {
+    const old = form.elements.old.value;
+    if (!old.trim()) throw new CannotRead("A proof of consistency needs the older checkpoint: paste it below.");
+    return { kind: "Consistency of the log", ...(await verifyLogConsistency(found, keys, old)) };
+  }
   if (found.has("entry")) return { kind: "Leaf of the log", ...(await verifyLogProof(found, keys)) };
   throw new CannotRead("The document is of no kind that this page verifies.");
+}
+
+async function judgedRegistryCard(text) {
+  const schema = read(await fetched(CARD_SCHEMA));
+  return { kind: "Registry card", ...(await verifyRegistryCard(text, readKeys(await keyText(REGISTRY_KEYS)), { schema })) };
 }
 
 async function judgedCard(text, found) {

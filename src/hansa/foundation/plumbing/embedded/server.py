@@ -32,7 +32,7 @@ REMNANTS_SECONDS = 30.0
 REMNANTS_PAUSE_SECONDS = 0.1
 REMNANTS_COMPLAINTS = ("lock file", "pre-existing shared memory block")
 
-# The last one is how asyncpg meets a connection that was told of its end while idle.
+# The last one is how asyncpg meets a connection that was closed by the server while idle.
 CONNECTION_TROUBLES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 REVIVAL_PAUSE_SECONDS = 0.5

@@ -6,6 +6,7 @@ allowed, `model` the settings, `federation` those on other registries, `unbuilt`
 `spelling` finds names that are close to one.
 """
 
+from .jurisdiction import JurisdictionProfile, RegulatedAction, read_profile
 from .model import (
     ARE_A_SECRET,
     CAUTIOUS_MODE,
@@ -24,7 +25,10 @@ __all__ = [
     "SECRET",
     "SECRET_SHORT_BELOW",
     "BadSetting",
+    "JurisdictionProfile",
+    "RegulatedAction",
     "Settings",
     "misspelt_settings",
+    "read_profile",
     "read_settings",
 ]

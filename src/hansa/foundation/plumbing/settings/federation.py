@@ -1,12 +1,14 @@
-"""Settings of what other registries are trusted with: licences at crossing, and the scores of peers."""
+"""Settings of what other registries are trusted with, licences at crossing and the scores of peers, and of the jurisdiction."""
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from .values import fraction, plan
+from .jurisdiction import profile_file
+from .values import Decimals, fraction, plan, reserve_floor
 
 
 class FederationSettings(BaseSettings):
@@ -19,12 +21,20 @@ class FederationSettings(BaseSettings):
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
     licence_list_max_age: int = Field(default=7, ge=2, le=365)
 
+    jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None
+
     peer_trust_mode: Literal["off", "observe", "enforce"] = "observe"
     peer_trust_min_interactions: int = Field(default=10, ge=1, le=1_000_000)
     peer_trust_warn_below: Annotated[str, AfterValidator(fraction)] = "0.70"
     peer_trust_restrict_below: Annotated[str, AfterValidator(fraction)] = "0.50"
     peer_trust_suspend_below: Annotated[str, AfterValidator(fraction)] = "0.30"
     peer_trust_recover_margin: Annotated[str, AfterValidator(fraction)] = "0.05"
+
+    fx_rate_mode: Literal["fixed", "pool"] = "pool"
+    fx_size_cap: Decimals = "1000"
+    fx_reserve_floor: Annotated[Decimals, AfterValidator(reserve_floor)] = "0.01"
+    fx_slippage_max: Annotated[str, AfterValidator(fraction)] = "0.02"
+    fx_breaker: Annotated[str, AfterValidator(fraction)] = "0.2"
 
     @model_validator(mode="after")
     def _thresholds_of_peer_trust_are_ordered(self) -> Self:

@@ -25,6 +25,11 @@ class JurisdictionProfile(BaseModel):
     regulated_actions: list[RegulatedAction]
 
 
+def read_profile(path: Path) -> JurisdictionProfile:
+    """The profile in the file. Raises: OSError, ValidationError."""
+    return JurisdictionProfile.model_validate_json(_content(path))
+
+
 def profile_file(value: object) -> object:
     """The path as it is, after the file was read and found valid.
 
@@ -32,8 +37,7 @@ def profile_file(value: object) -> object:
     """
     if isinstance(value, str):
         try:
-            content = _content(Path(value))
-            JurisdictionProfile.model_validate_json(content)
+            read_profile(Path(value))
         except OSError as error:
             raise ValueError(_allowed(error.strerror or str(error))) from None
         except ValidationError as trouble:

@@ -3,13 +3,11 @@
 An operator who sets one wrongly learns of it now and not on the day on which it begins to count.
 """
 
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from .jurisdiction import profile_file
 from .values import share
 
 
@@ -19,7 +17,4 @@ class UnbuiltSettings(BaseSettings):
     model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)
 
     governance_weight_mode: Literal["off", "lock"] = "lock"
-    fx_rate_mode: Literal["fixed", "pool"] = "pool"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
-
-    jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None

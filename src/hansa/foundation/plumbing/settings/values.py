@@ -27,6 +27,8 @@ SECRET_SHORT_BELOW = 32
 """A shorter secret is accepted with a warning: it is within reach of an offline search."""
 
 SHARE_MAX = 0.5
+RESERVE_FLOOR_MIN = 10**6
+"""Minor units that stay in each reserve of a pool: with less, roundings would be a visible part of a price."""
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", re.ASCII)
 _LISTENING = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]+)?", re.ASCII)
@@ -151,6 +153,12 @@ def decimal(value: str) -> str:
         raise ValueError(
             f"a plain decimal with at most {DECIMALS} fraction digits, at most {AMOUNT_MAX_UNITS}"
         ) from None
+    return value
+
+
+def reserve_floor(value: str) -> str:
+    if parse_amount(value) < RESERVE_FLOOR_MIN:
+        raise ValueError("a plain decimal, at least 0.01")
     return value
 
 

@@ -12,7 +12,7 @@ from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import federation
 from hansa_verify import NotAKey, encoded, read_keys
-from hansa_verify.compact import read_compact
+from hansa_verify.jws import read_compact
 
 from .rules import Totals
 

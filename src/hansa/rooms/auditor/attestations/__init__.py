@@ -7,21 +7,35 @@ from .appending import (
     rebaseline_transit,
     set_native_baseline,
 )
+from .errors import AttestationUnknown
 from .keys import (
+    SEALED_AUDITOR_KEYS,
     checkpoint_keys,
     forget_retired_keys,
     initialize_attestations,
     replace_sealed_auditor_key,
     rotate_auditor_key,
 )
-from .reading import Watch, attestation_of_cycle, list_attestations, prove_records, read_watch
+from .reading import (
+    ANY_ORIGIN,
+    Watch,
+    attestation_of_cycle,
+    list_attestations,
+    prove_records,
+    published_keys,
+    read_newest_audit,
+    read_watch,
+)
 from .records import Attestation, AuditorKey
 from .routes import admin_router, root_router
 from .schemas import AttestationOut
 
 __all__ = [
+    "ANY_ORIGIN",
+    "SEALED_AUDITOR_KEYS",
     "Attestation",
     "AttestationOut",
+    "AttestationUnknown",
     "Attestor",
     "AuditorKey",
     "Watch",
@@ -34,6 +48,8 @@ __all__ = [
     "initialize_attestations",
     "list_attestations",
     "prove_records",
+    "published_keys",
+    "read_newest_audit",
     "read_watch",
     "rebaseline_transit",
     "replace_sealed_auditor_key",

@@ -38,6 +38,11 @@ async def read_head(tx: Tx, frame: str) -> Attestation:
     return _known(await store.head(tx, frame))
 
 
+async def read_newest_audit(tx: Tx, frame: str) -> Attestation:
+    """The newest record of an audit cycle. Raises: AttestationUnknown."""
+    return _known(await store.newest_audit(tx, frame))
+
+
 async def read_attestation(tx: Tx, attestation_id: int) -> Attestation:
     """One record. Raises: AttestationUnknown."""
     return _known(await store.find(tx, attestation_id))

@@ -43,6 +43,11 @@ SELECT {_COLUMNS} FROM auditor_attestation WHERE frame = $1 AND id < $2 ORDER BY
 
 _HEAD = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE frame = $1 ORDER BY id DESC LIMIT 1"  # noqa: S608
 
+_NEWEST_AUDIT = f"""
+SELECT {_COLUMNS} FROM auditor_attestation
+WHERE audit_row_id = (SELECT max(audit_row_id) FROM auditor_attestation WHERE frame = $1) AND frame = $1
+"""  # noqa: S608
+
 _FIND = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE id = $1"  # noqa: S608
 
 _OF_CYCLE = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE audit_row_id = $1"  # noqa: S608
@@ -146,6 +151,12 @@ async def list_records(tx: Tx, frame: str, before_id: int | None, limit: int) ->
 async def head(tx: Tx, frame: str) -> Attestation | None:
     """The newest record of the chain."""
     row = await tx.fetchrow(_HEAD, frame)
+    return Attestation(**row) if row else None
+
+
+async def newest_audit(tx: Tx, frame: str) -> Attestation | None:
+    """The newest record of an audit cycle."""
+    row = await tx.fetchrow(_NEWEST_AUDIT, frame)
     return Attestation(**row) if row else None
 
 

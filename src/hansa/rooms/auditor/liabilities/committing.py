@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import journal
 
 from . import store
-from .placement import Placed, free_leaves, free_place, has_room, new_secret, put, random_places
+from .placement import Placed, free_leaves, free_place, has_room, new_secret, put, random_places, shuffled
 from .records import Commitment, KeptForest, Origin, StoredTree
 from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, SUM_MAX, change, forest, root_of, sum_of
 
@@ -82,7 +82,7 @@ def _place(leaves: bytearray, balances: dict[str, int], stored: StoredTree) -> l
     added = []
     for account, balance in balances.items():
         one = Placed(account, free_place(leaves, places, 0), free_place(leaves, places, 1), balance)
-        put(leaves, one, stored.secret)
+        put(leaves, [one], stored.secret)
         added.append(one)
     return added
 
@@ -91,9 +91,7 @@ async def read_forest(tx: Tx, stored: StoredTree) -> list[bytearray]:
     """The forest of the stored tree, from its places."""
     leaves = bytearray(FREE_LEAF * (BLOCK_LEAVES * (len(stored.blocks) // NODE_BYTES)))
     async for some in store.all_placed(tx):
-        for one in some:
-            put(leaves, one, stored.secret)
-        await asyncio.sleep(0)
+        await asyncio.to_thread(put, leaves, some, stored.secret)
     return await asyncio.to_thread(forest, leaves)
 
 
@@ -101,20 +99,20 @@ async def _placed_anew(tx: Tx, kept: KeptForest, origin: Origin, circulating: in
     """A tree with a new secret and new places."""
     kept.verdict_id = None
     await store.forget_tree(tx)
-    accounts, total = await store.count_owed(tx), 0
-    leaves, secret = free_leaves(accounts), new_secret()
-    places = random_places(len(leaves) // (2 * NODE_BYTES))
+    leaves, secret = free_leaves(await store.count_owed(tx)), new_secret()
+    pairs = len(leaves) // (2 * NODE_BYTES)
+    places = zip(shuffled(pairs), shuffled(pairs), strict=True)
+    accounts = total = 0
     async for balances in store.owed(tx):
-        added = []
-        for account, balance in balances:
-            if balance < 0:
-                return None
-            total += balance
-            one = Placed(account, free_place(leaves, places, 0), free_place(leaves, places, 1), balance)
-            put(leaves, one, secret)
-            added.append(one)
-        await store.add(tx, added)
-        await asyncio.sleep(0)
+        added = [
+            Placed(account, 2 * even, 2 * odd + 1, balance)
+            for (account, balance), (even, odd) in zip(balances, places, strict=False)
+        ]
+        if min(one.balance for one in added) < 0:
+            return None
+        accounts, total = accounts + len(added), total + sum(one.balance for one in added)
+        # The database writes rows while this process hashes.
+        await asyncio.gather(store.add(tx, added), asyncio.to_thread(put, leaves, added, secret))
     if total != circulating:
         return None
     kept.levels = await asyncio.to_thread(forest, leaves)

@@ -8,7 +8,7 @@
 import os
 import secrets
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, leaf
 
 SECRET_BYTES = 32
 SALT_BYTES = 24
+# What is drawn for an account: two salts, and the ratio of its parts.
+_SALT_A, _SALT_B, _RATIO = slice(SALT_BYTES), slice(SALT_BYTES, 2 * SALT_BYTES), slice(2 * SALT_BYTES, 56)
 _RATIO_BITS = 64
 # At a placement 8 of 9 leaves are used; accounts that come later have the rest until it is nearly used up.
 _LEAVES_FOR_ACCOUNT = (9, 4)
@@ -40,8 +42,9 @@ class Placed(NamedTuple):
 
     def leaves(self, secret: bytes) -> tuple[bytes, bytes]:
         """The nodes at its two places."""
-        first, second = parts_of(secret, self.account, self.balance)
-        return leaf(first.salt, first.amount, self.account), leaf(second.salt, second.amount, self.account)
+        account = self.account.encode()
+        (salt_a, amount_a), (salt_b, amount_b) = parts_of(secret, account, self.balance)
+        return leaf(salt_a, amount_a, account), leaf(salt_b, amount_b, account)
 
 
 def new_secret() -> bytes:
@@ -49,12 +52,11 @@ def new_secret() -> bytes:
     return secrets.token_bytes(SECRET_BYTES)
 
 
-def parts_of(secret: bytes, account: str, balance: int) -> tuple[Part, Part]:
-    """How a balance is split over the two leaves of its account."""
-    drawn = blake2b(account.encode(), key=secret).digest()
-    ratio = int.from_bytes(drawn[2 * SALT_BYTES : 2 * SALT_BYTES + _RATIO_BITS // 8], "big")
-    first = balance * ratio >> _RATIO_BITS
-    return Part(drawn[:SALT_BYTES], first), Part(drawn[SALT_BYTES : 2 * SALT_BYTES], balance - first)
+def parts_of(secret: bytes, account: bytes, balance: int) -> tuple[Part, Part]:
+    """How a balance is split over the two leaves of its account, whose name is given as UTF-8."""
+    drawn = blake2b(account, key=secret).digest()
+    first = balance * int.from_bytes(drawn[_RATIO], "big") >> _RATIO_BITS
+    return Part(drawn[_SALT_A], first), Part(drawn[_SALT_B], balance - first)
 
 
 def free_leaves(accounts: int) -> bytearray:
@@ -72,9 +74,25 @@ def has_room(leaves: bytearray, accounts: int) -> bool:
 
 def random_places(pairs: int) -> Iterator[int]:
     """Random numbers below `pairs`, without end."""
+    return (number % pairs for number in random_numbers())
+
+
+def random_numbers() -> Iterator[int]:
+    """Random numbers of 64 bits, without end."""
     while True:
-        for number in array("Q", os.urandom(8 * _DRAWN_AT_ONCE)):
-            yield number % pairs
+        yield from array("Q", os.urandom(8 * _DRAWN_AT_ONCE))
+
+
+def shuffled(pairs: int) -> Iterator[int]:
+    """Every number below `pairs` once, in random order."""
+    left, end = array("I", range(pairs)), pairs
+    for number in random_numbers():
+        if not end:
+            return
+        place = number % end
+        end -= 1
+        yield left[place]
+        left[place] = left[end]
 
 
 def free_place(leaves: bytearray, places: Iterator[int], parity: int) -> int:
@@ -86,10 +104,11 @@ def free_place(leaves: bytearray, places: Iterator[int], parity: int) -> int:
     raise AssertionError("random places do not end")
 
 
-def put(leaves: bytearray, placed: Placed, secret: bytes) -> None:
-    """Write the two leaves of an account."""
-    first, second = placed.leaves(secret)
-    begin = placed.slot_a * NODE_BYTES
-    leaves[begin : begin + NODE_BYTES] = first
-    begin = placed.slot_b * NODE_BYTES
-    leaves[begin : begin + NODE_BYTES] = second
+def put(leaves: bytearray, accounts: Iterable[Placed], secret: bytes) -> None:
+    """Write the two leaves of each account."""
+    for one in accounts:
+        first, second = one.leaves(secret)
+        begin = one.slot_a * NODE_BYTES
+        leaves[begin : begin + NODE_BYTES] = first
+        begin = one.slot_b * NODE_BYTES
+        leaves[begin : begin + NODE_BYTES] = second

@@ -50,7 +50,7 @@ async def prove_balance(tx: Tx, account: str) -> BalanceProof:
     if not found:
         raise NotCounted
     (placed,) = found
-    parts = parts_of(tree.secret, account, placed.balance)
+    parts = parts_of(tree.secret, account.encode(), placed.balance)
     leaves = [
         ProvedLeaf(slot, part, await _path(tx, tree, slot))
         for slot, part in zip((placed.slot_a, placed.slot_b), parts, strict=True)

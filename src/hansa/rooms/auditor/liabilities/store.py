@@ -10,20 +10,12 @@ from hansa.rooms import journal, ledger
 from .placement import Placed
 from .records import Commitment, Origin, StoredTree
 
-ROWS_AT_ONCE = 5_000
+ROWS_AT_ONCE = 10_000
 TREE_SECONDS = 900
 _COLUMNS = "account, slot_a, slot_b, balance"
 
-# What counts as circulating. A balance that no sum can hold makes the tree differ from it, so that there is no tree.
-_OWED = f"""
-SELECT account, least(sum(balance), 9223372036854775807)::bigint AS balance FROM ({ledger.BALANCES}) held
-WHERE bucket <> 'transit' GROUP BY account
-"""  # noqa: S608
-
-_OWED_TO = f"""
-SELECT account, least(sum(balance), 9223372036854775807)::bigint AS balance FROM ({ledger.BALANCES}) held
-WHERE bucket <> 'transit' AND account = ANY ($1) GROUP BY account
-"""  # noqa: S608
+# A balance that no sum can hold makes the tree differ from what circulates, so that there is no tree.
+_OWED_TO = f"SELECT account, balance FROM ({ledger.OWED}) held WHERE account = ANY ($1)"  # noqa: S608
 
 _READ_TREE = """
 SELECT *, placed_at < clock_timestamp() - interval '1 day' AS is_due FROM auditor_liability_tree
@@ -87,7 +79,7 @@ async def forget_tree(tx: Tx) -> None:
 async def count_owed(tx: Tx) -> int:
     """How many accounts hold something."""
     count: int = await tx.fetchval(
-        f"SELECT count(*) FROM ({_OWED}) owed",  # noqa: S608
+        f"SELECT count(*) FROM ({ledger.OWED}) held",  # noqa: S608
         timeout=TREE_SECONDS,
     )
     return count
@@ -95,7 +87,7 @@ async def count_owed(tx: Tx) -> int:
 
 async def owed(tx: Tx) -> AsyncIterator[list[tuple[str, int]]]:
     """Every account that holds something with what it holds, some at a time."""
-    async for rows in _in_batches(tx, _OWED):
+    async for rows in _in_batches(tx, ledger.OWED):
         yield [(row["account"], row["balance"]) for row in rows]
 
 
@@ -144,11 +136,6 @@ async def update(tx: Tx, accounts: Sequence[Placed]) -> None:
 
 
 async def _in_batches(tx: Tx, query: str) -> AsyncIterator[list[asyncpg.Record]]:
-    rows: list[asyncpg.Record] = []
-    async for row in tx.cursor(query, prefetch=ROWS_AT_ONCE, timeout=TREE_SECONDS):
-        rows.append(row)
-        if len(rows) == ROWS_AT_ONCE:
-            yield rows
-            rows = []
-    if rows:
+    cursor = await tx.cursor(query, timeout=TREE_SECONDS)
+    while rows := await cursor.fetch(ROWS_AT_ONCE, timeout=TREE_SECONDS):
         yield rows

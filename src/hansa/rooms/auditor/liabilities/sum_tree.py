@@ -23,10 +23,10 @@ BLOCK_LEAVES = 1 << BLOCK_HEIGHT
 FREE_LEAF = bytes(_SUM_BYTES) + sha256(b"\x02").digest()
 
 
-def leaf(salt: bytes, amount: int, account: str) -> bytes:
+def leaf(salt: bytes, amount: int, account: bytes) -> bytes:
     """The node of a leaf."""
     total = amount.to_bytes(_SUM_BYTES, "big")
-    return total + sha256(b"\x00" + salt + total + account.encode()).digest()
+    return total + sha256(b"\x00" + salt + total + account).digest()
 
 
 def sum_of(node: bytes) -> int:
@@ -55,11 +55,8 @@ def node_at(level: bytes | bytearray, index: int) -> bytes:
 def raised(level: bytes | bytearray, height: int) -> bytearray:
     """The level above one of this height; its length is even."""
     free, above = _FREE[height] * 2, _FREE[height + 1]
-    found = bytearray()
-    for place in range(0, len(level), _PAIR):
-        pair = level[place : place + _PAIR]
-        found += above if pair == free else parent(pair)
-    return found
+    pairs = (level[place : place + _PAIR] for place in range(0, len(level), _PAIR))
+    return bytearray(b"".join([above if pair == free else parent(pair) for pair in pairs]))
 
 
 def forest(leaves: bytearray) -> list[bytearray]:

@@ -1,6 +1,6 @@
 """Cosign the checkpoints of other logs (C2SP tlog-witness): compare with what was cosigned last, and record, in one step.
 
-The witness has a key of its own, named after the frame. Its size of a log never falls, and it never signs two trees of one log
+Its size of a log never falls, and it never signs two trees of one log
 that are not one the beginning of the other.
 """
 
@@ -8,20 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
-from hansa_verify import LOG_KEY, WITNESS_KEY, VerifierKey, log, read_verifier_key
-from hansa_verify.cosignatures import cosignature_line, cosigned_message
+from hansa_verify import LOG_KEY, VerifierKey, log, read_verifier_key
+from hansa_verify.log import cosignature_line, cosigned_message
 
 from . import store
-from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed
-from .records import NewCheckpoint, WitnessedLog
+from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid
+from .keys import cosigning_keys, current_public_key, verifier_key
+from .records import Fork, NewCheckpoint, WitnessedLog
 from .submission import Submission
-
-SEALED_FOR = "witness key"
 
 _log = structlog.get_logger()
 
@@ -33,11 +31,6 @@ class Stale:
     size: int
 
 
-def witness_name(frame: str) -> str:
-    """The name of the witness of a frame."""
-    return f"{frame}/witness"
-
-
 def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
     """The trusted keys of each log that is witnessed."""
     found: dict[str, list[bytes]] = {}
@@ -47,40 +40,27 @@ def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
     return found
 
 
-async def initialize_witness(tx: Tx, seal: Seal) -> None:
-    """Begin the key of the witness where there is none."""
-    if await store.read_key(tx) is None:
-        await _begin_key(tx, seal)
-
-
-async def replace_sealed_witness_key(tx: Tx, seal: Seal) -> None:
-    """Begin another key where the present one was sealed under a sealing key that is lost."""
-    try:
-        await _current_key(tx, seal)
-    except WitnessKeySealed:
-        await _begin_key(tx, seal)
-
-
 async def read_witness(tx: Tx, frame: str) -> tuple[VerifierKey, list[WitnessedLog]]:
     """The public key of this witness, and what it cosigned last of each log. Raises: WitnessKeySealed."""
-    found = await store.read_key(tx)
-    if found is None:
-        raise WitnessKeySealed
-    return VerifierKey(witness_name(frame), found[0], WITNESS_KEY), await store.witnessed_logs(tx)
+    return verifier_key(frame, await current_public_key(tx)), await store.witnessed_logs(tx)
 
 
 async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Submission) -> str | Stale:
-    """Cosign a checkpoint; returns the line of the cosignature, or what was cosigned last.
+    """Cosign a checkpoint; returns a line for each key that cosigns, or what was cosigned last.
 
     Raises: OriginUnknown, NotSigned, SubmissionInvalid, NotConsistent, WitnessKeySealed.
     """
-    checkpoint = _signed_checkpoint(settings, submission)
-    key = await _current_key(tx, seal)
+    checkpoint = _signed_checkpoint(settings, submission, await store.keys_of_peer_log(tx, submission.origin))
+    keys = await cosigning_keys(tx, seal)
     known = await store.lock_log(tx, checkpoint.origin)
     if submission.old_size != (known.size if known else 0):
         return Stale(known.size if known else 0)
     if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
-        _log.warning("a log signed two trees of one size", origin=known.origin, size=known.size)
+        _log.critical("a log signed two trees of one size", origin=known.origin, size=known.size)
+        own = await store.seen(tx, known.origin)
+        assert own is not None
+        shown_here = settings.trust_domain
+        await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
         return Stale(known.size)
     _require_consistent(known, checkpoint, submission)
     timestamp = await store.epoch_seconds(tx)
@@ -92,16 +72,22 @@ async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Sub
         other = await store.lock_log(tx, checkpoint.origin)
         assert other is not None
         return Stale(other.size)
-    witness = VerifierKey(
-        witness_name(settings.trust_domain), key.public_key().public_bytes_raw(), WITNESS_KEY
+    message = cosigned_message(log.text_of(submission.note), timestamp)
+    return "\n".join(
+        cosignature_line(
+            verifier_key(settings.trust_domain, key.public_key().public_bytes_raw()),
+            timestamp,
+            key.sign(message),
+        )
+        for key in keys
     )
-    signature = key.sign(cosigned_message(log.text_of(submission.note), timestamp))
-    return cosignature_line(witness, timestamp, signature)
 
 
-def _signed_checkpoint(settings: Settings, submission: Submission) -> log.Checkpoint:
-    keys = keys_by_origin(settings).get(submission.origin)
-    if keys is None:
+def _signed_checkpoint(
+    settings: Settings, submission: Submission, peer_keys: Sequence[bytes]
+) -> log.Checkpoint:
+    keys = [*keys_by_origin(settings).get(submission.origin, ()), *peer_keys]
+    if not keys:
         raise OriginUnknown
     try:
         checkpoint = log.read_checkpoint(submission.note, keys, submission.origin)
@@ -128,19 +114,3 @@ def _require_consistent(
             "a log does not continue what was cosigned", origin=checkpoint.origin, size=checkpoint.size
         )
         raise NotConsistent
-
-
-async def _begin_key(tx: Tx, seal: Seal) -> None:
-    private = Ed25519PrivateKey.generate()
-    sealed = seal.close(private.private_bytes_raw(), SEALED_FOR)
-    await store.put_key(tx, private.public_key().public_bytes_raw(), sealed)
-
-
-async def _current_key(tx: Tx, seal: Seal) -> Ed25519PrivateKey:
-    found = await store.read_key(tx)
-    if found is None:
-        raise WitnessKeySealed
-    try:
-        return Ed25519PrivateKey.from_private_bytes(seal.open(found[1], SEALED_FOR))
-    except BadSeal:
-        raise WitnessKeySealed from None

@@ -1,8 +1,21 @@
 """Every SQL statement about witnesses."""
 
 from hansa.foundation.plumbing.database import Tx
+from hansa_verify import LOG_KEY, WITNESS_KEY, read_verifier_key
 
-from .records import LogWitness, NewCheckpoint, WitnessedLog
+from .forks import Seen
+from .records import Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
+
+_SEALED_KEYS = """
+SELECT sealed_key FROM auditor_witness_key
+WHERE sealed_key IS NOT NULL AND (retired_at IS NULL OR retired_at > now() - $1 * interval '1 day')
+ORDER BY retired_at DESC NULLS FIRST
+"""
+
+_FORGET_KEYS = """
+UPDATE auditor_witness_key SET sealed_key = NULL
+WHERE sealed_key IS NOT NULL AND retired_at <= clock_timestamp() - $1 * interval '1 day'
+"""
 
 _BEGIN = """
 INSERT INTO auditor_witnessed_log (origin, size, root, note, cosigned_at) VALUES ($1, $2, $3, $4, to_timestamp($5))
@@ -27,20 +40,49 @@ ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = exclude
 """
 
 
-async def read_key(tx: Tx) -> tuple[bytes, bytes] | None:
-    """The public key of the witness and its sealed private half."""
-    row = await tx.fetchrow("SELECT public_key, sealed_key FROM auditor_witness_key")
-    return (row["public_key"], row["sealed_key"]) if row else None
+_KEEP_PEER_LOG = """
+INSERT INTO auditor_peer_log (ledger_id, log_keys, witness_key) VALUES ($1, $2, $3)
+ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_key = excluded.witness_key,
+  read_at = excluded.read_at
+"""
+
+_KEEP_FORK = """
+INSERT INTO auditor_log_fork (origin, kind, own_note, other_note, other_witness) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT DO NOTHING RETURNING 1
+"""
 
 
-async def put_key(tx: Tx, public_key: bytes, sealed: bytes) -> None:
-    """Begin the key of the witness, or replace it."""
-    await tx.execute(
-        "INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)"
-        " ON CONFLICT (is_only) DO UPDATE SET public_key = excluded.public_key, sealed_key = excluded.sealed_key",
-        public_key,
-        sealed,
+async def lock_keys(tx: Tx) -> None:
+    """Let no other transaction begin or retire a key of the witness until this one ends."""
+    await tx.execute("LOCK TABLE auditor_witness_key IN SHARE ROW EXCLUSIVE MODE")
+
+
+async def public_key(tx: Tx) -> bytes | None:
+    """The public half of the current key."""
+    found: bytes | None = await tx.fetchval(
+        "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
     )
+    return found
+
+
+async def sealed_keys(tx: Tx, days: int) -> list[bytes]:
+    """The sealed private halves of the current key and of those retired in the last so many days, the newest first."""
+    return [row["sealed_key"] for row in await tx.fetch(_SEALED_KEYS, days)]
+
+
+async def retire_key(tx: Tx) -> None:
+    """Retire the current key. The keys are locked."""
+    await tx.execute("UPDATE auditor_witness_key SET retired_at = clock_timestamp() WHERE retired_at IS NULL")
+
+
+async def add_key(tx: Tx, key: bytes, sealed: bytes) -> None:
+    """Begin a key. No other one is current."""
+    await tx.execute("INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)", key, sealed)
+
+
+async def forget_retired_keys(tx: Tx, days: int) -> None:
+    """Delete the private halves of keys that were retired so many days ago."""
+    await tx.execute(_FORGET_KEYS, days)
 
 
 async def lock_log(tx: Tx, origin: str) -> WitnessedLog | None:
@@ -95,3 +137,64 @@ async def log_witnesses(tx: Tx) -> dict[str, LogWitness]:
     """The witnesses that were asked, by name."""
     rows = await tx.fetch("SELECT name, size, cosigned_at, asked_at, trouble FROM auditor_log_witness")
     return {row["name"]: LogWitness(**row) for row in rows}
+
+
+async def peer_logs(tx: Tx) -> list[PeerLog]:
+    """The keys of the logs of peers, by ledger id."""
+    rows = await tx.fetch("SELECT ledger_id, log_keys, witness_key FROM auditor_peer_log ORDER BY ledger_id")
+    return [
+        PeerLog(
+            row["ledger_id"],
+            [read_verifier_key(text, LOG_KEY) for text in row["log_keys"]],
+            None if row["witness_key"] is None else read_verifier_key(row["witness_key"], WITNESS_KEY),
+        )
+        for row in rows
+    ]
+
+
+async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
+    """The keys with which the log of a peer signs; none where no peer has this log."""
+    return [key.public_key for one in await peer_logs(tx) for key in one.log_keys if key.name == origin]
+
+
+async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
+    """Keep the keys of a peer as they are now."""
+    await tx.execute(
+        _KEEP_PEER_LOG,
+        kept.ledger_id,
+        [key.text for key in kept.log_keys],
+        None if kept.witness_key is None else kept.witness_key.text,
+    )
+
+
+async def origins(tx: Tx) -> list[str]:
+    """The logs that were cosigned."""
+    return [
+        row["origin"] for row in await tx.fetch("SELECT origin FROM auditor_witnessed_log ORDER BY origin")
+    ]
+
+
+async def seen(tx: Tx, origin: str) -> Seen | None:
+    """The checkpoint of a log that was cosigned last."""
+    row = await tx.fetchrow("SELECT size, root, note FROM auditor_witnessed_log WHERE origin = $1", origin)
+    return Seen(**row) if row else None
+
+
+async def keep_fork(tx: Tx, fork: Fork) -> bool:
+    """Keep both copies, once; whether they were not kept before."""
+    kept = await tx.fetchval(
+        _KEEP_FORK, fork.origin, fork.kind, fork.own_note, fork.other_note, fork.other_witness
+    )
+    return kept is not None
+
+
+async def forks_found(tx: Tx, most: int) -> list[KeptFork]:
+    """The newest forks."""
+    rows = await tx.fetch("SELECT * FROM auditor_log_fork ORDER BY id DESC LIMIT $1", most)
+    return [
+        KeptFork(
+            Fork(row["origin"], row["kind"], row["own_note"], row["other_note"], row["other_witness"]),
+            row["found_at"],
+        )
+        for row in rows
+    ]

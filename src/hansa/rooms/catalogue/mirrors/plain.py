@@ -138,8 +138,8 @@ def _security_is_sound(card: dict[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=SECURITY_REMEMBERED)
-def _security_verdict(told: str) -> bool:
-    said, skills = json.loads(told)
+def _security_verdict(security: str) -> bool:
+    said, skills = json.loads(security)
     probe = {**_PROBE, **said, "skills": [{**_PROBE_SKILL, **skill} for skill in skills or [{}]]}
     return check_peer_card(probe).card == probe
 

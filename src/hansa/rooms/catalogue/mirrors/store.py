@@ -62,7 +62,7 @@ RETURNING 1
 
 # What a tombstone says of the listing holds; that the card is active it cannot say.
 _HIDE = f"""
-WITH told AS (
+WITH given AS (
   UPDATE catalogue_card c SET peer_version = g.version
   FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::boolean[]) AS g (did, version, is_active, unlisted)
   WHERE c.did = g.did AND {_OF_PEER} AND coalesce(c.peer_version, -1) < g.version

@@ -14,7 +14,7 @@ from hansa.rooms import federation
 from hansa.rooms.catalogue.rules import BIGINT_MAX, DID_MAX
 from hansa.rooms.federation import PeerRecord
 from hansa_verify import NotAKey, canonical_json, encoded, read_keys
-from hansa_verify.compact import read_compact
+from hansa_verify.jws import read_compact
 
 from . import store
 from .records import AppliedAct, Receipt

@@ -29,10 +29,10 @@ async def probe(runtime: Runtime, visit: Visit) -> str:
 
 async def settle(tx: Tx, visit: Visit, sign: Sign | None, interval_seconds: int) -> str:
     """Write the result of a call, unless the lease was lost. Without a sign the agent was not called."""
-    standing = await store.lock(tx, visit)
-    if standing is None:
+    stored = await store.lock(tx, visit)
+    if stored is None:
         return "taken_over"
-    if standing.addresses != visit.addresses:
+    if stored.addresses != visit.addresses:
         await put_off(tx, visit, 0)
         return "moved"
     if sign is None:

@@ -33,7 +33,7 @@ from hansa.rooms.catalogue.signatures import (
 
 from . import rules, store
 from .queue import PULL_KIND, WRITING, put_off, visit_again, visit_no_more, visits
-from .records import Addresses, PullReason, Remembered, Served, Standing, Unserved
+from .records import Addresses, PullReason, Remembered, Served, StoredCard, Unserved
 from .visit import Visit
 
 _log = structlog.get_logger()
@@ -68,16 +68,16 @@ async def pull(runtime: Runtime, visit: Visit) -> str:
 
 async def settle(tx: Tx, visit: Visit, answered: Served | Unserved, interval_seconds: int) -> str:
     """Write the result of a pull, unless the lease was lost. Raises: as replace_document."""
-    standing = await store.lock(tx, visit)
-    if standing is None:
+    stored = await store.lock(tx, visit)
+    if stored is None:
         return "taken_over"
-    if standing.addresses != visit.addresses:
+    if stored.addresses != visit.addresses:
         # The card has moved meanwhile: what was found at the old address does not apply to it.
         await put_off(tx, visit, 0)
         return "moved"
     if isinstance(answered, Unserved):
         return await _settle_failure(tx, visit, answered, interval_seconds)
-    reason = await _take_over(tx, visit, standing, answered)
+    reason = await _take_over(tx, visit, stored, answered)
     await store.stamp_pull(tx, visit.card_id, reason, 0, attempted=True)
     planned = await store.end(tx, visit, reason, failures=0, trouble=None, attempted=True)
     await visit_again(tx, visit, planned, interval_seconds, 0)
@@ -112,15 +112,15 @@ async def _settle_failure(tx: Tx, visit: Visit, trouble: Unserved, interval_seco
     return trouble.reason
 
 
-async def _take_over(tx: Tx, visit: Visit, standing: Standing, served: Served) -> PullReason:
+async def _take_over(tx: Tx, visit: Visit, stored: StoredCard, served: Served) -> PullReason:
     """Make what was served the registry's, if it is new; keep what the next pull compares with."""
     kept = replace(visit.remembered, found_at=served.found_at, etag=served.etag)
     reason: PullReason = "unchanged"
     if served.document is not None and (served_hash := rules.hash_of(served.document)) != kept.served_hash:
-        reason, version = await _replace(tx, visit, standing, served)
+        reason, version = await _replace(tx, visit, stored, served)
         kept = Remembered(served.found_at, served.etag, served_hash, frozenset(served.document), version)
-    if kept.served_version in {standing.version, standing.version + (reason == "updated")}:
-        if reason == "updated" or not standing.is_host_verified:
+    if kept.served_version in {stored.version, stored.version + (reason == "updated")}:
+        if reason == "updated" or not stored.is_host_verified:
             await store.stamp_host_verified(tx, visit.card_id)
         if served.document is not None:
             await store.stamp_signed(tx, visit.card_id, is_signed=served.is_signed)
@@ -129,7 +129,7 @@ async def _take_over(tx: Tx, visit: Visit, standing: Standing, served: Served) -
     return reason
 
 
-async def _replace(tx: Tx, visit: Visit, standing: Standing, served: Served) -> tuple[PullReason, int | None]:
+async def _replace(tx: Tx, visit: Visit, stored: StoredCard, served: Served) -> tuple[PullReason, int | None]:
     """Whether the card has changed, and its version if that is now what its host serves."""
     assert served.document is not None
     assert served.card is not None
@@ -139,9 +139,9 @@ async def _replace(tx: Tx, visit: Visit, standing: Standing, served: Served) -> 
     replaced = await replace_document(tx, visit.card_id, document, source="pull")
     if replaced is None:
         is_served = rules.says_the_same(present, served.card)
-        return "unchanged", standing.version if is_served else None
+        return "unchanged", stored.version if is_served else None
     event = AgentCardPulled(
-        did=standing.did,
+        did=stored.did,
         card_id=str(replaced.id),
         changed_keys=sorted(replaced.changed_keys),
         old_hash=replaced.old_hash,

@@ -46,8 +46,8 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The card as it stands while the end of a visit is written."""
+class StoredCard:
+    """The card as it is stored while the end of a visit is written."""
 
     did: str
     addresses: Addresses
@@ -83,7 +83,7 @@ class Unserved:
 
 @dataclass(frozen=True)
 class Sign:
-    """What a call to an agent told of its life; the state None: nothing, neither way."""
+    """What a call to an agent shows of its liveness; the state None: nothing."""
 
     state: LivenessReason | None
     sentence: str | None = None

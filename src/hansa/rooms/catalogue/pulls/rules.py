@@ -65,16 +65,16 @@ def hash_of(document: dict[str, Any]) -> bytes:
 
 
 def with_owners_members(
-    served: dict[str, Any], standing: dict[str, Any], served_before: Collection[str]
+    served: dict[str, Any], stored: dict[str, Any], served_before: Collection[str]
 ) -> dict[str, Any]:
     """The served card with what its owner wrote and the agent has never said itself."""
-    kept = {name for name in OWNERS_MEMBERS & standing.keys() if name not in served_before}
-    return {**{name: standing[name] for name in kept}, **served}
+    kept = {name for name in OWNERS_MEMBERS & stored.keys() if name not in served_before}
+    return {**{name: stored[name] for name in kept}, **served}
 
 
-def says_the_same(standing: dict[str, Any], served_card: dict[str, Any]) -> bool:
+def says_the_same(stored: dict[str, Any], served_card: dict[str, Any]) -> bool:
     """Whether the registry's document says what the served card says."""
-    return all(standing.get(name) == value for name, value in served_card.items())
+    return all(stored.get(name) == value for name, value in served_card.items())
 
 
 def sentence_cut(text: str) -> str:

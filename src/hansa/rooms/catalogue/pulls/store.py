@@ -13,7 +13,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job
 
-from .records import Addresses, Cycle, Errand, Failing, Interface, Planned, Remembered, Standing
+from .records import Addresses, Cycle, Errand, Failing, Interface, Planned, Remembered, StoredCard
 from .visit import Visit
 
 FAILING_SHOWN = 50
@@ -110,12 +110,12 @@ async def visit_of(tx: Tx, job: Job, errand: Errand) -> Visit | None:
     return None if row is None else _visit(row, job)
 
 
-async def lock(tx: Tx, visit: Visit) -> Standing | None:
+async def lock(tx: Tx, visit: Visit) -> StoredCard | None:
     """The card of a visit, locked with its job; None when the lease was lost."""
     row = await tx.fetchrow(_LOCK_CARD, visit.card_id)
     if not await jobs.is_held(tx, visit.job) or row is None:
         return None
-    return Standing(
+    return StoredCard(
         did=row["did"],
         addresses=_addresses(row),
         version=row["version"],

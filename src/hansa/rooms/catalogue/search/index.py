@@ -98,7 +98,7 @@ class SearchIndex:
         """Note a place up to which nothing else was changed."""
         written = {
             "form": self._form,
-            "ground": place.database_state,
+            "database": place.database_state,
             "cursor": place.cursor,
             "at": time.time(),
         }
@@ -158,7 +158,7 @@ class SearchIndex:
                 return None
             if written["form"] != self._form or written["at"] < time.time() - OLDEST_SECONDS:
                 return None
-            return Place(str(written["ground"]), int(written["cursor"]))
+            return Place(str(written["database"]), int(written["cursor"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

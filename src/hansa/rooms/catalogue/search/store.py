@@ -39,7 +39,7 @@ UNION ALL SELECT card_id, position FROM catalogue_card_deleted WHERE position >=
 
 # A restored copy and a promoted standby are other grounds: their transaction numbers may begin anew.
 _DATABASE_STATE = """
-SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS ground, now() AS moment,
+SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS database, now() AS moment,
   plumbing_oldest_open() AS horizon
 FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()
 """
@@ -74,13 +74,13 @@ async def database_state(tx: Tx) -> DatabaseState:
     """Where a reader of changes stands now."""
     row = await tx.fetchrow(_DATABASE_STATE)
     assert row is not None
-    return DatabaseState(row["ground"], row["moment"], row["horizon"])
+    return DatabaseState(row["database"], row["moment"], row["horizon"])
 
 
 async def state_where_unchanged(tx: Tx, since: int) -> DatabaseState | None:
     """As `database_state`; None where `since` or a later transaction changed or deleted a card."""
     row = await tx.fetchrow(_UNCHANGED_STATE, since)
-    return None if row is None else DatabaseState(row["ground"], row["moment"], row["horizon"])
+    return None if row is None else DatabaseState(row["database"], row["moment"], row["horizon"])
 
 
 async def every_shown(tx: Tx, after: int) -> list[CardRow]:

@@ -91,9 +91,9 @@ def parse_query(query: str) -> ParsedQuery:
         for plain, stem in zip(_PLAIN.analyze(spaced), _STEMMED.analyze(spaced), strict=True)
     ]
     different = list(dict.fromkeys(words))
-    telling = [word for word in different if word.plain not in STOP_WORDS] or different
+    significant = [word for word in different if word.plain not in STOP_WORDS] or different
     runs = dict.fromkeys(run[:RUN_MAX] for run in _RUN.findall(text))
-    return ParsedQuery(whole, tuple(telling[:WORDS_MAX]), tuple(list(runs)[:WORDS_MAX]))
+    return ParsedQuery(whole, tuple(significant[:WORDS_MAX]), tuple(list(runs)[:WORDS_MAX]))
 
 
 def key_of(name: str) -> str:

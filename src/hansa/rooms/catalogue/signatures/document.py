@@ -35,10 +35,10 @@ def signing_moment(state: ExportedState, key_since: datetime, now: datetime) -> 
 def exported_document(card: Card, extension_base: str) -> dict[str, Any]:
     """The document before it is signed: the card with its DID, or of a revoked agent the tombstone."""
     if card.status == "revoked":
-        told = with_enforcement(replace(card, card_data=_tombstone(card)), extension_base)
+        seen = with_enforcement(replace(card, card_data=_tombstone(card)), extension_base)
     else:
-        told = shown(card, extension_base)
-    document = {name: value for name, value in (told.card_data or {}).items() if name not in _NOT_EXPORTED}
+        seen = shown(card, extension_base)
+    document = {name: value for name, value in (seen.card_data or {}).items() if name not in _NOT_EXPORTED}
     exported: dict[str, Any] = _with_whole_numbers({**document, "did": card.did})
     return exported
 

@@ -17,7 +17,8 @@ async def dispute(tx: Tx, contract: Contract, dispute_id: int, complainant: str)
     """Stop the deadlines of a contract and freeze its hold."""
     reason = rules.reason_of_dispute(dispute_id)
     await on_hold(tx, contract, ledger.freeze_hold, reason)
-    return await move(tx, contract, rules.disputed(contract, dispute_id), Act("disputed", complainant))
+    disputed = await move(tx, contract, rules.disputed(contract, dispute_id), Act("disputed", complainant))
+    return disputed.contract
 
 
 async def restore(tx: Tx, contract: Contract, status: Status, settings: Settings) -> Contract:
@@ -30,7 +31,7 @@ async def restore(tx: Tx, contract: Contract, status: Status, settings: Settings
     for did in contract.parties:
         if statuses.get(did) == "revoked":
             await end_of_revoked(tx, contract.id, did, settings)
-    return restored
+    return restored.contract
 
 
 async def held_for(tx: Tx, contract: Contract) -> int | None:
@@ -52,4 +53,5 @@ async def close(tx: Tx, contract: Contract, paid: ledger.Result | None) -> Contr
     if paid is not None:
         assert paid.tx_id is not None
         payment = Payment(paid.tx_id, paid.moved, paid.fee)
-    return await move(tx, contract, rules.closed(contract, payment), Act("closed", None))
+    closed = await move(tx, contract, rules.closed(contract, payment), Act("closed", None))
+    return closed.contract

@@ -9,11 +9,12 @@ from hansa.foundation.plumbing.settings import Settings
 from . import paying, recorded, rules
 from .contract import UNDER_WAY, Contract, Ending, Status
 from .moves import Act, move, require_in_time, take
+from .reading import ContractShown
 
 
 async def mark_failed(
     tx: Tx, agent: Agent, contract_id: int, reason: str | None, settings: Settings
-) -> Contract:
+) -> ContractShown:
     """Declare failure. What is held is free at once, or after the time for a dispute when work was submitted.
 
     Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed.
@@ -25,7 +26,7 @@ async def mark_failed(
     return await fail(tx, contract, Ending.REJECTED, Act("marked_failed", agent.did, note=reason), settings)
 
 
-async def cancel(tx: Tx, agent: Agent, contract_id: int, reason: str | None) -> Contract:
+async def cancel(tx: Tx, agent: Agent, contract_id: int, reason: str | None) -> ContractShown:
     """Withdraw a proposal. Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed."""
     contract = await take(tx, contract_id)
     rules.require_contractor(contract, agent.did)
@@ -36,7 +37,7 @@ async def cancel(tx: Tx, agent: Agent, contract_id: int, reason: str | None) -> 
     )
 
 
-async def fail(tx: Tx, contract: Contract, because: Ending, act: Act, settings: Settings) -> Contract:
+async def fail(tx: Tx, contract: Contract, because: Ending, act: Act, settings: Settings) -> ContractShown:
     """Write a failure, and free the hold unless it is kept for a dispute."""
     after = rules.failed(contract, because, timedelta(hours=settings.dispute_window_hours))
     if after.hold_release_at is None:
@@ -44,7 +45,7 @@ async def fail(tx: Tx, contract: Contract, because: Ending, act: Act, settings: 
     return await move(tx, contract, after, act, recorded.ended(after))
 
 
-async def withdraw(tx: Tx, contract: Contract, status: Status, because: Ending, act: Act) -> Contract:
+async def withdraw(tx: Tx, contract: Contract, status: Status, because: Ending, act: Act) -> ContractShown:
     """Write the end of a proposal."""
     after = rules.withdrawn(contract, status, because)
     return await move(tx, contract, after, act, recorded.ended(after))

@@ -11,9 +11,11 @@ from hansa.rooms import agents, enforcement, journal
 from . import rules, store
 from .contract import Contract
 from .errors import ContractUnknown, WrongState
+from .reading import ContractShown
 from .records import HistoryLine
 
 DEADLINES = "commerce: contract deadlines"
+_CHANGED = "The contract has changed meanwhile."
 
 
 @dataclass(frozen=True)
@@ -51,17 +53,23 @@ async def suspensions_at_deadline(tx: Tx, contract: Contract) -> list[enforcemen
     return [suspension for suspension in found if statuses.get(suspension.did) != "revoked"]
 
 
-async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Event) -> Contract:
+async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Event) -> ContractShown:
     """Write a move. Raises: WrongState when the contract is not in the state that it is moved from."""
-    await keep(tx, before, after, _line(after, act))
+    history = await store.save_with_line(tx, before, after, _line(after, act))
+    if not history:
+        raise WrongState(_CHANGED)
+    await _schedule_changed(tx, before, after)
     await journal.append(tx, *events)
-    return after
+    return ContractShown(after, history)
 
 
-async def publish(tx: Tx, contract: Contract, act: Act, *events: Event) -> None:
-    """Write the line of the history and the events of a move."""
-    await store.note(tx, _line(contract, act))
+async def begin(tx: Tx, contract: Contract, act: Act, *events: Event) -> ContractShown:
+    """Write the first line of a history, the events, and let the first deadline be met."""
+    await schedule(tx, contract)
+    line = _line(contract, act)
+    await store.note(tx, line)
     await journal.append(tx, *events)
+    return ContractShown(contract, [line])
 
 
 def _line(contract: Contract, act: Act) -> HistoryLine:
@@ -70,10 +78,14 @@ def _line(contract: Contract, act: Act) -> HistoryLine:
     )
 
 
-async def keep(tx: Tx, before: Contract, after: Contract, line: HistoryLine | None = None) -> None:
-    """Write the state, with the line of the history where there is one, and let its deadline be met. Raises: WrongState."""
-    if not await store.save(tx, before, after, line):
-        raise WrongState("The contract has changed meanwhile.")
+async def keep(tx: Tx, before: Contract, after: Contract) -> None:
+    """Write the state without a line in the history, and let its deadline be met. Raises: WrongState."""
+    if not await store.save(tx, before, after):
+        raise WrongState(_CHANGED)
+    await _schedule_changed(tx, before, after)
+
+
+async def _schedule_changed(tx: Tx, before: Contract, after: Contract) -> None:
     if after.due_at is not None and after.due_at != before.due_at:
         await schedule(tx, after)
 

@@ -1,18 +1,19 @@
 """Disputes: an agent complains about another, and an administrator rules."""
 
 from hansa.rooms.commerce.disputes.account_end import ACCOUNT_END, open_disputes_of, require_unbound
-from hansa.rooms.commerce.disputes.bond import (
+from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle, signed_verdict
+from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
+from hansa.rooms.commerce.disputes.dispute import Dispute, DisputeFilter, DisputeStatus
+from hansa.rooms.commerce.disputes.filing import file
+from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
+from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
+from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeOut, RulingIn
+from hansa.rooms.commerce.slash_bond import (
     SLASH_BOND,
     BondSlash,
     BondSlashed,
     SlashBond,
 )
-from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle
-from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
-from hansa.rooms.commerce.disputes.dispute import Dispute, DisputeFilter, DisputeStatus
-from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
-from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
-from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeOut, RulingIn
 
 __all__ = [
     "ACCOUNT_END",
@@ -29,6 +30,7 @@ __all__ = [
     "RulingIn",
     "SlashBond",
     "admin_router",
+    "file",
     "list_disputes",
     "malpractice_router",
     "open_disputes_of",
@@ -39,4 +41,5 @@ __all__ = [
     "router",
     "rule",
     "signed_bundle",
+    "signed_verdict",
 ]

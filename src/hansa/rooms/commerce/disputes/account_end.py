@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
-from hansa.rooms import agents
+from hansa.rooms import agents, transfers
 from hansa.rooms.commerce import contracts
 
 from . import store
@@ -10,7 +10,11 @@ from .errors import AgentHasDisputes
 
 
 async def require_unbound(tx: Tx, did: str) -> None:
-    """Nothing binds the agent, which the caller has locked. Raises: contracts.AgentHasContracts, AgentHasDisputes."""
+    """Nothing binds the agent, which the caller has locked.
+
+    Raises: contracts.AgentHasContracts, AgentHasDisputes, transfers.AgentHoldsWrapped.
+    """
+    await transfers.require_no_wrapped(tx, did)
     await contracts.require_unbound(tx, did)
     if count := await open_disputes_of(tx, did):
         raise AgentHasDisputes(context={"open_disputes": count})
@@ -31,7 +35,7 @@ async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
 
 
 async def _end(tx: Tx, developer_id: int) -> None:
-    """Raises: contracts.AgentHasContracts, AgentHasDisputes."""
+    """Raises: contracts.AgentHasContracts, AgentHasDisputes, transfers.AgentHoldsWrapped."""
     await contracts.ACCOUNT_END_OF_CONTRACTS.end(tx, developer_id)
     for agent in await agents.of_developer(tx, developer_id):
         await require_unbound(tx, agent.did)

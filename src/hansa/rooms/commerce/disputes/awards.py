@@ -9,12 +9,14 @@ from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
-from hansa.rooms import ledger
+from hansa.rooms import ledger, transfers
 from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
 from . import recorded, store
-from .bond import BondSlash, BondSlashed, SlashBond
+from .abroad import Abroad, abroad_of
 from .dispute import Decision, Dispute
+from .errors import RulingInvalid
 
 _NOTHING = BondSlashed(ZERO, None)
 
@@ -39,6 +41,8 @@ class Awards:
     winner: str | None
     hold_id: int | None
     earlier: Minor
+    abroad: Abroad | None
+    """The registry of the defendant, where it is another: nothing of the defendant is moved here, and nothing issued yet."""
 
     @classmethod
     async def of(
@@ -54,7 +58,8 @@ class Awards:
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
         earlier = ZERO if dispute.payment is None else await store.compensated(tx, dispute.payment)
-        return cls(dispute, decision, settings, contract, winner, hold_id, earlier)
+        abroad = await abroad_of(tx, dispute, settings)
+        return cls(dispute, decision, settings, contract, winner, hold_id, earlier, abroad)
 
     @property
     def given(self) -> Minor:
@@ -63,7 +68,8 @@ class Awards:
         return Minor(from_hold + self.earlier)
 
     async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
-        """Move them. Raises: MintTooLarge, SupplyExhausted."""
+        """Move them. Raises: RulingInvalid, MintTooLarge, SupplyExhausted."""
+        self._require_own_units()
         bond = await self._slash_bond(tx, slash_bond)
         orders = await self._orders(tx, Minor(self.decision.slash - bond.amount))
         done = await ledger.apply(tx, list(orders.values()), ledger.Book.of(self.settings)) if orders else []
@@ -77,8 +83,17 @@ class Awards:
             tuple(self._events(bond, liquid, results.get("compensation"))),
         )
 
+    def _require_own_units(self) -> None:
+        """Units are issued to agents of this registry alone."""
+        did = self.dispute.complainant_did
+        if self.decision.compensation and transfers.is_foreign(did, self.settings):
+            raise RulingInvalid(
+                f"compensation_amount must be 0: {did} is an agent of another registry.",
+                field="compensation_amount",
+            )
+
     async def _slash_bond(self, tx: Tx, slash_bond: SlashBond) -> BondSlashed:
-        if not self.decision.slash:
+        if not self.decision.slash or self.abroad is not None:
             return _NOTHING
         taken = BondSlash(self.dispute.defendant_did, self.decision.slash, f"{self._reference}:bond")
         return await slash_bond(tx, taken, self.settings)
@@ -87,6 +102,8 @@ class Awards:
         orders = {}
         if self.contract is not None and self.hold_id is not None and self.winner is not None:
             orders["hold"] = contracts.award(self.contract, self.hold_id, self.winner)
+        if self.abroad is not None:
+            return orders
         if slash:
             defendant = self.dispute.defendant_did
             orders["slash"] = ledger.orders.destroy(defendant, slash, self._reference, at_most=True)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.jwk import jwk_of
@@ -17,7 +18,9 @@ from hansa.rooms import agents, catalogue, federation, ledger
 from hansa.rooms.commerce import contracts, payments
 from hansa_verify import CARD_PROFILE, RULES_VERSION, Proposal, propose
 
+from . import store
 from .dispute import Dispute
+from .reading import with_evidence
 from .rules import bound_of
 
 KIND = "dispute.bundle.v1"
@@ -78,6 +81,19 @@ async def signed_bundle(
     key = await signatory.present_key()
     header = {"typ": TYPE, "iat": int(key.now.timestamp()), "canon": CARD_PROFILE}
     return {**bundle, "signatures": [federation.detached_signature(key, canonical_json(bundle), header)]}
+
+
+async def signed_verdict(runtime: Runtime, dispute_id: int) -> dict[str, Any]:
+    """The signed bundle of a dispute that was decided here, for the registry of its defendant. Raises: KeyDoesNotOpen."""
+    dispute = await runtime.database.read(lambda tx: _with_evidence(tx, dispute_id))
+    signatory = payments.SIGNATORY.of(runtime)
+    return await signed_bundle(runtime.database, signatory, dispute, runtime.settings)
+
+
+async def _with_evidence(tx: Tx, dispute_id: int) -> Dispute:
+    dispute = await store.find(tx, dispute_id)
+    assert dispute is not None, "a settlement names a dispute that exists"
+    return await with_evidence(tx, dispute)
 
 
 def _complaint(dispute: Dispute) -> dict[str, Any]:
@@ -208,7 +224,10 @@ async def _offer(
 
 async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[str, Any]]:
     """The payments that had been made when the dispute was filed."""
-    made = [(tx_id, await ledger.find_payment(tx, tx_id)) for tx_id in tx_ids]
+    made = [
+        (tx_id, await ledger.find_payment(tx, tx_id) or await ledger.find_payment_abroad(tx, tx_id))
+        for tx_id in tx_ids
+    ]
     return [
         {
             "transaction_id": f"tx-{tx_id}",
@@ -227,13 +246,22 @@ async def _keys(tx: Tx, dispute: Dispute) -> dict[str, Any]:
     """The keys with which receipts and quotes in the evidence may have been signed, with their times."""
     of_agents = {}
     for did in dispute.parties:
-        held, _ = await agents.keys_of(tx, did, limit=KEYS_MAX, offset=0)
+        held = await _held_keys(tx, did)
         of_agents[did] = [_key(one.public_key, one.valid_from, one.valid_until) for one in held]
     own = await federation.all_keys(tx)
     return {
         "agents": of_agents,
         "registry": [_key(one.public_key, one.valid_from, one.retired_at) for one in own],
     }
+
+
+async def _held_keys(tx: Tx, did: str) -> list[agents.HeldKey]:
+    """The keys of an agent; none of one of another registry, which has them."""
+    try:
+        held, _ = await agents.keys_of(tx, did, limit=KEYS_MAX, offset=0)
+    except agents.AgentUnknown:
+        return []
+    return held
 
 
 def _key(public_key: bytes, valid_from: datetime, valid_until: datetime | None) -> dict[str, Any]:

@@ -11,10 +11,10 @@ class DisputeUnknown(NotFound):
 
 
 class DefendantUnknown(NotFound):
-    """No agent of this registry has the defendant's DID."""
+    """No agent of this registry or of a direct peer has the defendant's DID."""
 
     code = "DEFENDANT_UNKNOWN"
-    sentence = "No agent of this registry has the DID of the defendant."
+    sentence = "No agent of this registry or of a direct peer has the DID of the defendant."
 
 
 class PaymentUnknown(NotFound):

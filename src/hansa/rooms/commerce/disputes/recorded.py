@@ -11,8 +11,8 @@ from hansa.foundation.events import (
 )
 from hansa.foundation.values.money import ZERO, format_amount
 from hansa.rooms import ledger
+from hansa.rooms.commerce.slash_bond import BondSlashed
 
-from .bond import BondSlashed
 from .dispute import Dispute
 
 

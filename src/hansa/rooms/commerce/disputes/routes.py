@@ -29,9 +29,9 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import federation, ledger
 from hansa.rooms.commerce import contracts, payments
+from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
 
 from . import errors
-from .bond import SLASH_BOND, SlashBond
 from .bundle import proposal_for, signed_bundle
 from .deciding import Ordered, open_voting, rule
 from .dispute import DisputeFilter, DisputeStatus
@@ -115,7 +115,7 @@ async def file_dispute(
     complaint = body.filed_by(agent.did)
 
     async def filed(tx: Tx) -> DisputeOut:
-        return DisputeOut.of(await file(tx, agent, complaint, config))
+        return DisputeOut.of(await file(tx, complaint, config))
 
     answer = await once(db, _repeatable(agent.did, "/disputes/", key, body), filed)
     answer.status_code = 201

@@ -81,7 +81,7 @@ def subject_of(contract: Contract) -> Subject:
 
 
 def require_seen(dispute: Dispute, did: str) -> None:
-    """Raises: DisputeUnknown for a stranger."""
+    """Raises: DisputeUnknown for an agent that is no party."""
     if did not in dispute.parties:
         raise DisputeUnknown
 

@@ -68,7 +68,7 @@ async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta
 
 
 async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, window: timedelta) -> Subject:
-    paid = await ledger.find_payment(tx, tx_id)
+    paid = await ledger.find_payment(tx, tx_id) or await ledger.find_payment_abroad(tx, tx_id)
     if paid is None or complaint.complainant_did not in (paid.payer, paid.payee):
         raise PaymentUnknown
     if (contract_id := await contracts.paid_by(tx, tx_id)) is not None:

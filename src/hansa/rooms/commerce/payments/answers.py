@@ -36,8 +36,8 @@ async def authorize_once(
 
     Raises: what `authorize` and `read_quote` raise, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
     """
-    if quote_token is None and (told := await gathered.authorize(agent, answer, capability_token)):
-        return told
+    if quote_token is None and (outcome := await gathered.authorize(agent, answer, capability_token)):
+        return outcome
     order, request = answer.order, answer.request
 
     async def act(tx: Tx) -> ledger.OrderAnswer | agents.Approval:

@@ -140,7 +140,7 @@ class Purchases:
         presented: Presented,
         request: Repeatable | None,
     ) -> _Begun | agents.Approval:
-        quoted = await quote(tx, agent.did, order.payee, None, self._book)
+        quoted = await quote(tx, agent.did, order.payee, None, self._runtime.settings)
         if not quoted.amount:
             raise PriceNotPayable
         if quoted.amount > order.amount_max:

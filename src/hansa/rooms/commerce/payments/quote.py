@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, ZERO, Minor
-from hansa.rooms import agents, catalogue, ledger
+from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import rules
 from .store import now
@@ -20,7 +22,11 @@ Source: TypeAlias = Literal["legacy", "extension", "none"]
 
 @dataclass(frozen=True)
 class Quote:
-    """What a payment to an agent would be now. Amounts are minor units; None where the price is not known here."""
+    """What a payment to an agent would be now. Amounts are minor units; None where the price is not known here.
+
+    `amount_received` is what the payee gets: of a payment to another registry, the amount less the border fee; of one that is
+    swapped, in the payee's currency.
+    """
 
     payee: str
     price: Decimal | None
@@ -28,8 +34,11 @@ class Quote:
     pricing_model: str | None
     source: Source
     amount: Minor | None
+    amount_received: Minor | None
     fee: Minor | None
     expires_at: datetime
+    swap_rate: Fraction | None = None
+    """Own units for one of the price, where the payment is swapped; what stays in the pool is part of it."""
 
     @property
     def total(self) -> Minor | None:
@@ -38,21 +47,38 @@ class Quote:
 
     def rate_to(self, currency: str) -> str | None:
         """Units of this currency for one of the price; None where there is no rate."""
-        return "1" if self.price_currency == currency else None
+        if self.price_currency == currency:
+            return "1"
+        return None if self.swap_rate is None else transfers.decimal_text(self.swap_rate)
 
 
-async def quote(tx: Tx, caller: str, payee: str, amount: Minor | None, book: ledger.Book) -> Quote:
+async def quote(
+    tx: Tx, caller: str, payee: str, amount: Minor | None, settings: Settings, *, gross_up: bool = False
+) -> Quote:
     """Read the price of a service, or of the amount that is named instead.
+
+    With `gross_up` the amount is raised by the border fee, so that a payee of another registry gets the whole price.
 
     Raises: TargetMalformed, CardUnknown.
     """
     rules.require_target(caller, payee)
+    book = ledger.Book.of(settings)
     card = await catalogue.card_of_agent(tx, payee)
     source, terms = effective_price(card.card_data or {})
     price = Decimal(0) if source == "none" else catalogue.rate_of(terms)
     currency = _text(terms.get("currency")).upper() or card.settlement_currency or book.currency
     if amount is None and price is not None and currency == book.currency:
         amount = amount_of(price)
+    peer = await transfers.peer_of(tx, payee) if transfers.is_foreign(payee, settings) else None
+    if amount and peer is not None and gross_up and peer.settlement_currency == book.currency:
+        amount = transfers.raised_by_fee(peer, amount)
+    received = amount if amount is None or peer is None else transfers.net_at_peer(peer, amount)
+    rate = None
+    if peer is not None and peer.settlement_currency != book.currency:
+        wanted = amount_of(price) if price and currency == peer.settlement_currency else None
+        amounts = await _swapped(tx, peer, amount, wanted, settings)
+        amount, received = amounts or (None, None)
+        rate = Fraction(*amounts) if amounts is not None else None
     return Quote(
         payee=payee,
         price=price,
@@ -62,8 +88,21 @@ async def quote(tx: Tx, caller: str, payee: str, amount: Minor | None, book: led
         else _text(terms.get("model")) or _text(terms.get("pricing_model")) or PRICING_MODEL_DEFAULT,
         source=source,
         amount=amount,
+        amount_received=received,
         fee=None if amount is None else await _fee(tx, caller, payee, amount, book),
         expires_at=(await now(tx)).replace(microsecond=0) + QUOTED_FOR,
+        swap_rate=rate,
+    )
+
+
+async def _swapped(
+    tx: Tx, peer: federation.PeerRecord, amount: Minor | None, wanted: Minor | None, settings: Settings
+) -> tuple[Minor, Minor] | None:
+    """What is paid and received of the amount that is named, or else of the price; None where the pool does not swap it."""
+    if peer.spiffe_id is None or not (amount or wanted):
+        return None
+    return await transfers.swapped_amounts(
+        tx, peer.spiffe_id, settings, sent=amount or None, received=None if amount else wanted
     )
 
 

@@ -16,6 +16,10 @@ class QuoteOut(BaseModel):
     price: str | None = Field(examples=["2.5"])
     price_currency: str
     amount: str | None
+    amount_received: str | None = Field(
+        description="What the payee gets: at another registry, the amount less the border fee of that registry.",
+        examples=["2.5"],
+    )
     currency: str
     rate: str | None = Field(description="Units of this registry for one of the price.", examples=["1"])
     fee: str | None
@@ -37,6 +41,7 @@ class QuoteOut(BaseModel):
             price=None if quoted.price is None else plain_price(quoted.price),
             price_currency=quoted.price_currency,
             amount=_amount(quoted.amount),
+            amount_received=_amount(quoted.amount_received),
             currency=currency,
             rate=quoted.rate_to(currency),
             fee=_amount(quoted.fee),

@@ -145,10 +145,10 @@ async def authorize_payment(
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
-    told = await authorize_once(
+    outcome = await authorize_once(
         db, gathered, agent, answer, capability_token=capability, quote_token=body.quote_token
     )
-    return answer_once(told.answer, replayed=told.replayed)
+    return answer_once(outcome.answer, replayed=outcome.replayed)
 
 
 @hot_router.post("/verify", response_model=PaymentVerifyOut, responses=problems(Invalid, Unavailable))
@@ -328,17 +328,21 @@ async def quote_payment(
     firm: Annotated[
         bool, Query(description="Sign the quote, so that authorize honours its amount and fee for a minute.")
     ] = False,
+    gross_up: Annotated[
+        bool,
+        Query(description="Raise the amount, so that a payee of another registry gets its price in full."),
+    ] = False,
 ) -> QuoteOut:
     """The price of a service, as its card states it, and the fee that its payment would bear now."""
-    book = ledger.Book.of(config)
     named = None if amount is None else parse_positive(amount)
 
     async def read(tx: Tx) -> Quote:
-        quoted = await quote(tx, agent.did, target_agent_did, named, book)
+        quoted = await quote(tx, agent.did, target_agent_did, named, config, gross_up=gross_up)
         if firm:
             await require_firm(tx, quoted)
         return quoted
 
     quoted = await db.read(read)
-    signed = await sign_quote(signatory, agent.did, quoted, book.currency) if firm else None
-    return QuoteOut.of(quoted, book.currency, signed)
+    currency = config.settlement_currency
+    signed = await sign_quote(signatory, agent.did, quoted, currency) if firm else None
+    return QuoteOut.of(quoted, currency, signed)

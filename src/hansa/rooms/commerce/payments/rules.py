@@ -26,6 +26,7 @@ from .errors import (
 
 UNUSED_MAX = 20
 SETTLING_SECONDS = 90
+TIMEOUT = "timeout"
 TARGET_MIN_CHARACTERS = 10
 MEMO_MAX_CHARACTERS = 256
 
@@ -38,6 +39,7 @@ class Token(msgspec.Struct, frozen=True):
     """A payment token as it is stored, without the token itself.
 
     `capture_amount` is what its payee captures, None: all of it. `fee` is what was paid, `fixed_fee` that of a firm quote.
+    `crossed`: it was paid to an agent of another registry, by the transfer of the token's id.
     `is_expired` was judged by the database's clock when the row was read.
     """
 
@@ -63,6 +65,7 @@ class Token(msgspec.Struct, frozen=True):
     tx_id: int | None = None
     fee: Minor | None = None
     counts: bool | None = None
+    crossed: bool = False
     reason: str | None = None
     ended_at: datetime | None = None
     is_expired: bool = False
@@ -84,8 +87,10 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def settlement_tx_id(self) -> str | None:
-        """The transaction of its settlement, as clients see it."""
-        return None if self.tx_id is None else f"tx-{self.tx_id}"
+        """The transaction of its settlement, as clients see it; of one that crossed, the id of the transfer."""
+        if self.tx_id is None:
+            return None
+        return str(self.id) if self.crossed else f"tx-{self.tx_id}"
 
     @property
     def settled_at(self) -> datetime | None:
@@ -96,6 +101,19 @@ class Token(msgspec.Struct, frozen=True):
 def payment_reference(token_id: UUID) -> str:
     """The key of the token's one payment in the ledger."""
     return f"a2a-pay-{token_id}"
+
+
+REASONS = {
+    "ACCOUNT_SUSPENDED": "party_suspended",
+    "ACCOUNT_UNKNOWN": "payee_unknown",
+    "AGENT_BLOCKED": "party_suspended",
+    "RECEIVER_UNKNOWN": "payee_unknown",
+}
+
+
+def reason_of(code: str) -> str:
+    """Why a settlement failed, of the code of a refusal or of an ABORT."""
+    return REASONS.get(code, code.lower())
 
 
 def memo_of(task_id: str | None) -> str | None:

@@ -4,6 +4,7 @@
 - The row of the token is the work: `settling` until one transaction pays it, or fails it with a reason.
 - That transaction locks the token and looks at its status again, so that no transfer follows a failure.
 - What is known to be impossible fails at once; what finds no outcome in 90 seconds fails as `timeout`.
+- The transfer to a payee of another registry is `settling_across.py`.
 """
 
 import asyncio
@@ -14,25 +15,20 @@ import structlog
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused, Unavailable
-from hansa.rooms import ledger
+from hansa.rooms import ledger, transfers
 
 from . import rules, store
 from .ending import end_unpaid, pay
 from .gathered import GATHERED
-from .rules import Token
+from .rules import TIMEOUT, Token
 from .settle import SettleOrder
+from .settling_across import settle_across
 
 LEFT_SECONDS = 2.0
 # Connections to the database that settlements of one process use at once.
 PLACES = 4
 AT_ONCE = 200
 FIRST_LOOK_SECONDS, LONGEST_PAUSE_SECONDS = 0.01, 0.25
-TIMEOUT = "timeout"
-REASONS: dict[type[Refused], str] = {
-    ledger.InsufficientBalance: "insufficient_balance",
-    ledger.AccountUnknown: "payee_unknown",
-    ledger.AccountSuspended: "party_suspended",
-}
 
 _log = structlog.get_logger()
 
@@ -90,12 +86,16 @@ SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
 async def settle_token(runtime: Runtime, token_id: UUID) -> None:
     """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable."""
     book = ledger.Book.of(runtime.settings)
+    token = await runtime.database.look(lambda tx: store.find(tx, token_id))
+    if token is not None and transfers.is_foreign(token.payee, runtime.settings):
+        await settle_across(runtime, token)
+        return
     try:
         await runtime.database.act(lambda tx: _pay_or_time_out(tx, token_id, book))
     except Unavailable:
         raise
     except Refused as refusal:
-        reason = REASONS.get(type(refusal), refusal.code.lower())
+        reason = rules.reason_of(refusal.code)
         await runtime.database.act(lambda tx: _fail(tx, token_id, book, reason))
 
 
@@ -116,7 +116,7 @@ async def _pay_or_time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:
     token = await store.lock(tx, token_id)
     if token is None or token.status != "settling":
         return
-    if await store.is_overdue(tx, token_id):
+    if await store.seconds_to_settle(tx, token_id) <= 0:
         await end_unpaid(tx, token, "failed", book, TIMEOUT)
         return
     await pay(tx, token, book, rules.memo_of(token.task_id))

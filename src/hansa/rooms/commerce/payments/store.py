@@ -14,6 +14,7 @@ import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
+from hansa.rooms import ledger
 
 from .errors import QuoteUsed, TooManyUnusedTokens
 from .rules import SETTLING_SECONDS, UNUSED_MAX, CaptureBy, Status, Token
@@ -21,7 +22,7 @@ from .rules import SETTLING_SECONDS, UNUSED_MAX, CaptureBy, Status, Token
 COLUMNS = """
 t.id, t.caller, t.payee, t.amount, t.status, t.capture_by, t.is_reserved, t.hold_id, t.fixed_fee, t.contract_id, t.resource,
 t.request_digest, t.is_counted, t.capability_id, t.use_id, t.task_id, t.capture_amount, t.tx_id, t.fee,
-t.counts, t.reason, t.created_at, t.expires_at, t.ended_at
+t.counts, t.crossed, t.reason, t.created_at, t.expires_at, t.ended_at
 """
 
 _NOW_EXPIRED = "clock_timestamp() > t.expires_at AS is_expired"
@@ -58,7 +59,9 @@ UPDATE commerce_payment_token t SET status = $2, ended_at = clock_timestamp(), r
 WHERE t.id = $1 AND t.status IN ('authorized', 'consumed', 'settling') RETURNING {COLUMNS}, {_NOW_EXPIRED}
 """  # noqa: S608
 
-_OVERDUE = f"clock_timestamp() > t.settling_at + make_interval(secs => {SETTLING_SECONDS})"
+_SECONDS_TO_SETTLE = f"""
+SELECT extract(epoch FROM settling_at - clock_timestamp())::float + {SETTLING_SECONDS} FROM commerce_payment_token WHERE id = $1
+"""  # noqa: S608
 
 _DUE = """
 SELECT id FROM commerce_payment_token
@@ -231,13 +234,17 @@ async def begin_settlement_of(tx: Tx, token_id: UUID, task_id: str | None) -> To
     return _token(await tx.fetchrow(_BEGIN_OF, token_id, task_id))
 
 
-async def is_overdue(tx: Tx, token_id: UUID) -> bool:
-    """Whether a settling token has had its time; read after its lock."""
-    overdue: bool = await tx.fetchval(
-        f"SELECT {_OVERDUE} FROM commerce_payment_token t WHERE id = $1",  # noqa: S608
-        token_id,
+async def seconds_to_settle(tx: Tx, token_id: UUID) -> float:
+    """The time that a settling token has left; read after its lock."""
+    seconds: float = await tx.fetchval(_SECONDS_TO_SETTLE, token_id)
+    return seconds
+
+
+async def settle_paid_across(tx: Tx, token_id: UUID, tx_id: int, book: ledger.Book) -> None:
+    """Settle a locked token, with its event, by the transaction that took its units to another registry."""
+    await tx.execute(
+        "SELECT commerce_paid_across($1, $2, $3, $4)", token_id, tx_id, book.frame, book.currency
     )
-    return overdue
 
 
 async def now(tx: Tx) -> datetime:

@@ -1,5 +1,6 @@
 """x402: stock clients of the protocol pay agents of this registry, with a wallet or with a payment token."""
 
+from hansa.rooms.commerce.x402.networks import Networks
 from hansa.rooms.commerce.x402.routes import router
 
-__all__ = ["router"]
+__all__ = ["Networks", "router"]

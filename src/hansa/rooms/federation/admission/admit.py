@@ -1,4 +1,4 @@
-"""Admit a registry, suspend and reinstate its licence, and end it. Each act is told in the journal and in the audit log."""
+"""Admit a registry, suspend and reinstate its licence, and end it. Each act is recorded in the journal and in the audit log."""
 
 from typing import Literal, TypeAlias
 from uuid import UUID

@@ -1,11 +1,13 @@
 """The charter: the keys that stand for the registry."""
 
+from .authorizing import authorizations_admin_router
 from .card_content import BORDER_FEE
 from .card_editing import CardEditor, edit_card, read_editable_version, set_icon
+from .card_fx import SwapTerms
 from .card_icon import ICON_MAX_BYTES, icon_admin_router, icon_router, rewritten_icon
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
-from .card_publication import publish_card_with_licence
+from .card_publication import publish_card_with_fx, publish_card_with_licence
 from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, ServedCard, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
@@ -18,7 +20,7 @@ from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
 from .rules import registry_id_of
-from .signatory import Signatory, present_signing_key
+from .signatory import SEALED_REGISTRY_KEYS, Signatory, present_signing_key
 from .signing import detached_signature
 from .well_known import well_known_router
 
@@ -27,6 +29,7 @@ __all__ = [
     "CARD_PATHS",
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
+    "SEALED_REGISTRY_KEYS",
     "CardEditor",
     "CardMark",
     "CardPath",
@@ -42,8 +45,10 @@ __all__ = [
     "ServedCard",
     "Signatory",
     "SigningKey",
+    "SwapTerms",
     "admin_router",
     "all_keys",
+    "authorizations_admin_router",
     "card_admin_router",
     "card_root_router",
     "card_router",
@@ -54,6 +59,7 @@ __all__ = [
     "icon_router",
     "initialize_keys",
     "present_signing_key",
+    "publish_card_with_fx",
     "publish_card_with_licence",
     "published_keys",
     "read_card",

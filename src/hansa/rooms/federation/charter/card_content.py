@@ -40,6 +40,10 @@ class CardFacts:
     """Hexadecimal SHA-256 of the uploaded icon, or None without one."""
     licence: Mapping[str, Any] | None = None
     """The block `federation.licence` of the certificate that the registry holds, or None without one."""
+    compliance: Mapping[str, Any] | None = None
+    """The block `compliance`, or None without a profile and without authorizations."""
+    fx: Mapping[str, Any] | None = None
+    """The block `fees.fx` of a registry that has a pool, or None without one."""
 
     @property
     def licence_type(self) -> str | None:
@@ -58,10 +62,11 @@ def card_body(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         **editable,
         **({"visual": visual} if visual else {}),
         "capabilities": _capabilities(settings, facts),
-        "fees": _fees(settings),
+        "fees": _fees(settings, facts),
         "federation": _federation(settings, policy, facts),
         "policy": policy,
         "endpoints": _endpoints(settings.base_url),
+        **({"compliance": dict(facts.compliance)} if facts.compliance else {}),
     }
 
 
@@ -108,7 +113,7 @@ def _capabilities(settings: Settings, facts: CardFacts) -> dict[str, Any]:
     }
 
 
-def _fees(settings: Settings) -> dict[str, Any]:
+def _fees(settings: Settings, facts: CardFacts) -> dict[str, Any]:
     book, policy = ledger.Book.of(settings), ledger.FeePolicy()
     rise = (policy.rate_max - policy.rate_base) / (policy.velocity_max - policy.velocity_base)
     return {
@@ -143,7 +148,7 @@ def _fees(settings: Settings) -> dict[str, Any]:
             "rounding": "ROUND_HALF_EVEN",
             "fees_emit_event_types": ["TransactionFeeCollected"],
         },
-        "fx": {"enabled": False, "route_enabled": False},
+        "fx": dict(facts.fx or {"enabled": False, "route_enabled": False}),
         "exchange": {"enabled": False, "passport_enabled": False},
     }
 
@@ -184,6 +189,7 @@ def _endpoints(base: str) -> dict[str, Any]:
         "registry_card_schema": base + SCHEMA_AT,
         "attestations": f"{base}/api/auditor/attestations",
         "log_checkpoint": f"{base}/log/checkpoint",
+        "authorizations": f"{base}{API}/jurisdiction/authorizations",
     }
 
 

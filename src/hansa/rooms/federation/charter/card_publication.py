@@ -14,9 +14,11 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.jurisdiction import compliance_block
 
 from . import card_store
 from .card_content import CardFacts, card_body
+from .card_fx import SwapTerms
 from .card_paths import UNTAGGED_BLOCKS
 from .card_signature import RENEWAL, SignatureWindow, card_etag, signature_block
 from .card_store import CardVersion
@@ -30,9 +32,15 @@ async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
     await card_store.lock_card(tx)
     written = await card_store.written_card(tx)
     assert written.founded_at is not None
-    body = card_body(
-        settings, CardFacts(written.founded_at, written.editable, written.icon_digest, written.licence)
+    facts = CardFacts(
+        written.founded_at,
+        written.editable,
+        written.icon_digest,
+        written.licence,
+        await compliance_block(tx, settings),
+        written.fx,
     )
+    body = card_body(settings, facts)
     return await _sign_unless_signed(tx, body, seal)
 
 
@@ -42,6 +50,18 @@ async def publish_card_with_licence(
     """As `publish_card`, where the licence that the registry holds may have changed; None: it holds none."""
     await card_store.lock_card(tx)
     await card_store.write_licence(tx, licence)
+    return await publish_card(tx, settings, seal)
+
+
+async def publish_card_with_fx(
+    tx: Tx, settings: Settings, seal: Seal, terms: SwapTerms | None
+) -> CardVersion | None:
+    """As `publish_card`, where the terms of swaps may have changed; None: there is no pool. Nothing is done where they have not."""
+    fx = None if terms is None else terms.block(settings.settlement_currency)
+    if (await card_store.written_card(tx)).fx == fx:
+        return None
+    await card_store.lock_card(tx)
+    await card_store.write_fx(tx, fx)
     return await publish_card(tx, settings, seal)
 
 

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.database import Tx
 _LOCK = "SELECT FROM federation_registry_card FOR UPDATE"
 
 _WRITTEN = """
-SELECT editable, licence, encode(sha256(icon), 'hex') AS icon_digest, updated_at,
+SELECT editable, licence, fx, encode(sha256(icon), 'hex') AS icon_digest, updated_at,
   (SELECT min(valid_from) FROM federation_registry_key) AS founded_at
 FROM federation_registry_card
 """
@@ -22,6 +22,8 @@ FROM federation_registry_card
 _WRITE = "UPDATE federation_registry_card SET editable = $1::json, updated_at = clock_timestamp()"
 
 _WRITE_LICENCE = "UPDATE federation_registry_card SET licence = $1::json"
+
+_WRITE_FX = "UPDATE federation_registry_card SET fx = $1::json"
 
 _ICON = "SELECT icon, icon_type FROM federation_registry_card WHERE icon IS NOT NULL"
 
@@ -45,10 +47,11 @@ VALUES ($1, $2, $3, $4, $5, $6)
 
 @dataclass(frozen=True)
 class WrittenCard:
-    """What the operator wrote, and when; `founded_at` is None before the first key, `licence` without one."""
+    """What the operator wrote, and when; `founded_at` is None before the first key, `licence` and `fx` without one."""
 
     editable: dict[str, Any]
     licence: dict[str, Any] | None
+    fx: dict[str, Any] | None
     icon_digest: str | None
     updated_at: datetime
     founded_at: datetime | None
@@ -76,7 +79,8 @@ async def written_card(tx: Tx) -> WrittenCard:
     row = await tx.fetchrow(_WRITTEN)
     assert row is not None
     licence = None if row["licence"] is None else json.loads(row["licence"])
-    return WrittenCard(**{**row, "editable": json.loads(row["editable"]), "licence": licence})
+    fx = None if row["fx"] is None else json.loads(row["fx"])
+    return WrittenCard(**{**row, "editable": json.loads(row["editable"]), "licence": licence, "fx": fx})
 
 
 async def write_card(tx: Tx, editable: Mapping[str, Any]) -> None:
@@ -87,6 +91,11 @@ async def write_card(tx: Tx, editable: Mapping[str, Any]) -> None:
 async def write_licence(tx: Tx, licence: Mapping[str, Any] | None) -> None:
     """Replace what the card states of the licence. The card is locked."""
     await tx.execute(_WRITE_LICENCE, None if licence is None else json.dumps(licence))
+
+
+async def write_fx(tx: Tx, fx: Mapping[str, Any] | None) -> None:
+    """Replace what the card states of swaps. The card is locked."""
+    await tx.execute(_WRITE_FX, None if fx is None else json.dumps(fx))
 
 
 async def icon(tx: Tx) -> tuple[bytes, str] | None:

@@ -1,10 +1,11 @@
 """Public documents about the registry for security researchers and OAuth clients (Specification 2, "Registry card and licence routes").
 
-security.txt (RFC 9116), the metadata of the token endpoint of agents (RFC 8414), and that of the API as a protected
-resource (RFC 9728).
+security.txt (RFC 9116), the metadata of the token endpoint of agents (RFC 8414) with the keys of its tokens (RFC 7517), and
+that of the API as a protected resource (RFC 9728).
 """
 
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, Field
@@ -13,12 +14,15 @@ from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config
+from hansa.foundation.plumbing.runtime import Config, Tokens
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.foundation.values.errors import NotFound, TooManyRequests
+from hansa.foundation.values.jwk import jwk_of, thumbprint
 
 CACHED = "public, max-age=3600"
 SECURITY_AT = "/.well-known/security.txt"
+TOKEN_KEYS_AT = "/.well-known/dev-jwks.json"  # noqa: S105
 TOKEN_AT = "/api/v1/auth/agent/token"  # noqa: S105
 VALID_DAYS = 180
 
@@ -39,12 +43,32 @@ class AuthorizationServerOut(BaseModel):
 
     issuer: str
     token_endpoint: str
+    jwks_uri: str = Field(description="The keys that verify the tokens.")
     response_types_supported: list[str] = Field(
         description="Empty: there is no authorization endpoint.", examples=[[]]
     )
     grant_types_supported: list[str] = Field(examples=[["client_credentials", "password"]])
     token_endpoint_auth_methods_supported: list[str] = Field(examples=[["client_secret_post"]])
     service_documentation: str
+
+
+class TokenJwk(BaseModel):
+    """The public key that verifies one kind of bearer tokens."""
+
+    kty: Literal["OKP"] = "OKP"
+    crv: Literal["Ed25519"] = "Ed25519"
+    x: str
+    kid: str = Field(description="The thumbprint of RFC 7638; stands in the header of each token.")
+    use: Literal["sig"] = "sig"
+    alg: Literal["EdDSA"] = "EdDSA"
+    token_typ: Literal["developer+jwt", "agent+jwt"] = Field(description="The `typ` of the tokens.")
+    token_aud: str = Field(description="The `aud` of the tokens.", examples=["hansa.local/agent"])
+
+
+class TokenJwks(BaseModel):
+    """The keys that verify tokens of developers and agents. Whether a token was revoked only this registry knows."""
+
+    keys: list[TokenJwk]
 
 
 class ProtectedResourceOut(BaseModel):
@@ -81,10 +105,29 @@ async def read_authorization_server(
     return AuthorizationServerOut(
         issuer=base,
         token_endpoint=base + TOKEN_AT,
+        jwks_uri=base + TOKEN_KEYS_AT,
         response_types_supported=[],
         grant_types_supported=["client_credentials", "password"],
         token_endpoint_auth_methods_supported=["client_secret_post"],
         service_documentation=f"{base}/docs",
+    )
+
+
+@well_known_router.get(TOKEN_KEYS_AT, responses=problems(TooManyRequests))
+async def read_token_keys(_: Public, tokens: Tokens, settings: Config, response: Response) -> TokenJwks:
+    """The keys that verify the tokens of developers and agents (RFC 7517), for services to which agents present them."""
+    response.headers.update({"Cache-Control": CACHED, "Access-Control-Allow-Origin": "*"})
+    keys = {kind: tokens.public_keys[kind] for kind in (TokenKind.DEVELOPER, TokenKind.AGENT)}
+    return TokenJwks(
+        keys=[
+            TokenJwk(
+                x=jwk_of(key)["x"],
+                kid=thumbprint(key),
+                token_typ=f"{kind.value}+jwt",
+                token_aud=f"{settings.trust_domain}/{kind}",
+            )
+            for kind, key in keys.items()
+        ]
     )
 
 

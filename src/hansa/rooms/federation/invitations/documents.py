@@ -15,7 +15,7 @@ from uuid import UUID
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.federation.charter import SigningKey, detached_signature
 from hansa_verify import NotAKey, NotCanonical, encoded, key_thumbprint, read_json, read_keys
-from hansa_verify.compact import CompactSignature, read_compact
+from hansa_verify.jws import CompactSignature, read_compact
 
 Kind = Literal["invitation", "acceptance"]
 

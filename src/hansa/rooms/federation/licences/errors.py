@@ -30,6 +30,17 @@ class GenesisHeld(Conflict):
     )
 
 
+class GenesisKeyFixed(Conflict):
+    """The licence-signing key of the genesis is the root of its network and is never rotated."""
+
+    code = "LICENCE_GENESIS_KEY"
+    sentence = (
+        "The licence-signing key of the genesis is the root that every registry of the network trusts;"
+        " it is not rotated. A genesis whose key is lost or stolen founds a new network."
+    )
+    remedy = "Read the guide to keys before anything else."
+
+
 class GenesisMissing(Conflict):
     """Only the holder of the genesis certificate issues certificates to other trust domains."""
 

@@ -4,19 +4,23 @@ from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import BadLicence, LicenceVerdict, licence_hash, read_certificate, verify_licence
 
 from . import store
 from .errors import CertificateUnknown, GenesisHeld, InstallRefused
+from .issuing import reissue_operators
 from .keys import licensing_public_key
 from .records import Delivered, NetworkCertificate, OwnLicence
 
 
 async def install_certificate(
-    tx: Tx, administrator: Developer | None, settings: Settings, delivered: Delivered
+    tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal, delivered: Delivered
 ) -> OwnLicence:
     """Keep a frame certificate of this trust domain and of the present licence-signing key, instead of an earlier one.
+
+    One of the next key makes that key the present one, and issues the active certificates of operators anew.
 
     Without FEDERATION_ROOT_HASH no root is trusted, and the state is `unverified`: a delivered chain never introduces one.
 
@@ -26,13 +30,17 @@ async def install_certificate(
     now = await store.lock(tx)
     if await store.genesis(tx) is not None:
         raise GenesisHeld
-    await _require_own(tx, settings, text)
+    await store.lock_keys(tx)
+    is_for_next_key = await _require_own(tx, settings, text)
     verdict = verify_licence(text, chain, root_hash=settings.federation_root_hash, at=now)
     state = state_of(verdict)
     if state not in {"active", "unverified"} or not _is_chain_complete(verdict):
         raise InstallRefused(f"The certificate is {verdict.code}: {verdict.reason}.", field="certificate")
     network = NetworkCertificate(text.strip(), licence_hash(text), tuple(one.strip() for one in chain))
     await store.install(tx, network)
+    if is_for_next_key:
+        await store.promote_next_key(tx)
+        await reissue_operators(tx, administrator, settings, seal)
     await record_act(tx, administrator, act="licence_certificate.install", subject=network.hash)
     await record_leaf(tx, "licence", network.hash, bytes.fromhex(network.hash))
     return OwnLicence(network, state)
@@ -73,7 +81,8 @@ def _is_chain_complete(verdict: LicenceVerdict) -> bool:
     return any(step.name == "chain" and step.holds for step in verdict.steps)
 
 
-async def _require_own(tx: Tx, settings: Settings, text: str) -> None:
+async def _require_own(tx: Tx, settings: Settings, text: str) -> bool:
+    """Whether the certificate is for the key that waits for it, else it is for the present one. Raises: InstallRefused."""
     try:
         certificate = read_certificate(text)
     except BadLicence as trouble:
@@ -85,7 +94,9 @@ async def _require_own(tx: Tx, settings: Settings, text: str) -> None:
         )
     if subject != settings.trust_domain:
         raise InstallRefused(f"The certificate is for {subject}, not for this registry.", field="certificate")
-    if certificate.public_key != await licensing_public_key(tx):
+    is_for_next_key = certificate.public_key == await store.next_public_key(tx)
+    if not is_for_next_key and certificate.public_key != await licensing_public_key(tx):
         raise InstallRefused(
             "The certificate is for another key than the present licence-signing key.", field="certificate"
         )
+    return is_for_next_key

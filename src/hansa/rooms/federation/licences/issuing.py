@@ -90,6 +90,22 @@ async def issue_certificate(
     return await _issued(tx, administrator, key, members | {"iss": issuer, "network": network}, now)
 
 
+async def reissue_operators(tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal) -> None:
+    """Issue every active certificate of an operator anew, with its plan and its end, signed by the present key.
+
+    The row of the list is locked. Raises: LicensingKeySealed, CertificateRefused.
+    """
+    now = (await store.moment(tx)).replace(microsecond=0)
+    key = await present_key(tx, seal)
+    licence, network = await _own_network(tx, key)
+    issuer = {"iss": _issuer(settings, key, licence), "network": network}
+    for former in await store.live_operators(tx):
+        stated = read_certificate(former.certificate).payload
+        await store.supersede(tx, "operator", former.sub_trust_domain, former.sub_name)
+        members = {**stated, "lid": str(uuid4()), "iat": epoch(now), "terms": TERMS_VERSION, **issuer}
+        await _issued(tx, administrator, key, members, now)
+
+
 async def _own_network(tx: Tx, key: LicensingKey) -> tuple[str | None, str | None]:
     """The hash and network of the installed certificate, where it is for the present key."""
     installed = await store.installed(tx)

@@ -7,6 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.values.jwk import thumbprint
 
 from . import store
@@ -14,13 +15,14 @@ from .errors import LicensingKeySealed
 from .records import LicensingKey
 
 SEALED_FOR = "federation licence-signing key"
+SEALED_LICENSING_KEYS = SealedColumn("federation_licensing_key", "kid", "sealed_key", lambda _: SEALED_FOR)
 
 
 async def initialize_licensing_key(tx: Tx, seal: Seal) -> None:
     """Begin the first key, where there is none."""
     await store.lock_keys(tx)
     if await store.sealed_key(tx) is None:
-        await _begin_key(tx, seal)
+        await begin_key(tx, seal)
 
 
 async def replace_sealed_licensing_key(tx: Tx, seal: Seal) -> None:
@@ -29,7 +31,7 @@ async def replace_sealed_licensing_key(tx: Tx, seal: Seal) -> None:
     try:
         await present_key(tx, seal)
     except LicensingKeySealed:
-        await _begin_key(tx, seal)
+        await begin_key(tx, seal)
 
 
 async def present_key(tx: Tx, seal: Seal) -> LicensingKey:
@@ -53,9 +55,11 @@ async def licensing_public_key(tx: Tx) -> bytes:
     return found[1]
 
 
-async def _begin_key(tx: Tx, seal: Seal) -> None:
+async def begin_key(tx: Tx, seal: Seal, *, is_next: bool = False) -> bytes:
+    """Begin a key, or the one that waits for its certificate; returns its public half. The keys are locked."""
     private = Ed25519PrivateKey.generate()
     public = private.public_key().public_bytes_raw()
-    kid = thumbprint(public)
-    await store.succeed_key(tx, kid, public, seal.close(private.private_bytes_raw(), SEALED_FOR))
+    kid, sealed = thumbprint(public), seal.close(private.private_bytes_raw(), SEALED_FOR)
+    await (store.put_next_key if is_next else store.succeed_key)(tx, kid, public, sealed)
     await record_leaf(tx, "licensing_key", kid, sha256(public).digest())
+    return public

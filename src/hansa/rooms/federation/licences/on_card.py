@@ -36,7 +36,7 @@ async def join_network(
     tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal, delivered: Delivered
 ) -> OwnLicence:
     """Install the certificate of the genesis, and state it on the card. Raises: as `install_certificate`."""
-    own = await install_certificate(tx, administrator, settings, delivered)
+    own = await install_certificate(tx, administrator, settings, seal, delivered)
     await publish_card(tx, settings, seal)
     return own
 

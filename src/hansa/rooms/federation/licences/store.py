@@ -81,8 +81,20 @@ FROM federation_issued_list, LATERAL (SELECT extract(epoch FROM clock_timestamp(
 """
 
 _RETIRE_KEY = """
-UPDATE federation_licensing_key SET sealed_key = NULL, retired_at = clock_timestamp() WHERE retired_at IS NULL
+UPDATE federation_licensing_key SET sealed_key = NULL, retired_at = clock_timestamp() WHERE retired_at IS NULL AND NOT is_next
 """
+
+_RETIRE_NEXT_KEY = """
+UPDATE federation_licensing_key SET sealed_key = NULL, retired_at = clock_timestamp(), is_next = false WHERE is_next
+"""
+
+_ADD_NEXT_KEY = (
+    "INSERT INTO federation_licensing_key (kid, public_key, sealed_key, is_next) VALUES ($1, $2, $3, true)"
+)
+
+_LIVE_OPERATORS = f"""
+SELECT {_SHOWN} FROM federation_certificate WHERE type = 'operator' AND {_STATE} = 'active' ORDER BY number
+"""  # noqa: S608
 
 _ADD_KEY = "INSERT INTO federation_licensing_key (kid, public_key, sealed_key) VALUES ($1, $2, $3)"
 
@@ -199,7 +211,7 @@ async def keep_list(tx: Tx, text: str, generated_at: int) -> None:
 async def sealed_key(tx: Tx) -> tuple[str, bytes, bytes] | None:
     """The present licence-signing key: its kid, public half and sealed private half."""
     row = await tx.fetchrow(
-        "SELECT kid, public_key, sealed_key FROM federation_licensing_key WHERE retired_at IS NULL"
+        "SELECT kid, public_key, sealed_key FROM federation_licensing_key WHERE retired_at IS NULL AND NOT is_next"
     )
     return (row["kid"], row["public_key"], row["sealed_key"]) if row else None
 
@@ -214,6 +226,31 @@ async def succeed_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> Non
     await tx.execute(_RETIRE_KEY)
     await tx.execute(_ADD_KEY, kid, public_key, sealed)
     await _outdate_list(tx)
+
+
+async def next_public_key(tx: Tx) -> bytes | None:
+    """The public half of the key that waits for its certificate."""
+    found: bytes | None = await tx.fetchval("SELECT public_key FROM federation_licensing_key WHERE is_next")
+    return found
+
+
+async def put_next_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> None:
+    """Let this key wait for its certificate, instead of another one. The keys are locked."""
+    await tx.execute(_RETIRE_NEXT_KEY)
+    await tx.execute(_ADD_NEXT_KEY, kid, public_key, sealed)
+
+
+async def promote_next_key(tx: Tx) -> None:
+    """Retire the present key, and let the next one be present. The keys are locked."""
+    await tx.execute(_RETIRE_KEY)
+    promoted = await tx.execute("UPDATE federation_licensing_key SET is_next = false WHERE is_next")
+    assert promoted == "UPDATE 1", "the keys are locked"
+    await _outdate_list(tx)
+
+
+async def live_operators(tx: Tx) -> list[IssuedCertificate]:
+    """The active certificates of operators, oldest first."""
+    return [IssuedCertificate(**row) for row in await tx.fetch(_LIVE_OPERATORS)]
 
 
 async def _changed(tx: Tx, statement: str, *values: object) -> list[str]:

@@ -84,7 +84,7 @@ async def judge_licence(
     now = await store.moment(tx)
     max_age = timedelta(days=settings.licence_list_max_age)
     if held is None:
-        verdict = LicenceVerdict("unverified", "none_held: it holds no licence certificate", ())
+        verdict = LicenceVerdict("unverified", (), "none_held: it holds no licence certificate")
     else:
         verdict = verify_licence(
             held.certificate,
@@ -96,7 +96,7 @@ async def judge_licence(
         )
         if verdict.is_valid and subject_of(held.certificate) != trust_domain:
             verdict = LicenceVerdict(
-                "malformed", "other_subject: the certificate is for another trust domain", ()
+                "malformed", (), "other_subject: the certificate is for another trust domain"
             )
     await verdicts_store.keep(
         tx,

@@ -23,14 +23,22 @@ async def record_signal(tx: Tx, peer_id: int, kind: SignalKind, mark: str = "") 
     """
     match kind:
         case "crossing":
-            counts = await store.add_crossing(tx, peer_id, CROSSINGS_OF_AN_HOUR)
+            return await record_crossings(tx, peer_id, 1) > 0
         case "unanswered":
             counts = await store.add(tx, peer_id, kind, await store.hour(tx))
         case _:
             counts = await store.add(tx, peer_id, kind, mark[:MARK_MAX_CHARACTERS])
     if counts:
-        await store.count_interaction(tx, peer_id, is_lost_dispute=kind == "dispute_lost")
+        await store.count_interactions(tx, peer_id, 1, is_lost_dispute=kind == "dispute_lost")
     return counts
+
+
+async def record_crossings(tx: Tx, peer_id: int, count: int) -> int:
+    """Record that so many crossings succeeded; returns how many of them count."""
+    counted = await store.add_crossings(tx, peer_id, count, CROSSINGS_OF_AN_HOUR)
+    if counted:
+        await store.count_interactions(tx, peer_id, counted, is_lost_dispute=False)
+    return counted
 
 
 async def peer_verdicts(tx: Tx) -> list[PeerVerdict]:
@@ -38,6 +46,13 @@ async def peer_verdicts(tx: Tx) -> list[PeerVerdict]:
     evidence = await store.evidence(tx)
     found = [(peer, evidence.get(peer.id, store.NO_EVIDENCE)) for peer in await peers.peers(tx)]
     return [PeerVerdict(peer, score(known.decayed), known.counts) for peer, known in found]
+
+
+async def peer_verdict(tx: Tx, peer_id: int) -> PeerVerdict:
+    """One of them. Raises: PeerUnknown."""
+    peer = await peers.peer_by_id(tx, peer_id)
+    known = (await store.evidence(tx)).get(peer_id, store.NO_EVIDENCE)
+    return PeerVerdict(peer, score(known.decayed), known.counts)
 
 
 async def classify_peers(tx: Tx, runtime: Runtime) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Protocol
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -10,15 +11,15 @@ from .rules import HALF_LIFE_DAYS, TrustState
 # What is that old weighs a four-hundredth.
 KEPT_DAYS = 780
 
-# Of the crossings of an hour the first free place is taken; two at once may take one.
-_ADD_CROSSING = """
+# Of the crossings of an hour the first free places are taken; two at once may take one.
+_ADD_CROSSINGS = """
 INSERT INTO federation_peer_signal (peer_id, kind, mark)
 SELECT p.id, 'crossing', h.hour || ' ' || n FROM federation_peer p
 CROSS JOIN (SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24') AS hour) h
 CROSS JOIN generate_series(1, $2) n
 WHERE p.id = $1 AND NOT EXISTS (
   SELECT FROM federation_peer_signal s WHERE s.peer_id = $1 AND s.kind = 'crossing' AND s.mark = h.hour || ' ' || n)
-ORDER BY n LIMIT 1
+ORDER BY n LIMIT $3
 ON CONFLICT DO NOTHING RETURNING 1
 """
 
@@ -28,7 +29,7 @@ ON CONFLICT DO NOTHING RETURNING 1
 """
 
 _COUNT = """
-UPDATE federation_peer SET total_interactions = total_interactions + 1,
+UPDATE federation_peer SET total_interactions = total_interactions + $3,
   disputes_lost_with = disputes_lost_with + CASE WHEN $2 THEN 1 ELSE 0 END, last_interaction_at = clock_timestamp()
 WHERE id = $1
 """
@@ -45,6 +46,32 @@ _SET_STATE = "UPDATE federation_peer SET trust_state = $3 WHERE id = $1 AND trus
 _FORGET = "DELETE FROM federation_peer_signal WHERE at < clock_timestamp() - make_interval(days => $1)"
 
 
+_OWN_TRUST = """
+SELECT coalesce(p.ledger_id, p.trust_domain) AS peer, t.mode, t.state, t.score, t.interactions, t.reason, t.read_at
+FROM federation_own_trust t JOIN federation_peer p ON p.id = t.peer_id ORDER BY 1
+"""
+
+_KEEP_OWN_TRUST = """
+INSERT INTO federation_own_trust (peer_id, mode, state, score, interactions, reason)
+SELECT id, $2, $3, $4, $5, $6 FROM federation_peer WHERE id = $1
+ON CONFLICT (peer_id) DO UPDATE SET mode = excluded.mode, state = excluded.state, score = excluded.score,
+  interactions = excluded.interactions, reason = excluded.reason, read_at = excluded.read_at
+"""
+
+
+class Stated(Protocol):
+    """What a peer states about this registry."""
+
+    @property
+    def state(self) -> TrustState: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def interactions(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Evidence:
     """How many signals of each kind there are of a peer, and what they weigh by their age."""
@@ -56,9 +83,9 @@ class Evidence:
 NO_EVIDENCE = Evidence({}, {})
 
 
-async def add_crossing(tx: Tx, peer_id: int, most: int) -> bool:
-    """Whether this crossing counts: at most so many in an hour."""
-    return await tx.fetchval(_ADD_CROSSING, peer_id, most) is not None
+async def add_crossings(tx: Tx, peer_id: int, count: int, most: int) -> int:
+    """How many of these crossings count: at most so many in an hour."""
+    return len(await tx.fetch(_ADD_CROSSINGS, peer_id, most, count))
 
 
 async def add(tx: Tx, peer_id: int, kind: str, mark: str) -> bool:
@@ -66,9 +93,9 @@ async def add(tx: Tx, peer_id: int, kind: str, mark: str) -> bool:
     return await tx.fetchval(_ADD, peer_id, kind, mark) is not None
 
 
-async def count_interaction(tx: Tx, peer_id: int, *, is_lost_dispute: bool) -> None:
+async def count_interactions(tx: Tx, peer_id: int, count: int, *, is_lost_dispute: bool) -> None:
     """Count what was added in the row of the peer."""
-    await tx.execute(_COUNT, peer_id, is_lost_dispute)
+    await tx.execute(_COUNT, peer_id, is_lost_dispute, count)
 
 
 async def evidence(tx: Tx) -> dict[int, Evidence]:
@@ -85,6 +112,22 @@ async def evidence(tx: Tx) -> dict[int, Evidence]:
 async def set_state(tx: Tx, peer_id: int, present: TrustState, after: TrustState) -> bool:
     """Whether the state was still the present one and is now the other."""
     return await tx.fetchval(_SET_STATE, peer_id, present, after) is not None
+
+
+async def own_trust(tx: Tx) -> list[dict[str, Any]]:
+    """What each peer stated about this registry, by ledger id."""
+    return [dict(row) for row in await tx.fetch(_OWN_TRUST)]
+
+
+async def keep_own_trust(tx: Tx, peer_id: int, mode: str, trust: Stated) -> TrustState | None:
+    """Keep what a peer states about this registry; the state that it stated before."""
+    before: TrustState | None = await tx.fetchval(
+        "SELECT state FROM federation_own_trust WHERE peer_id = $1", peer_id
+    )
+    await tx.execute(
+        _KEEP_OWN_TRUST, peer_id, mode, trust.state, trust.score, trust.interactions, trust.reason
+    )
+    return before
 
 
 async def forget_old(tx: Tx) -> None:

@@ -1,14 +1,9 @@
 """Other registries as peers: who they are, how they are called, and what was refused of them."""
 
-from .acts import (
-    finish_removals,
-    pause_peer,
-    remove_peer,
-    resume_peer,
-)
+from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_peer, set_auto_slash
 from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
-from .calling import OWN_CERTIFICATE, PEER_CALLS, OwnCertificate, call_peer, connections_to_peers
+from .calling import CALL_LIMITS, OWN_CERTIFICATE, PEER_CALLS, OwnCertificate, call_peer, connections_to_peers
 from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
 from .errors import (
     FederationOff,
@@ -24,7 +19,8 @@ from .errors import (
 from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import bundle_in_document, read_publicly
-from .own_bundle import own_bundle
+from .own_bundle import own_bundle, published_for
+from .posting import PeerSilent, post_messages, read_signed, signed_message
 from .public_routes import bundle_router, public_router
 from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
@@ -45,17 +41,12 @@ from .refreshing import refresh_peer
 from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
 from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
 from .sync_store import note_synced, open_peer_ids
-from .synchronizing import (
-    JOB,
-    READ_A_PEER,
-    enqueue_missing,
-    sync_by_name,
-    sync_peer,
-)
+from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
+    "CALL_LIMITS",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
     "OWN_CERTIFICATE",
@@ -65,6 +56,7 @@ __all__ = [
     "READ_A_PEER",
     "RECOGNISED_LEAVES",
     "SYNC_PEER",
+    "AutoSlash",
     "CardRefused",
     "CardVerdictOut",
     "ExpectedRegistry",
@@ -80,6 +72,7 @@ __all__ = [
     "PeerOut",
     "PeerRecord",
     "PeerRemoving",
+    "PeerSilent",
     "PeerStatus",
     "PeerUnknown",
     "PeerUnreachable",
@@ -120,14 +113,19 @@ __all__ = [
     "peer_for_namespace",
     "peers",
     "peers_admin_router",
+    "post_messages",
     "public_router",
+    "published_for",
     "read_publicly",
+    "read_signed",
     "read_topology",
     "refresh_peer",
     "refusals_of",
     "remove_peer",
     "require_name",
     "resume_peer",
+    "set_auto_slash",
+    "signed_message",
     "store_card",
     "sync_by_name",
     "sync_peer",

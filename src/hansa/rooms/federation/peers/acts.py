@@ -1,5 +1,7 @@
 """What administrators do with a peer: pause, resume, quarantine, release, remove."""
 
+from dataclasses import dataclass
+
 from hansa.foundation.events import PeerRegistryDeactivated, RegistryQuarantined
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_act
@@ -15,6 +17,28 @@ from .records import PeerRecord
 from .refreshing import note_federated
 from .slots import PEER_REMOVED, PEER_SETTLED
 from .synchronizing import JOB
+
+NUMBER_MAX_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class AutoSlash:
+    """Which slashes that a peer asks for are approved without an administrator; `most` in whole units."""
+
+    is_enabled: bool
+    most: int
+
+
+async def set_auto_slash(tx: Tx, administrator: Developer, named: str, bounds: AutoSlash) -> PeerRecord:
+    """Set the bounds for a peer, named by its number or its name. Raises: PeerUnknown, PeerAmbiguous, PeerRemoving."""
+    name = named
+    if named.isascii() and named.isdigit() and len(named) <= NUMBER_MAX_DIGITS:
+        numbered = await peer_by_id(tx, int(named))
+        name = numbered.ledger_id or numbered.registry_name
+    peer = await _locked(tx, name)
+    await acts_store.set_auto_slash(tx, peer.id, is_enabled=bounds.is_enabled, most=bounds.most)
+    await _record(tx, administrator, "auto_slash", peer)
+    return await peer_by_id(tx, peer.id)
 
 
 async def pause_peer(tx: Tx, administrator: Developer | None, name: str) -> PeerRecord:

@@ -23,6 +23,8 @@ UPDATE federation_peer SET quarantined_at = NULL, quarantine_reason = NULL
 WHERE id = $1 AND quarantined_at IS NOT NULL AND NOT removing
 """
 
+_SET_AUTO_SLASH = "UPDATE federation_peer SET auto_slash_enabled = $2, auto_slash_max_avt = $3 WHERE id = $1"
+
 _BEGIN_REMOVAL = (
     "UPDATE federation_peer SET status = 'inactive', removing = true WHERE id = $1 AND NOT removing"
 )
@@ -46,6 +48,11 @@ async def quarantine(tx: Tx, peer_id: int, reason: str) -> bool:
 async def release(tx: Tx, peer_id: int) -> bool:
     """End a quarantine; whether there was one."""
     return await tx.execute(_RELEASE, peer_id) == "UPDATE 1"
+
+
+async def set_auto_slash(tx: Tx, peer_id: int, *, is_enabled: bool, most: int) -> None:
+    """Set which slashes of a peer are approved without an administrator."""
+    await tx.execute(_SET_AUTO_SLASH, peer_id, is_enabled, most)
 
 
 async def begin_removal(tx: Tx, peer_id: int) -> bool:

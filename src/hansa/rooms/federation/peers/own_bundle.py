@@ -1,7 +1,9 @@
 """The trust bundle of this registry: what other registries judge its certificates by."""
 
+from datetime import timedelta
+
 from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
 
 from . import store
@@ -22,3 +24,8 @@ async def own_bundle(
     if sequence is None:
         sequence = await database.act(lambda tx: store.count_own_bundle(tx, bundle.thumbprint))
     return TrustBundle(trust_domain, bundle.roots, sequence)
+
+
+async def published_for(tx: Tx, bundle: TrustBundle) -> timedelta | None:
+    """For how long exactly these roots have been published; None where others are."""
+    return await store.own_bundle_age(tx, bundle.thumbprint)

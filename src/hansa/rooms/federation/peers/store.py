@@ -4,7 +4,7 @@ Locks: writing a peer's roots locks the row of `federation_trust` first, so that
 """
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -118,7 +118,8 @@ GROUP BY peer_id
 _OWN_SEQUENCE = "SELECT own_sequence FROM federation_trust WHERE own_sha256 = $1"
 
 _COUNT_OWN_BUNDLE = """
-UPDATE federation_trust SET own_sequence = own_sequence + 1, own_sha256 = $1 WHERE own_sha256 IS DISTINCT FROM $1
+UPDATE federation_trust SET own_sequence = own_sequence + 1, own_sha256 = $1, own_counted_at = clock_timestamp()
+WHERE own_sha256 IS DISTINCT FROM $1
 """
 
 _REFUSALS = """
@@ -325,6 +326,14 @@ async def count_own_bundle(tx: Tx, sha256: str) -> int:
     sequence = await own_sequence(tx, sha256)
     assert sequence is not None
     return sequence
+
+
+async def own_bundle_age(tx: Tx, sha256: str) -> timedelta | None:
+    """For how long these roots have been this registry's own bundle; None where they are not."""
+    age: timedelta | None = await tx.fetchval(
+        "SELECT clock_timestamp() - own_counted_at FROM federation_trust WHERE own_sha256 = $1", sha256
+    )
+    return age
 
 
 def _maybe(row: asyncpg.Record | None) -> PeerRecord | None:

@@ -27,9 +27,10 @@
 --   capture  {id, final, destroyed}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the
 --     rest; `destroyed` pays nobody: the amount ceases to be, and tx_type is `destroy`
 --   release  {id, due}: free what remains of a hold; with `due` only when it has expired and is not frozen
---   crossing  {step, direction, transfer_id, transit, counterparty, fee, net_in_limit, supply_max, treasury, unclaimed}: a
+--   crossing  {step, direction, transfer_id, transit, counterparty, fee, net_in_limit, supply_max, treasury, unclaimed, leg}: a
 --     step (reserve, commit, abort) of what crosses to (`out`) or from (`in`) another registry; `transit` is the account of
 --     that registry. A crossing fixes agent, amount and fee when it is reserved. A closed agent's `in` goes to `unclaimed`.
+--     The directions `swap_out` and `swap_in` are of two units: the commit moves transit to `leg`, or `leg` to the agent.
 --   extension  {kind, payload}: rows of a room that are claimed before the money and recorded after it (extensions.sql);
 --     with the amount 0 nothing else is done; a dry run leaves it out
 --   lost  {outcome, fee, balance, answer}: refused before anything is claimed; written by ledger_apply_extended
@@ -84,12 +85,13 @@ DECLARE
   crossing_transfers uuid[]; crossing_agents text[]; crossing_closed boolean[]; crossing_counterparties text[];
   crossing_amounts bigint[]; crossing_fees bigint[]; crossing_states text[]; crossing_txs bigint[];
   crossing_returns bigint[]; crossing_changed boolean[]; moved_by int[]; returned_by int[]; net_in_change numeric[];
+  net_in_before numeric[]; entry_room numeric;
   -- The orders whose extension was claimed, all that were carried out, and claims that have to be undone.
   is_extended boolean := false; claimed int[] := '{}'; carried int[]; extension record; unclaimed jsonb;
   -- Of the order at hand.
   own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint;
   sent numeric; most_held bigint;
-  p int; q int; h int; k int; x int; step text; is_out boolean; is_still boolean; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
+  p int; q int; h int; k int; x int; step text; is_out boolean; is_swap boolean; is_still boolean; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
   named jsonb;
 BEGIN
   SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
@@ -137,7 +139,7 @@ BEGIN
       END IF;
       IF own ? 'crossing' THEN
         crossing_orders := crossing_orders || i;
-        parties := parties || (own -> 'crossing' ->> 'treasury');
+        parties := parties || (own -> 'crossing' ->> 'treasury') || (own -> 'crossing' ->> 'leg');
       END IF;
     END IF;
   END LOOP;
@@ -240,6 +242,7 @@ BEGIN
         crossing_changed, moved_by, returned_by
       FROM (SELECT n.*, row_number() OVER (ORDER BY n.key) AS place FROM ledger_named_crossings(crossing_orders, more) n) c;
       net_in_change := array_fill(0::numeric, ARRAY[coalesce(cardinality(account_ids), 0)]);
+      net_in_before := array_fill(NULL::numeric, ARRAY[coalesce(cardinality(account_ids), 0)]);
     END IF;
     is_paced := is_changed;
     collector_place := (place_of ->> collector)::int;
@@ -288,8 +291,9 @@ BEGIN
         IF own ? 'crossing' THEN
           x := (crossing_place ->> ledger_crossing_key(own))::int;
           step := own -> 'crossing' ->> 'step';
-          is_out := crossing_directions[x] = 'out';
-          is_still := is_out = (step = 'commit');
+          is_out := crossing_directions[x] IN ('out', 'swap_out');
+          is_swap := crossing_directions[x] IN ('swap_out', 'swap_in');
+          is_still := is_out = (step = 'commit') AND NOT (is_out AND is_swap);
           refusal := ledger_crossing_refusal(step, crossing_states[x], (
             (crossing_agents[x], crossing_counterparties[x], crossing_amounts[x], crossing_fees[x]) IS NOT DISTINCT FROM
             (CASE WHEN is_out THEN debits[i] ELSE credits[i] END, own -> 'crossing' ->> 'counterparty', amount,
@@ -303,6 +307,12 @@ BEGIN
             price := crossing_fees[x];
             credits[i] := CASE WHEN crossing_closed[x] AND NOT is_still THEN own -> 'crossing' ->> 'unclaimed'
               ELSE crossing_agents[x] END;
+            IF is_swap AND step = 'commit' AND is_out THEN
+              credits[i] := own -> 'crossing' ->> 'leg';
+            ELSIF is_swap AND step = 'commit' THEN
+              debits[i] := own -> 'crossing' ->> 'leg';
+              p := (place_of ->> debits[i])::int;
+            END IF;
             q := (place_of ->> credits[i])::int;
             IF q IS NULL AND crossing_closed[x] THEN
               RAISE EXCEPTION 'an account was closed meanwhile' USING ERRCODE = 'serialization_failure';
@@ -383,18 +393,23 @@ BEGIN
             CONTINUE;
           END IF;
         END IF;
-        IF p IS NULL OR h IS NOT NULL THEN
-          NULL;
-        ELSIF is_still THEN
-          IF step = 'reserve' THEN
-            IF ledger_net_in(account_ids[p]) + net_in_change[p] + amount
+        IF is_still THEN
+          IF step = 'reserve' AND NOT is_swap THEN
+            -- Both are sums over many rows, which no order of this batch has written yet. A registry whose account a dry
+            -- run does not open has sent nothing.
+            IF p IS NOT NULL AND net_in_before[p] IS NULL THEN
+              net_in_before[p] := ledger_net_in(account_ids[p]);
+            END IF;
+            entry_room := coalesce(entry_room, ledger_room_for_entry((own -> 'crossing' ->> 'supply_max')::bigint));
+            IF coalesce(net_in_before[p] + net_in_change[p], 0) + amount
               > (own -> 'crossing' ->> 'net_in_limit')::bigint THEN
               refusal := 'beyond_net_in';
-            ELSIF (SELECT sum(change) FROM unnest(net_in_change) change) + amount
-              > ledger_room_for_entry((own -> 'crossing' ->> 'supply_max')::bigint) THEN
+            ELSIF coalesce((SELECT sum(change) FROM unnest(net_in_change) change), 0) + amount > entry_room THEN
               refusal := 'beyond_supply';
             END IF;
           END IF;
+        ELSIF p IS NULL OR h IS NOT NULL THEN
+          NULL;
         ELSIF from_bucket = 4 THEN
           IF funds[p][4] - amount < floors[p] THEN
             refusal := 'beyond_limit';
@@ -431,13 +446,13 @@ BEGIN
           crossing_fees[x] := coalesce((own -> 'crossing' ->> 'fee')::bigint, 0);
         END IF;
         IF is_still THEN
-          IF p IS NOT NULL THEN
+          IF p IS NOT NULL AND NOT is_swap THEN
             net_in_change[p] := net_in_change[p] + CASE step WHEN 'reserve' THEN amount ELSE -amount END;
           END IF;
           outcomes[i] := 'recorded';
           moved_amounts[i] := 0;
           CONTINUE;
-        ELSIF step = 'abort' THEN
+        ELSIF step = 'abort' OR is_out AND step = 'commit' THEN
           returned_by[x] := i;
         ELSE
           moved_by[x] := i;

@@ -24,10 +24,13 @@ BEGIN
       more[i] -> 'crossing' ->> 'direction' AS direction, (more[i] -> 'crossing' ->> 'transfer_id')::uuid AS transfer_id
     FROM unnest(crossing_orders) i
   ) n
+  -- A subquery with a limit is planned by itself: each crossing is found by its whole key, also by a plan that was made while
+  -- the table was empty, for which reading all of it is as cheap.
   LEFT JOIN LATERAL (
-    SELECT o.* FROM ledger_account t JOIN ledger_crossing o
-      ON o.transit_id = t.id AND o.direction = n.direction AND o.transfer_id = n.transfer_id
-    WHERE t.did = n.transit AND t.unit = ''
+    SELECT o.* FROM ledger_crossing o
+    WHERE o.transit_id = (SELECT t.id FROM ledger_account t WHERE t.did = n.transit AND t.unit = '')
+      AND o.direction = n.direction AND o.transfer_id = n.transfer_id
+    LIMIT 1
   ) c ON true
   LEFT JOIN ledger_account agent ON agent.id = c.agent_id
   ORDER BY n.key;
@@ -38,9 +41,14 @@ CREATE OR REPLACE FUNCTION ledger_unclaimed_accounts(crossing_orders int[], more
 LANGUAGE plpgsql AS $$
 BEGIN
   RETURN QUERY
-  SELECT DISTINCT more[i] -> 'crossing' ->> 'unclaimed' FROM unnest(crossing_orders) i
-  WHERE more[i] -> 'crossing' ? 'unclaimed'
-    AND EXISTS (SELECT FROM ledger_named_crossings(ARRAY[i], more) c WHERE c.is_closed);
+  WITH named AS MATERIALIZED (
+    SELECT ledger_crossing_key(more[i]) AS key, more[i] -> 'crossing' ->> 'unclaimed' AS unclaimed FROM unnest(crossing_orders) i
+    WHERE more[i] -> 'crossing' ? 'unclaimed'
+  ), closed AS MATERIALIZED (
+    SELECT c.key FROM ledger_named_crossings(crossing_orders, more) c
+    WHERE c.is_closed AND EXISTS (SELECT FROM named)
+  )
+  SELECT DISTINCT n.unclaimed FROM named n WHERE n.key IN (SELECT c.key FROM closed c);
 END $$;
 
 -- Whose the crossings of these orders are, those that exist, and the accounts that are credited for closed ones.
@@ -80,17 +88,20 @@ BEGIN
 END $$;
 
 -- What came in from the registry of this transit account and may still come, less what went out for good; minor units.
+-- What was issued because that registry confirmed a slash came in as well.
 CREATE OR REPLACE FUNCTION ledger_net_in(transit_account bigint) RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
   RETURN (SELECT coalesce(sum(c.amount), 0) FROM ledger_crossing c
-      WHERE c.transit_id = transit_account AND c.state = 'reserved')
+      WHERE c.transit_id = transit_account AND c.state = 'reserved' AND c.direction <> 'swap_in')
+    + coalesce((SELECT k.compensated FROM ledger_corridor k WHERE k.transit_id = transit_account), 0)
     - (SELECT a.transit FROM ledger_account a WHERE a.id = transit_account);
 END $$;
 
 -- What came in from all registries and may still come, less what went out for good, or 0 if that is less; minor units.
 CREATE OR REPLACE FUNCTION ledger_net_in_of_all() RETURNS numeric LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN greatest(0, (SELECT coalesce(sum(c.amount), 0) FROM ledger_crossing c WHERE c.state = 'reserved')
+  RETURN greatest(0, (SELECT coalesce(sum(c.amount), 0) FROM ledger_crossing c
+      WHERE c.state = 'reserved' AND c.direction <> 'swap_in')
     - (SELECT coalesce(sum(a.transit), 0) FROM ledger_account a WHERE a.kind = 'system'));
 END $$;
 
@@ -131,7 +142,7 @@ BEGIN
   INSERT INTO ledger_corridor AS k (transit_id, committed_out, committed_in)
   SELECT transit_id, coalesce(sum(amount) FILTER (WHERE direction = 'out'), 0),
     coalesce(sum(amount) FILTER (WHERE direction = 'in'), 0)
-  FROM changed WHERE state = 'committed' GROUP BY transit_id
+  FROM changed WHERE state = 'committed' AND direction IN ('out', 'in') GROUP BY transit_id
   ON CONFLICT (transit_id) DO UPDATE SET committed_out = k.committed_out + excluded.committed_out,
     committed_in = k.committed_in + excluded.committed_in;
 END $$;
@@ -148,7 +159,7 @@ BEGIN
     IF outcomes[i] = 'repeated' THEN
       place := (crossing_place ->> ledger_crossing_key(more[i]))::int;
       tx_ids[i] := CASE WHEN more[i] -> 'crossing' ->> 'step' = 'abort' THEN return_tx_ids[place]
-        WHEN (more[i] -> 'crossing' ->> 'direction' = 'out') = (more[i] -> 'crossing' ->> 'step' = 'reserve')
+        WHEN (more[i] -> 'crossing' ->> 'direction' IN ('out', 'swap_out')) = (more[i] -> 'crossing' ->> 'step' = 'reserve')
           THEN crossing_txs[place] END;
     END IF;
   END LOOP;

@@ -17,8 +17,10 @@ JOIN ledger_transaction t ON t.id = p.tx_id
 LEFT JOIN ledger_account other
   ON other.id = CASE WHEN t.payer_id = own.id THEN t.payee_id ELSE t.payer_id END AND other.id <> own.id
 -- Units that crossed: the other party is an agent of another registry.
-LEFT JOIN ledger_crossing crossed ON crossed.transit_id = other.id
-  AND crossed.direction = CASE t.tx_type WHEN 'in' THEN 'in' ELSE 'out' END
+LEFT JOIN ledger_account transit ON t.tx_type IN ('out', 'in', 'return') AND transit.unit = ''
+  AND transit.did = replace(other.did, ':system:fx:', ':system:transit:')
+LEFT JOIN ledger_crossing crossed ON crossed.transit_id = transit.id
+  AND crossed.direction = ANY (CASE t.tx_type WHEN 'in' THEN '{in,swap_in}' ELSE '{out,swap_out}' END::text[])
   AND crossed.transfer_id = CASE WHEN t.tx_type IN ('out', 'in', 'return') THEN t.ref::uuid END
 WHERE own.did = $1
   AND ($2::text IS NULL OR (CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END) = $2)
@@ -31,7 +33,7 @@ WHERE own.did = $1
 _LINES = f"""
 SELECT t.id AS tx_id, t.tx_type, CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END AS direction,
   CASE WHEN crossed.transit_id IS NULL THEN other.did ELSE crossed.counterparty END AS counterparty,
-  CASE WHEN crossed.transit_id IS NOT NULL THEN other.did END AS transit,
+  CASE WHEN crossed.transit_id IS NOT NULL THEN transit.did END AS transit,
   t.amount - CASE t.tx_type WHEN 'in' THEN t.fee ELSE 0 END AS amount, CASE WHEN t.payer_id = own.id THEN t.fee ELSE 0 END AS fee,
   CASE p.bucket WHEN 'liquid' THEN p.balance_after ELSE coalesce((
     SELECT l.balance_after FROM ledger_posting l

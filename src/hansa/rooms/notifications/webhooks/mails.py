@@ -15,12 +15,12 @@ WHY: dict[StoppedBy, str] = {
 
 
 def webhook_stopped(*, to: str, name: str, errand: Errand, stopped: StoppedBy) -> OutgoingMail:
-    """Told when the registry stops a webhook; of its address only the host, for the rest may be a secret of the receiver."""
+    """Sent when the registry stops a webhook; of its address only the host, for the rest may be a secret of the receiver."""
     text = f"""Hello {name},
 
 your webhook {errand.webhook_id} at {errand.place} has been stopped: {WHY[stopped]}.
 
-What happens from now on is not told to it. What was waiting for it stays, for up to 30 days. When the receiver is well
+Later events are not sent to it. What was waiting for it stays, for up to 30 days. When the receiver is well
 again, set the webhook going with PUT /api/v1/developers/webhooks/{errand.webhook_id}.
 """
     return OutgoingMail(to, "Your webhook has been stopped", text, timedelta(days=NOTICE_DAYS))

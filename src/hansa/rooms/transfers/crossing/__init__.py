@@ -1,40 +1,98 @@
-"""Transfers to and from agents of other registries, in the same unit."""
+"""Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
-from .destination import corridor_to, fee_of_peer, is_foreign, peer_of, require_receiver
-from .errors import CROSSING_REFUSALS, ReceiverIsForeign, ReceiverIsLocal, TransferUnknown
+from .corridor import Corridor, namespace_of
+from .destination import (
+    corridor_to,
+    fee_of_peer,
+    is_foreign,
+    net_at_peer,
+    peer_of,
+    raised_by_fee,
+    require_reachable,
+    require_receiver,
+)
+from .errors import (
+    CROSSING_REFUSALS,
+    CurrencyDiffers,
+    ReceiverIsForeign,
+    ReceiverIsLocal,
+    ReceiverRegistryUnknown,
+    TransferUnknown,
+    refusal_of,
+)
 from .exchange import SIGNATORY
+from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
+from .judging import is_withheld_abroad
+from .outbox import OUTBOX, Outbox, open_outbox
+from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
+from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
-from .schemas import CrossRegistryTransferIn, CrossRegistryTransferOut, CrossRegistryTransferState
-from .transferring import XREG_PERMISSION, AskedCrossing, across, asked_crossing, preview_crossing
+from .reserving import AskedCrossing
+from .schemas import (
+    CrossRegistryTransferIn,
+    CrossRegistryTransferOut,
+    CrossRegistryTransferState,
+    MinAmountOut,
+    QuoteId,
+    bounds_of,
+    not_compared,
+)
+from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
+    "HIGH_WATER",
+    "HIGH_WATER_TASK",
+    "OUTBOX",
+    "PAYMENT_DECIDED",
     "SIGNATORY",
     "XREG_PERMISSION",
     "AskedCrossing",
+    "Corridor",
     "CrossRegistryTransferIn",
     "CrossRegistryTransferOut",
     "CrossRegistryTransferState",
+    "CrossingDecision",
+    "CrossingPayment",
     "CrossingView",
+    "CurrencyDiffers",
+    "HighWater",
+    "MinAmountOut",
+    "Outbox",
+    "QuoteId",
     "ReceiverIsForeign",
     "ReceiverIsLocal",
+    "ReceiverRegistryUnknown",
     "TransferUnknown",
     "UndecidedTransfer",
     "across",
+    "ask_to_prepare",
     "asked_crossing",
+    "bounds_of",
     "corridor_to",
     "fee_of_peer",
     "find_crossing",
+    "find_payment",
     "is_foreign",
     "is_settled_with",
+    "is_withheld_abroad",
+    "movement_of",
+    "namespace_of",
+    "net_at_peer",
+    "not_compared",
+    "open_outbox",
     "peer_of",
     "peer_router",
     "preview_crossing",
+    "raised_by_fee",
+    "refusal_of",
+    "require_reachable",
     "require_receiver",
+    "reserve_payment",
     "undecided_transfers",
 ]

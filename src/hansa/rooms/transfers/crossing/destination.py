@@ -1,5 +1,6 @@
 """Where a receiver is: which peer speaks for its DID, and whether units may cross to it."""
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from urllib.parse import quote
@@ -11,12 +12,16 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
+from hansa.rooms.transfers import pools
 
+from .corridor import Corridor, namespace_of
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
-from .taking_in import Corridor, namespace_of
+from .judging import is_withheld_abroad
 
 NOT_FOUND = 404
 FEE_PATH = "fees.cross_registry.base_rate_percent"
+# How far rounding half to even can be above the least amount, at rates up to a half.
+STEPS_DOWN = 2
 
 
 def is_foreign(did: str, settings: Settings) -> bool:
@@ -34,23 +39,62 @@ async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
     return found if FEE_PATH in found.signed else None
 
 
-async def corridor_to(tx: Tx, did: str, settings: Settings) -> Corridor:
-    """The corridor by which units reach the DID now.
+async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
+    """The corridor by which units reach the DID now, by a swap where its registry has another currency.
 
-    Raises: ReceiverRegistryUnknown, CurrencyDiffers, and what `require_may_cross` raises.
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and what `require_may_cross` raises.
     """
+    corridor = Corridor.to(await _open_peer(tx, did, runtime.settings), runtime)
+    if corridor.currency_received is not None and not await pools.has_pool(tx, corridor.key):
+        raise CurrencyDiffers
+    return corridor
+
+
+async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
+    """The peer at which units of this registry's own currency reach the DID now.
+
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers, AgentBlocked, and what `require_may_cross` raises.
+    """
+    peer = await _open_peer(tx, did, settings)
+    if peer.settlement_currency != settings.settlement_currency:
+        raise CurrencyDiffers
+    return peer
+
+
+async def _open_peer(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
     peer = await peer_of(tx, did)
     if peer is None:
         raise ReceiverRegistryUnknown
     await federation.require_may_cross(tx, settings, peer)
-    if peer.settlement_currency != settings.settlement_currency:
-        raise CurrencyDiffers
-    return Corridor.to(peer, settings)
+    if await is_withheld_abroad(tx, did):
+        raise federation.AgentBlocked(context={"did": did})
+    return peer
 
 
 def fee_of_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:
     """The border fee of the peer's signed card, half to even."""
-    return share(amount, Fraction(Decimal(str(peer.signed[FEE_PATH]))) / 100)
+    return share(amount, _border_rate(peer))
+
+
+def net_at_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:
+    """What the payee gets of an amount that crosses to this peer."""
+    return Minor(amount - fee_of_peer(peer, amount))
+
+
+def raised_by_fee(peer: federation.PeerRecord, net: Minor) -> Minor:
+    """An amount of which the payee gets at least `net`; the least one where the fee is at most a half of the amount."""
+    rate = _border_rate(peer)
+    if rate >= 1:
+        return net
+    amount = Minor(math.ceil((net + Fraction(1, 2)) / (1 - rate)))
+    for _ in range(STEPS_DOWN):
+        if net_at_peer(peer, Minor(amount - 1)) >= net:
+            amount = Minor(amount - 1)
+    return amount
+
+
+def _border_rate(peer: federation.PeerRecord) -> Fraction:
+    return Fraction(Decimal(str(peer.signed[FEE_PATH]))) / 100
 
 
 async def require_receiver(runtime: Runtime, corridor: Corridor, did: str) -> None:

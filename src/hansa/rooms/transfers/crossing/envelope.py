@@ -5,6 +5,7 @@ had itself.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -13,9 +14,9 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation
 from hansa_verify import encoded
-from hansa_verify.compact import CompactSignature, read_compact
+from hansa_verify.jws import CompactSignature, read_compact
 
-from .messages import Body, Message, MessageType, Position
+from .messages import Body, Message, MessageType, Position, Swap
 
 TYPE = "fed-transfer+jws"
 KIND = "fed.transfer.v1"
@@ -24,6 +25,7 @@ MEMO_MAX_CHARACTERS = 256
 CODE_MAX_CHARACTERS = 64
 NUMBER_MAX = 2**53
 HEAD_CHARACTERS = 64
+AMOUNT_CHARACTERS, CURRENCY_CHARACTERS = 32, 8
 WITHOUT_TRANSFER = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
 
 
@@ -56,6 +58,7 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
             "receiver_did": body.receiver_did,
             "amount": format_amount(body.amount),
             "currency": body.currency,
+            **_swap_members(body.swap),
         }
     optional = {
         "memo": body.memo if body else None,
@@ -68,16 +71,34 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
     return members | {name: value for name, value in optional.items() if value is not None}
 
 
-def read_message(text: str, peer_keys: Mapping[str, bytes], own_keys: Mapping[str, bytes]) -> Message:
-    """The message of a peer with these keys by their kid. Raises: MalformedMessage."""
-    message = _signed_by(text, peer_keys)
-    proof = message.proof
-    if proof is None:
+def _swap_members(swap: Swap | None) -> dict[str, Any]:
+    if swap is None:
+        return {}
+    members = {
+        "currency_received": swap.currency_received,
+        "min_amount_out": format_amount(swap.min_amount_out),
+        "amount_out": None if swap.amount_out is None else format_amount(swap.amount_out),
+        "quote_id": swap.quote_id,
+    }
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def read_message(text: str, peer_keys: Mapping[str, bytes]) -> Message:
+    """The message of a peer with these keys by their kid; its proof is a claim still. Raises: MalformedMessage."""
+    return _signed_by(text, peer_keys)
+
+
+def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
+    """The message with its proof, if it bears a statement of this registry, which has or had these keys.
+
+    Raises: MalformedMessage.
+    """
+    if message.claim is None:
         return message
-    assert proof.raw is not None
-    if _signed_by(proof.raw, own_keys) != proof:
-        raise MalformedMessage("proof")
-    return message
+    proof = _signed_by(message.claim, own_keys)
+    # What a statement of this registry relied on was verified when it was made.
+    relied_on = None if proof.claim is None else kept_message(proof.claim)
+    return replace(message, proof=replace(proof, proof=relied_on))
 
 
 def kept_message(text: str) -> Message:
@@ -108,7 +129,6 @@ def _message(signature: CompactSignature, text: str) -> Message:
         seen = payload.get("seen")
         if not isinstance(seen, dict):
             raise MalformedMessage("seen")
-        proof = _optional(payload, "proof", MESSAGE_MAX_CHARACTERS)
         return Message(
             kind,
             None if kind in WITHOUT_TRANSFER else _body(payload),
@@ -118,18 +138,11 @@ def _message(signature: CompactSignature, text: str) -> Message:
             nonce=_optional(payload, "nonce", CODE_MAX_CHARACTERS),
             own=own,
             seen=_position(seen),
-            proof=None if proof is None else _nested(proof),
             raw=text,
+            claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
         )
     except (ValueError, NotAnAmount) as trouble:
         raise MalformedMessage("members") from trouble
-
-
-def _nested(text: str) -> Message:
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    if signature is None:
-        raise MalformedMessage("proof")
-    return _message(signature, text)
 
 
 def _body(payload: Mapping[str, Any]) -> Body:
@@ -140,10 +153,25 @@ def _body(payload: Mapping[str, Any]) -> Body:
         transfer_id,
         _text(payload, "sender_did", DID_MAX_CHARACTERS),
         _text(payload, "receiver_did", DID_MAX_CHARACTERS),
-        parse_positive(_text(payload, "amount", 32)),
-        _text(payload, "currency", 8),
+        parse_positive(_text(payload, "amount", AMOUNT_CHARACTERS)),
+        _text(payload, "currency", CURRENCY_CHARACTERS),
         _optional(payload, "memo", MEMO_MAX_CHARACTERS),
+        _swap(payload),
     )
+
+
+def _swap(payload: Mapping[str, Any]) -> Swap | None:
+    currency = _optional(payload, "currency_received", CURRENCY_CHARACTERS)
+    if currency is None:
+        return None
+    least = parse_positive(_text(payload, "min_amount_out", AMOUNT_CHARACTERS))
+    fixed = _amount(payload, "amount_out")
+    if fixed is not None and fixed < least:
+        raise MalformedMessage("amount_out")
+    quote_id = _optional(payload, "quote_id", 36)
+    if quote_id is not None and str(UUID(quote_id)) != quote_id:
+        raise MalformedMessage("quote_id")
+    return Swap(currency, least, fixed, quote_id)
 
 
 def _position(members: Mapping[str, Any]) -> Position:
@@ -172,4 +200,4 @@ def _optional(members: Mapping[str, Any], name: str, longest: int) -> str | None
 
 
 def _amount(members: Mapping[str, Any], name: str) -> int | None:
-    return None if members.get(name) is None else parse_amount(_text(members, name, 32))
+    return None if members.get(name) is None else parse_amount(_text(members, name, AMOUNT_CHARACTERS))

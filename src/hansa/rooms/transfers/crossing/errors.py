@@ -2,6 +2,7 @@
 
 from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, NotFound, Refused, Unavailable
 from hansa.rooms.federation import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
+from hansa.rooms.transfers import pools
 
 
 class ReceiverRegistryUnknown(NotFound):
@@ -59,11 +60,11 @@ class PeerRewound(Conflict):
 
 
 class CurrencyDiffers(Conflict):
-    """The two registries have different currencies."""
+    """The two registries have different currencies, and share no pool of both."""
 
     code = "CURRENCY_DIFFERS"
-    sentence = "The receiver's registry has another currency; this registry does not convert."
-    remedy = "Choose a receiver whose registry has the same currency."
+    sentence = "The receiver's registry has another currency, and there is no pool to swap it."
+    remedy = "GET /api/v1/teg/fx/rates lists the currencies that can be swapped."
 
 
 class FeeMismatch(Conflict):
@@ -108,6 +109,7 @@ _BY_CODE: dict[str, type[Refused]] = {
     "PEER_REWOUND": PeerRewound,
     "FEE_MISMATCH": FeeMismatch,
     "TIMEOUT": CrossingUndecided,
+    **pools.REFUSAL_OF,
 }
 
 
@@ -131,4 +133,6 @@ CROSSING_REFUSALS: tuple[type[Refused], ...] = (
     PeerSuspended,
     ReceiverRegistryUnknown,
     ReceiverUnknown,
+    *pools.SWAP_REFUSALS,
+    *pools.QUOTE_REFUSALS,
 )

@@ -14,18 +14,20 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation
 
 from . import pair_chain, receiver, sender, store
+from .corridor import Corridor
 from .envelope import MalformedMessage, read_message, signed_text
+from .high_water import HIGH_WATER
 from .messages import Message
-from .pair_chain import Pair
-from .peer_keys import keys_of_peer, own_keys
+from .peer_keys import keys_of_peer
 from .sender import Judgement
-from .states import Sent, SentState
-from .taking_in import DELIVERY, Corridor, take_in, write_step
+from .taking_in import ApplyAlone, take_in
+from .writing import Changes, write_changes
 
+DELIVERY = "transfers: messages to a peer"
 PATH = "/api/v1/federation/transfers/messages"
 BATCH = 200
 ROUNDS = 4
@@ -56,8 +58,14 @@ async def exchange(
     for _ in range(rounds):
         if not messages:
             return
-        texts = await _sent(runtime, corridor, messages)
-        messages = await take_in_texts(runtime, corridor, texts)
+        messages = await answers_to(runtime, corridor, messages)
+
+
+async def answers_to(runtime: Runtime, corridor: Corridor, messages: Sequence[Message]) -> list[Message]:
+    """Send messages with the positions of this moment and take the answers in; what follows from them. Raises: PeerSilent."""
+    pair = await runtime.database.look(lambda tx: store.find_pair(tx, corridor.key))
+    texts = await _sent(runtime, corridor, [pair_chain.stamped(pair, one) for one in messages])
+    return await take_in_texts(runtime, corridor, texts)
 
 
 async def _sent(runtime: Runtime, corridor: Corridor, messages: Sequence[Message]) -> list[str]:
@@ -85,37 +93,42 @@ async def signed(runtime: Runtime, messages: Sequence[Message]) -> list[str]:
 
 
 async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[str]) -> list[Message]:
-    """Take in what a peer sent, a transaction for each message; what is not its message is counted and left out."""
-    answers: list[Message] = []
+    """Take in what a peer sent, in one transaction; what is not its message is counted and left out."""
+    messages, malformed = [], 0
     peer_keys = keys_of_peer(corridor.peer)
-    own = await runtime.database.look(own_keys)
     for text in texts:
         try:
-            message = read_message(text, peer_keys, own)
+            messages.append(read_message(text, peer_keys))
         except MalformedMessage:
-            await runtime.database.act(
-                lambda tx: federation.count_refusal(tx, corridor.peer.id, "message_malformed")
-            )
-            continue
-        answers += await _taken_in(runtime, corridor, message)
-    return answers
+            malformed += 1
+    if malformed:
+        await runtime.database.act(
+            lambda tx: federation.count_refusal(tx, corridor.peer.id, "message_malformed", malformed)
+        )
+    return await _taken_in(runtime, corridor, messages) if messages else []
 
 
-async def _taken_in(runtime: Runtime, corridor: Corridor, message: Message) -> list[Message]:
+async def _taken_in(runtime: Runtime, corridor: Corridor, messages: Sequence[Message]) -> list[Message]:
     try:
-        return await runtime.database.act(lambda tx: take_in(tx, corridor, message))
+        return await runtime.database.act(lambda tx: take_in(tx, corridor, messages))
+    except ApplyAlone:
+        pass
     except Refused as refusal:
-        # Nothing was changed; the peer sends it again.
-        _log.warning("message of a peer not applied", type=message.type.value, code=refusal.code)
-        return []
+        # Nothing was changed; what is not answered the peer sends again.
+        if len(messages) == 1 or isinstance(refusal, Unavailable):
+            types = sorted({message.type.value for message in messages})
+            _log.warning("messages of a peer not applied", types=types, code=refusal.code)
+            return []
+    return [answer for message in messages for answer in await _taken_in(runtime, corridor, [message])]
 
 
 async def deliver(runtime: Runtime, job: jobs.Job) -> None:
     """Send a peer all that is due. Raises: PutOff."""
+    await HIGH_WATER.of(runtime).require_compared()
     peer = await runtime.database.look(lambda tx: federation.peer_by_spiffe_id(tx, job.key))
     if peer is None or peer.ledger_id is None:
         raise jobs.PutOff("the peer is not known any more")
-    corridor = Corridor.to(peer, runtime.settings)
+    corridor = Corridor.to(peer, runtime)
     while messages := await runtime.database.act(lambda tx: due_messages(tx, corridor)):
         try:
             await exchange(runtime, corridor, messages)
@@ -126,33 +139,34 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
 async def due_messages(tx: Tx, corridor: Corridor) -> list[Message]:
     """What the peer is to be sent now; deadlines that have passed are decided first."""
     pair = await store.lock_pair(tx, corridor.key)
+    changes = Changes(pair, pair)
+    now = await store.now(tx)
     messages: list[Message] = []
     for sent in await store.take_due_sent(tx, corridor.key, BATCH // 2):
-        pair, decided = await _decided_by_time(tx, corridor, pair, sent)
-        messages += sender.outstanding(decided)
+        step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), now)
+        if step.sent is not None:
+            changes.add(step)
+        messages += sender.outstanding(step.sent or sent)
     for received in await store.take_due_received(tx, corridor.key, BATCH // 2):
         messages += receiver.outstanding(received)
     if await store.take_question(tx, corridor.key):
         messages += pair_chain.questions(pair)
-    return [pair_chain.stamped(pair, message) for message in messages]
+    await write_changes(tx, corridor, changes)
+    return [pair_chain.stamped(changes.pair, message) for message in messages]
 
 
-async def _decided_by_time(tx: Tx, corridor: Corridor, pair: Pair, sent: Sent) -> tuple[Pair, Sent]:
-    step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), await store.now(tx))
-    if step.sent is None:
-        return pair, sent
-    return await write_step(tx, corridor, pair, step), step.sent
-
-
-async def abort_now(tx: Tx, corridor: Corridor, transfer_id: UUID) -> None:
-    """ABORT a transfer that is not decided: its caller waits no longer."""
+async def abort_now(tx: Tx, corridor: Corridor, transfer_ids: Sequence[UUID]) -> None:
+    """ABORT those of the transfers that are not decided: their callers wait no longer."""
     pair = await store.lock_pair(tx, corridor.key)
-    row = await store.sent_row(tx, transfer_id, lock=True)
-    assert row is not None
-    sent = store.sent_of(row)
-    step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), sent.deadline)
-    if sent.state is SentState.RESERVED and step.sent is not None:
-        await write_step(tx, corridor, pair, step)
+    changes = Changes(pair, pair)
+    found, _ = await store.lock_sent(tx, corridor.key, transfer_ids)
+    for sent in found.values():
+        step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), sent.deadline)
+        if step.sent is not None:
+            changes.add(step)
+    if changes.sent:
+        await jobs.enqueue(tx, DELIVERY, corridor.key)
+    await write_changes(tx, corridor, changes)
 
 
 async def enqueue_due(tx: Tx) -> None:

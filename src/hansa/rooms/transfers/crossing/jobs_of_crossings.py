@@ -6,8 +6,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import LeasedKind, Retries, sweep
 
 from . import pair_chain, store
-from .exchange import deliver, enqueue_due
-from .taking_in import DELIVERY
+from .exchange import DELIVERY, deliver, enqueue_due
 
 SWEEP_SECONDS = 2.0
 ASK_SECONDS = 300.0

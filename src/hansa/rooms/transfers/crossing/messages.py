@@ -43,6 +43,26 @@ class Code(StrEnum):
     AGENT_BLOCKED = "AGENT_BLOCKED"
     ACCOUNT_UNKNOWN = "ACCOUNT_UNKNOWN"
     CURRENCY_DIFFERS = "CURRENCY_DIFFERS"
+    BELOW_MIN_AMOUNT_OUT = "BELOW_MIN_AMOUNT_OUT"
+    POOL_DIFFERS = "POOL_DIFFERS"
+
+
+@dataclass(frozen=True)
+class Swap:
+    """What a receiver of another currency gets: at least `min_amount_out`, in minor units of `currency_received`.
+
+    `amount_out` is fixed by a sender's registry that is the home of the pool; None: the receiver's fixes it.
+    """
+
+    currency_received: str
+    min_amount_out: int
+    amount_out: int | None = None
+    quote_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Every member, for the digest of the transfer."""
+        return f"{self.currency_received} {self.min_amount_out} {self.amount_out} {self.quote_id}"
 
 
 @dataclass(frozen=True)
@@ -55,12 +75,14 @@ class Body:
     amount: int
     currency: str
     memo: str | None = None
+    swap: Swap | None = None
 
     @property
     def digest(self) -> str:
         """Names the transfer with everything in it."""
         parts = (self.transfer_id, self.sender_did, self.receiver_did, str(self.amount), self.currency)
-        text = "\n".join((*parts, "" if self.memo is None else "+" + self.memo))
+        swapped = () if self.swap is None else (self.swap.text,)
+        text = "\n".join((*parts, "" if self.memo is None else "+" + self.memo, *swapped))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -96,6 +118,8 @@ class Message:
     proof: "Message | None" = None
     raw: str | None = field(default=None, compare=False, repr=False)
     """The statement as its author signed it, where it came from outside."""
+    claim: str | None = field(default=None, compare=False, repr=False)
+    """The text of a proof that was not verified yet: it is read only where something rests on it."""
 
     def is_of(self, body: Body) -> bool:
         """Whether the message is about exactly this transfer."""

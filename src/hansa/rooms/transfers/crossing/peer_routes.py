@@ -9,9 +9,9 @@ from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Invalid, Unavailable
 from hansa.rooms import federation
 
+from .corridor import Corridor
 from .exchange import signed, take_in_texts
 from .schemas import TransferMessagesIn, TransferMessagesOut
-from .taking_in import Corridor
 
 peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
 
@@ -26,5 +26,5 @@ async def transfer_messages(
     """Take the messages of a peer in; a repeated message gets its stored answer."""
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
-    answers = await take_in_texts(runtime, Corridor.to(peer, runtime.settings), body.messages)
+    answers = await take_in_texts(runtime, Corridor.to(peer, runtime), body.messages)
     return TransferMessagesOut(messages=await signed(runtime, answers))

@@ -34,11 +34,22 @@ def view_of_sent(row: Record) -> CrossingView:
         state=row["state"],
         backend=row["backend"],
         receiver_registry=row["frame"],
-        fee=Minor(row["expected_fee"]),
+        **_received_of(row),
         balance_after=None if balance is None else Minor(balance),
         credited_at=row["credited_at"],
         **_shared(row),
     )
+
+
+def _received_of(row: Record) -> dict[str, Any]:
+    """What the receiver gets and the fee; of a swap that is not priced yet, the least that it may be."""
+    if row["currency_received"] is None:
+        fee = row["expected_fee"]
+        return {"net": Minor(row["amount"] - fee), "fee": Minor(fee)}
+    prepared = store.sent_of(row).prepared
+    if prepared is not None:
+        return {"net": Minor(prepared.net or 0), "fee": Minor(prepared.fee or 0)}
+    return {"net": Minor(row["amount_out"] or row["min_amount_out"]), "fee": Minor(row["expected_fee"])}
 
 
 def _view_of_received(row: Record, own_frame: str, now: float) -> CrossingView:
@@ -47,6 +58,7 @@ def _view_of_received(row: Record, own_frame: str, now: float) -> CrossingView:
         state="in_doubt" if waits else "aborted" if row["state"] == "refused" else row["state"],
         backend="2pc",
         receiver_registry=own_frame,
+        net=Minor(row["amount"] - row["fee"] if row["currency_received"] is None else row["net"]),
         fee=Minor(row["fee"]),
         balance_after=None,
         credited_at=row["decided_at"] if row["state"] == "committed" else None,
@@ -58,4 +70,6 @@ SHARED = ("transfer_id", "code", "sender_did", "receiver_did", "currency", "crea
 
 
 def _shared(row: Record) -> dict[str, Any]:
-    return {"amount": Minor(row["amount"]), **{name: row[name] for name in SHARED}}
+    received = row["currency_received"] or row["currency"]
+    members = {name: row[name] for name in SHARED}
+    return {"amount": Minor(row["amount"]), "currency_received": received, **members}

@@ -2,14 +2,31 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from hansa.foundation.values.money import Minor
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """What a swap has to pay: at least this, or what was quoted. For a receiver of the same currency nothing is stated."""
+
+    min_amount_out: Minor | None = None
+    quote_id: UUID | None = None
+
+    @property
+    def are_stated(self) -> bool:
+        """Whether the transfer can only be a swap."""
+        return self.min_amount_out is not None or self.quote_id is not None
+
+
+NO_BOUNDS = Bounds()
+
+
+@dataclass(frozen=True)
 class CrossingView:
-    """Amounts in minor units. `state` is reserved, prepared, committed, aborted or in_doubt; `code` says why aborted.
+    """Amounts in minor units, `net` (what the receiver gets) and `fee` of the currency received. `state` is reserved, prepared, committed, aborted or in_doubt; `code` says why aborted.
 
     `balance_after` is what the sender had left after the reserve; None for the receiver.
     """
@@ -22,8 +39,10 @@ class CrossingView:
     receiver_did: str
     receiver_registry: str
     amount: Minor
+    net: Minor
     fee: Minor
     currency: str
+    currency_received: str
     balance_after: Minor | None
     created_at: datetime
     decided_at: datetime | None
@@ -31,6 +50,8 @@ class CrossingView:
     memo: str | None
 
     @property
-    def net(self) -> Minor:
-        """What the receiver gets."""
-        return Minor(self.amount - self.fee)
+    def method(self) -> Literal["2pc", "async", "fx"]:
+        """How it crosses: `fx` where the receiver has another currency."""
+        if self.currency_received != self.currency:
+            return "fx"
+        return "async" if self.backend == "async" else "2pc"

@@ -12,11 +12,24 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.ledger import TransferOrder
 
 from .envelope import MEMO_MAX_CHARACTERS, MESSAGE_MAX_CHARACTERS
-from .records import CrossingView
+from .records import Bounds, CrossingView
 
 MESSAGES_MAX = 500
 
 State = Literal["reserved", "prepared", "committed", "aborted", "in_doubt"]
+
+
+MinAmountOut = Annotated[
+    PositiveAmount | None,
+    Field(
+        description="For a receiver of another currency: the least that it must receive, in its currency. Without it and"
+        " without quote_id it is the spot price less slippage_max."
+    ),
+]
+QuoteId = Annotated[
+    UUID | None,
+    Field(description="A quote of POST /api/v1/teg/fx/quote: the receiver gets at least its amount_out."),
+]
 
 
 class CrossRegistryTransferIn(RequestBody):
@@ -31,6 +44,8 @@ class CrossRegistryTransferIn(RequestBody):
             description="`2pc` returns after the decision, `async` at once. Without it TEG_CROSS_FRAME_BACKEND decides."
         ),
     ] = None
+    min_amount_out: MinAmountOut = None
+    quote_id: QuoteId = None
     approval_id: Annotated[
         UUID | None,
         Field(
@@ -42,10 +57,26 @@ class CrossRegistryTransferIn(RequestBody):
         """The order this request makes when `payer` sends it."""
         return TransferOrder(payer, self.receiver_did, parse_positive(self.amount), self.message)
 
+    @property
+    def bounds(self) -> Bounds:
+        """What a swap has to pay."""
+        return bounds_of(self.min_amount_out, self.quote_id)
+
+
+def bounds_of(min_amount_out: str | None, quote_id: UUID | None) -> Bounds:
+    """The bounds that a request states."""
+    return Bounds(None if min_amount_out is None else parse_positive(min_amount_out), quote_id)
+
+
+def not_compared(body: BaseModel) -> set[str]:
+    """The members that are no part of what an Idempotency-Key names: approvals, and bounds of a swap that are not stated."""
+    absent = {name for name in ("min_amount_out", "quote_id") if getattr(body, name, None) is None}
+    return {"approval_id", *absent}
+
 
 class _Crossing(BaseModel):
     transfer_id: UUID
-    method: Literal["2pc", "async"]
+    method: Literal["2pc", "async", "fx"] = Field(description="`fx`: swapped into the receiver's currency.")
     sender_agent_id: str
     receiver_did: str
     receiver_registry: str
@@ -53,7 +84,9 @@ class _Crossing(BaseModel):
     currency_sent: str
     amount_received: str
     currency_received: str
-    fee_amount: str = Field(description="The border fee, which the receiver's registry keeps of the amount.")
+    fee_amount: str = Field(
+        description="The border fee, which the receiver's registry keeps of the amount; of a swap, what stays in the pool."
+    )
     fee_currency: str
     new_sender_balance: str | None
     timestamp: datetime
@@ -100,16 +133,16 @@ def _members(crossing: CrossingView) -> dict[str, Any]:
     balance = crossing.balance_after
     return {
         "transfer_id": crossing.transfer_id,
-        "method": crossing.backend,
+        "method": crossing.method,
         "sender_agent_id": crossing.sender_did,
         "receiver_did": crossing.receiver_did,
         "receiver_registry": crossing.receiver_registry,
         "amount": format_amount(crossing.amount),
         "currency_sent": crossing.currency,
         "amount_received": format_amount(crossing.net),
-        "currency_received": crossing.currency,
+        "currency_received": crossing.currency_received,
         "fee_amount": format_amount(crossing.fee),
-        "fee_currency": crossing.currency,
+        "fee_currency": crossing.currency_received,
         "new_sender_balance": None if balance is None else format_amount(balance),
         "timestamp": crossing.created_at,
         "message": crossing.memo,

@@ -5,7 +5,7 @@ A decision that bears this registry's own signature is binding, also when the ro
 
 from dataclasses import dataclass, replace
 
-from .messages import Body, Code, Message, MessageType, states
+from .messages import Body, Code, Message, MessageType, Swap, states
 from .states import NOTHING, Money, MoneyKind, Sent, SentState, Step
 
 
@@ -14,12 +14,13 @@ class Judgement:
     """What the sender's registry finds before it decides.
 
     `may_decide` is false as long as a restored registry does not know what it had decided. `has_units` says whether the
-    payer, or the account for shortfalls, covers a transfer that has to be replayed.
+    payer, or the account for shortfalls, covers a transfer that has to be replayed; `is_shortfall`, that it is the latter.
     """
 
     code: str | None = None
     may_decide: bool = True
     has_units: bool = True
+    is_shortfall: bool = False
 
 
 def reserve(body: Body, expected_fee: int, deadline: float) -> Step:
@@ -38,7 +39,10 @@ def outstanding(sent: Sent) -> tuple[Message, ...]:
 def _statement(sent: Sent) -> Message:
     match sent.state:
         case SentState.RESERVED:
-            return Message(MessageType.PREPARE, sent.body)
+            swap = sent.body.swap
+            if swap is None or swap.amount_out is None:
+                return Message(MessageType.PREPARE, sent.body)
+            return Message(MessageType.PREPARE, sent.body, net=swap.amount_out, fee=sent.expected_fee)
         case SentState.ABORTED:
             return Message(MessageType.ABORT, sent.body, code=sent.code)
         case _:
@@ -65,9 +69,19 @@ def on_prepared(sent: Sent | None, message: Message, judgement: Judgement, now: 
 def _why_aborted(sent: Sent, message: Message, now: float) -> str | None:
     if now >= sent.deadline:
         return Code.TIMEOUT
+    if sent.body.swap is not None:
+        return _why_not_swapped(sent.body.swap, message)
     if (message.net, message.fee) != (sent.body.amount - sent.expected_fee, sent.expected_fee):
         return Code.FEE_MISMATCH
     return None
+
+
+def _why_not_swapped(swap: Swap, message: Message) -> str | None:
+    """A swap pays what this registry fixed, or at least the minimum."""
+    net = message.net or 0
+    if swap.amount_out is not None and net != swap.amount_out:
+        return Code.FEE_MISMATCH
+    return Code.BELOW_MIN_AMOUNT_OUT if net < swap.min_amount_out else None
 
 
 def _commit(sent: Sent, message: Message) -> Step:
@@ -141,7 +155,8 @@ def _credited(sent: Sent | None, body: Body, message: Message, judgement: Judgem
         return Step(sent=committed, money=(Money(MoneyKind.COMMIT_OUT, body, net, fee),), entry="commit")
     if not judgement.has_units:
         return Step(sent=replace(committed, state=SentState.IN_DOUBT, receipt=None))
-    return Step(sent=committed, money=(Money(MoneyKind.REPLAY_OUT, body, net, fee),), entry="commit")
+    kind = MoneyKind.SHORTFALL_OUT if judgement.is_shortfall else MoneyKind.REPLAY_OUT
+    return Step(sent=committed, money=(Money(kind, body, net, fee),), entry="commit")
 
 
 def _not_credited(sent: Sent | None, body: Body, message: Message) -> Step:

@@ -1,15 +1,18 @@
 """The SQL of crossings. Locks: the row of the pair first; rows of transfers only under it, or alone."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor
 
 from .envelope import kept_message
-from .messages import Body, Position
+from .messages import Body, Position, Swap
 from .pair_chain import Crossing, Pair
 from .states import Received, ReceivedState, Sent, SentState
 
@@ -31,8 +34,17 @@ UPDATE transfers_pair SET own_epoch = $2, own_seq = $3, own_head = $4, seen_epoc
 WHERE peer = $1
 """
 
-_ADD_ENTRY = """
-INSERT INTO transfers_entry (peer, epoch, seq, head, entry, transfer_id) VALUES ($1, $2, $3, $4, $5, $6)
+_ADD_ENTRIES = """
+INSERT INTO transfers_entry (peer, epoch, seq, head, entry, transfer_id)
+SELECT $1, n.* FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::uuid[]) n
+"""
+
+# Each place is found by its whole key, however long the chain is.
+_HEADS = """
+SELECT seen.epoch, seen.seq, own.head FROM unnest($2::bigint[], $3::bigint[]) AS seen (epoch, seq)
+CROSS JOIN LATERAL (
+  SELECT e.head FROM transfers_entry e WHERE e.peer = $1 AND e.epoch = seen.epoch AND e.seq = seen.seq LIMIT 1
+) own
 """
 
 _REOPEN_SENT = """
@@ -46,19 +58,19 @@ UPDATE transfers_received SET is_closed = false, tries = 0, next_at = clock_time
 WHERE peer = $1 AND state IN ('committed', 'aborted')
 """
 
-_NEW_SENT = """
-INSERT INTO transfers_sent (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, backend, is_counted, capability_id, request_scope, deadline, next_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'reserved', $9, $10, $11, $12, $13,
-  clock_timestamp() + make_interval(secs => $14), clock_timestamp() + make_interval(secs => $15))
-"""
-
-_WRITE_SENT = """
+_WRITE_SENT = f"""
 INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, code, prepared, receipt, backend, deadline, decided_at, credited_at, next_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '2pc', clock_timestamp(), clock_timestamp(),
-  CASE WHEN $9 = 'committed' AND $13::text IS NOT NULL THEN clock_timestamp() END,
-  CASE WHEN $13::text IS NULL AND $9 <> 'in_doubt' THEN clock_timestamp() END)
+  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, backend, deadline,
+  decided_at, credited_at, next_at)
+SELECT n.transfer_id, $1, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.expected_fee, n.code,
+  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, '2pc', clock_timestamp(), clock_timestamp(),
+  CASE WHEN n.state = 'committed' AND n.receipt IS NOT NULL THEN clock_timestamp() END,
+  CASE WHEN n.receipt IS NULL AND n.state <> 'in_doubt'
+    THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
+FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[],
+  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[]) AS n (transfer_id, sender_did,
+  receiver_did, amount, currency, memo, state, expected_fee, code, prepared, receipt, currency_received, min_amount_out,
+  amount_out, quote_id)
 ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
   receipt = excluded.receipt,
   decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
@@ -67,14 +79,19 @@ ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.
   next_at = CASE WHEN excluded.next_at IS NULL THEN NULL WHEN row.state = excluded.state AND row.next_at IS NOT NULL
     THEN row.next_at ELSE excluded.next_at END
 WHERE row.peer = excluded.peer
-"""
+"""  # noqa: S608
 
 _WRITE_RECEIVED = f"""
 INSERT INTO transfers_received AS row (peer, transfer_id, frame, sender_did, receiver_did, amount, currency, memo, state,
-  net, fee, code, decision, is_closed, decided_at, next_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-  CASE WHEN $13::text IS NOT NULL THEN clock_timestamp() END,
-  CASE WHEN NOT $14 AND $9 <> 'refused' THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END)
+  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, decided_at, next_at)
+SELECT $1, n.transfer_id, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.net, n.fee, n.code,
+  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
+  CASE WHEN NOT n.is_closed AND n.state <> 'refused'
+    THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
+FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
+  $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::bigint[], $17::bigint[], $18::uuid[])
+  AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
+  currency_received, min_amount_out, amount_out, quote_id)
 ON CONFLICT (peer, transfer_id) DO UPDATE SET state = excluded.state, net = excluded.net, fee = excluded.fee,
   code = excluded.code, decision = excluded.decision, is_closed = excluded.is_closed,
   decided_at = coalesce(row.decided_at, excluded.decided_at),
@@ -88,7 +105,8 @@ SELECT count(*) FROM (SELECT FROM transfers_received WHERE peer = $1 AND state I
 """
 
 _TAKE_SENT = f"""
-UPDATE transfers_sent SET tries = tries + 1, next_at = clock_timestamp() + {_PAUSE}
+UPDATE transfers_sent SET tries = tries + 1, next_at = least(clock_timestamp() + {_PAUSE},
+  CASE WHEN state = 'reserved' AND deadline > clock_timestamp() THEN deadline END)
 WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND next_at <= clock_timestamp()
   ORDER BY next_at LIMIT $2) RETURNING *
 """  # noqa: S608
@@ -121,20 +139,28 @@ ORDER BY created_at LIMIT $1
 """
 
 
-@dataclass(frozen=True)
-class NewSent:
-    """A transfer to be reserved; seconds are counted from now."""
+class NewSent(msgspec.Struct, frozen=True):
+    """A transfer to be reserved; seconds are counted from now, `request_scope` is in hex."""
 
-    body: Body
+    transfer_id: UUID
     peer: str
     frame: str
-    expected_fee: int
+    sender_did: str
+    receiver_did: str
+    amount: Minor
+    currency: str
+    memo: str | None
+    expected_fee: Minor
     backend: str
     is_counted: bool
     capability_id: UUID | None
-    request_scope: bytes | None
+    request_scope: str | None
     deadline_seconds: float
     first_retry_seconds: float
+    currency_received: str | None = None
+    min_amount_out: Minor | None = None
+    amount_out: Minor | None = None
+    quote_id: UUID | None = None
 
 
 async def lock_pair(tx: Tx, peer: str) -> Pair:
@@ -166,16 +192,26 @@ async def write_pair(tx: Tx, peer: str, pair: Pair) -> None:
     await tx.execute(_WRITE_PAIR, peer, *positions, pair.crossing.value, pair.nonce, *lowest)
 
 
-async def add_entry(tx: Tx, peer: str, position: Position, entry: str, transfer_id: UUID) -> None:
+@dataclass(frozen=True)
+class Entry:
+    """A decision or a receipt with its place in the own chain."""
+
+    position: Position
+    kind: str
+    transfer_id: UUID
+
+
+async def add_entries(tx: Tx, peer: str, entries: Sequence[Entry]) -> None:
     """Append to the own chain; a place is written once."""
-    await tx.execute(_ADD_ENTRY, peer, position.epoch, position.seq, position.head, entry, transfer_id)
+    if entries:
+        rows = [(e.position.epoch, e.position.seq, e.position.head, e.kind, e.transfer_id) for e in entries]
+        await tx.execute(_ADD_ENTRIES, peer, *_columns(rows))
 
 
-async def head_at(tx: Tx, peer: str, position: Position) -> str | None:
-    """The own hash at this place."""
-    statement = "SELECT head FROM transfers_entry WHERE peer = $1 AND epoch = $2 AND seq = $3"
-    head: str | None = await tx.fetchval(statement, peer, position.epoch, position.seq)
-    return head
+async def heads_at(tx: Tx, peer: str, positions: Collection[Position]) -> dict[tuple[int, int], str]:
+    """The own hashes at those of the places where there are any, by epoch and number."""
+    epochs, numbers = [one.epoch for one in positions], [one.seq for one in positions]
+    return {(row["epoch"], row["seq"]): row["head"] for row in await tx.fetch(_HEADS, peer, epochs, numbers)}
 
 
 async def reopen(tx: Tx, peer: str) -> None:
@@ -184,46 +220,41 @@ async def reopen(tx: Tx, peer: str) -> None:
     await tx.execute(_REOPEN_RECEIVED, peer)
 
 
-async def add_sent(tx: Tx, new: NewSent) -> None:
-    """Write a transfer that is to be reserved in the same transaction."""
-    body = new.body
-    await tx.execute(
-        _NEW_SENT,
-        UUID(body.transfer_id),
-        new.peer,
-        new.frame,
-        body.sender_did,
-        body.receiver_did,
-        body.amount,
-        body.currency,
-        body.memo,
-        new.expected_fee,
-        new.backend,
-        new.is_counted,
-        new.capability_id,
-        new.request_scope,
-        new.deadline_seconds,
-        new.first_retry_seconds,
-    )
-
-
-async def note_balance(tx: Tx, transfer_id: UUID, balance: int) -> None:
-    """Keep what the payer had left after the reserve."""
-    await tx.execute(
-        "UPDATE transfers_sent SET balance_after = $2 WHERE transfer_id = $1", transfer_id, balance
-    )
-
-
-async def sent_row(tx: Tx, transfer_id: UUID, *, lock: bool = False) -> asyncpg.Record | None:
+async def sent_row(tx: Tx, transfer_id: UUID) -> asyncpg.Record | None:
     """A transfer that left, as it is kept."""
-    statement = "SELECT * FROM transfers_sent WHERE transfer_id = $1"
-    return await tx.fetchrow(statement + (" FOR UPDATE" if lock else ""), transfer_id)
+    return await tx.fetchrow("SELECT * FROM transfers_sent WHERE transfer_id = $1", transfer_id)
 
 
-async def received_row(tx: Tx, peer: str, transfer_id: UUID) -> asyncpg.Record | None:
-    """A transfer that enters from this peer, locked."""
-    statement = "SELECT * FROM transfers_received WHERE peer = $1 AND transfer_id = $2 FOR UPDATE"
-    return await tx.fetchrow(statement, peer, transfer_id)
+async def sent_rows(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.Record]:
+    """As `sent_row`, of several."""
+    statement = "SELECT * FROM transfers_sent WHERE transfer_id = ANY ($1)"
+    return {row["transfer_id"]: row for row in await tx.fetch(statement, transfer_ids)}
+
+
+async def lock_sent(
+    tx: Tx, peer: str, transfer_ids: Sequence[UUID]
+) -> tuple[dict[str, Sent], frozenset[str]]:
+    """Those of the transfers that left for this peer, locked, by id; and the ids that left for another one."""
+    if not transfer_ids:
+        return {}, frozenset()
+    statement = (
+        "SELECT * FROM transfers_sent WHERE transfer_id = ANY ($1) ORDER BY transfer_id FOR NO KEY UPDATE"
+    )
+    rows = await tx.fetch(statement, transfer_ids)
+    of_others = frozenset(str(row["transfer_id"]) for row in rows if row["peer"] != peer)
+    return {str(row["transfer_id"]): sent_of(row) for row in rows if row["peer"] == peer}, of_others
+
+
+async def lock_received(tx: Tx, peer: str, transfer_ids: Sequence[UUID]) -> dict[str, Received]:
+    """Those of the transfers that enter from this peer, locked, by id."""
+    if not transfer_ids:
+        return {}
+    statement = (
+        "SELECT * FROM transfers_received WHERE peer = $1 AND transfer_id = ANY ($2)"
+        " ORDER BY transfer_id FOR NO KEY UPDATE"
+    )
+    rows = await tx.fetch(statement, peer, transfer_ids)
+    return {str(row["transfer_id"]): received_of_row(row) for row in rows}
 
 
 async def received_of(tx: Tx, transfer_id: UUID, receiver_did: str) -> asyncpg.Record | None:
@@ -232,20 +263,44 @@ async def received_of(tx: Tx, transfer_id: UUID, receiver_did: str) -> asyncpg.R
     return await tx.fetchrow(statement, transfer_id, receiver_did)
 
 
-async def write_sent(tx: Tx, peer: str, frame: str, sent: Sent) -> None:
-    """Write a step of a transfer that leaves, under the lock of the pair."""
-    prepared = sent.prepared.raw if sent.prepared else None
-    receipt = sent.receipt.raw if sent.receipt else None
-    decided = (sent.state.value, sent.expected_fee, sent.code, prepared, receipt)
-    written = await tx.execute(_WRITE_SENT, *_ids(sent.body), peer, frame, *_members(sent.body), *decided)
-    assert written.endswith(" 1"), "a transfer belongs to one peer"
+async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> None:
+    """Write steps of transfers that leave, under the lock of the pair."""
+    if not changed:
+        return
+    rows = [
+        (
+            *_members(one.body),
+            one.state.value,
+            one.expected_fee,
+            one.code,
+            one.prepared.raw if one.prepared else None,
+            one.receipt.raw if one.receipt else None,
+            *_swap_members(one.body.swap),
+        )
+        for one in changed
+    ]
+    written = await tx.execute(_WRITE_SENT, peer, frame, *_columns(rows))
+    assert written.endswith(f" {len(rows)}"), "a transfer belongs to one peer"
 
 
-async def write_received(tx: Tx, peer: str, frame: str, received: Received) -> None:
-    """Write a step of a transfer that enters, under the lock of the pair."""
-    decision = received.decision.raw if received.decision else None
-    figures = (received.state.value, received.net, received.fee, received.code, decision, received.is_closed)
-    await tx.execute(_WRITE_RECEIVED, peer, *_ids(received.body), frame, *_members(received.body), *figures)
+async def write_received(tx: Tx, peer: str, frame: str, changed: Sequence[Received]) -> None:
+    """Write steps of transfers that enter, under the lock of the pair."""
+    if not changed:
+        return
+    rows = [
+        (
+            *_members(one.body),
+            one.state.value,
+            one.net,
+            one.fee,
+            one.code,
+            one.decision.raw if one.decision else None,
+            one.is_closed,
+            *_swap_members(one.body.swap),
+        )
+        for one in changed
+    ]
+    await tx.execute(_WRITE_RECEIVED, peer, frame, *_columns(rows))
 
 
 async def tombstones(tx: Tx, peer: str, most: int) -> int:
@@ -287,6 +342,12 @@ async def take_question(tx: Tx, peer: str) -> bool:
 async def peers(tx: Tx) -> list[str]:
     """Every peer with which units crossed or may have."""
     return [row["peer"] for row in await tx.fetch("SELECT peer FROM transfers_pair ORDER BY peer")]
+
+
+async def places(tx: Tx) -> dict[str, tuple[int, int]]:
+    """Epoch and number of the own chain for each peer."""
+    rows = await tx.fetch("SELECT peer, own_epoch, own_seq FROM transfers_pair")
+    return {row["peer"]: (row["own_epoch"], row["own_seq"]) for row in rows}
 
 
 async def peers_due(tx: Tx) -> list[str]:
@@ -339,15 +400,49 @@ def _body(row: asyncpg.Record) -> Body:
         row["amount"],
         row["currency"],
         row["memo"],
+        _swap(row),
     )
 
 
-def _ids(body: Body) -> tuple[UUID]:
-    return (UUID(body.transfer_id),)
+def _swap(row: asyncpg.Record) -> Swap | None:
+    if row["currency_received"] is None:
+        return None
+    quote_id = row["quote_id"]
+    return Swap(
+        row["currency_received"],
+        row["min_amount_out"],
+        row["amount_out"],
+        None if quote_id is None else str(quote_id),
+    )
+
+
+def swap_columns(swap: Swap | None) -> dict[str, Any]:
+    """The members of a new row that a swap has."""
+    names = ("currency_received", "min_amount_out", "amount_out", "quote_id")
+    return dict(zip(names, _swap_members(swap), strict=True))
+
+
+def _swap_members(swap: Swap | None) -> tuple[Any, ...]:
+    if swap is None:
+        return (None, None, None, None)
+    quote_id = None if swap.quote_id is None else UUID(swap.quote_id)
+    return (swap.currency_received, swap.min_amount_out, swap.amount_out, quote_id)
 
 
 def _members(body: Body) -> tuple[Any, ...]:
-    return (body.sender_did, body.receiver_did, body.amount, body.currency, body.memo)
+    return (
+        UUID(body.transfer_id),
+        body.sender_did,
+        body.receiver_did,
+        body.amount,
+        body.currency,
+        body.memo,
+    )
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    """The rows as `unnest` takes them."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _pair(row: asyncpg.Record) -> Pair:

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import asyncpg
-import msgspec
 
-from hansa.foundation.plumbing import idempotency, jobs
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
@@ -20,38 +18,20 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
-from . import pair_chain, store
-from .destination import corridor_to, fee_of_peer
+from . import store
+from .corridor import Corridor
+from .destination import corridor_to
 from .errors import PeerRewound, refusal_of
-from .exchange import PeerSilent, abort_now, exchange
-from .messages import Body, Message, MessageType
+from .exchange import abort_now
+from .messages import Message
+from .outbox import OUTBOX
 from .reading import view_of_sent
-from .records import CrossingView
-from .taking_in import DELIVERY, Corridor
+from .records import Bounds, CrossingView
+from .reserving import CALLER_SECONDS, AskedCrossing, reserve
+from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
-CALLER_SECONDS = 10.0
-"""How long a caller waits for the decision; then it is ABORT."""
-ASYNC_SECONDS = 300.0
-RETRY_SECONDS = 12.0
-"""The job of the peer takes a transfer over when the process that answers its caller has ended."""
 FIRST_LOOK_SECONDS, LONGEST_LOOK_SECONDS = 0.02, 0.25
-
-
-@dataclass(frozen=True)
-class AskedCrossing:
-    """A transfer to be judged and reserved; `backend` is 2pc or async."""
-
-    order: ledger.TransferOrder
-    payment: agents.Payment
-    request: Repeatable | None
-    backend: str
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    """What is remembered under an Idempotency-Key: the transfer, whose row has the answer."""
-
-    crossing: UUID
 
 
 @dataclass(frozen=True)
@@ -67,78 +47,34 @@ async def cross(
 ) -> Crossed | agents.Approval:
     """Carry the transfer out, or ask the agent's owner.
 
-    Raises: what `agents.clear_payment` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, and why the receiver's
-    registry refused.
+    Raises: what `agents.clear_payment` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, the refusals of swaps and
+    quotes, and why the receiver's registry refused.
     """
-    database = runtime.database
-    reserved = await database.act(lambda tx: _reserve(tx, runtime, agent, corridor, asked))
+    outbox = OUTBOX.of(runtime)
+    outbox.require_room(corridor)
+    reserved = await reserve(runtime, agent, corridor, asked)
     if isinstance(reserved, agents.Approval):
         return reserved
-    transfer_id, body = reserved
-    if body is not None and asked.backend == "2pc":
-        await _ask_to_prepare(runtime, corridor, transfer_id, body)
-    row = await _outcome(runtime, transfer_id)
+    if reserved.prepare is not None and asked.backend == "2pc":
+        row = await _decided(runtime, corridor, reserved.transfer_id, reserved.prepare)
+    else:
+        row = await _outcome(runtime, reserved.transfer_id)
     if row["state"] == "aborted":
-        raise refusal_of(row["code"], str(transfer_id))
-    return Crossed(view_of_sent(row), replayed=body is None)
+        raise refusal_of(row["code"], str(reserved.transfer_id))
+    return Crossed(view_of_sent(row), replayed=reserved.prepare is None)
 
 
-async def _reserve(
-    tx: Tx, runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
-) -> tuple[UUID, Body | None] | agents.Approval:
-    """The id, and the body unless the transfer was reserved before under the same key."""
-    settings, order, request = runtime.settings, asked.order, asked.request
-    if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
-        return msgspec.json.decode(kept, type=_Kept).crossing, None
-    transfer_id, book = uuid4(), ledger.Book.of(settings)
-    reserve = ledger.ReserveOut(
-        corridor.frame, transfer_id, order.payer, order.amount, order.payee, order.message
-    )
-    held = await agents.hold_budget(tx, agent, asked.payment, settings)
-    if held is None:
-        # The owner is not asked about what could not be paid anyway.
-        await ledger.apply(tx, [reserve.order(book)], book, dry=True)
-        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
-    await _require_open(tx, corridor)
-    await store.open_pair(tx, corridor.key)
-    body = Body(str(transfer_id), order.payer, order.payee, order.amount, book.currency, order.message)
-    await store.add_sent(tx, _new(corridor, asked, body, held))
-    if request is not None:
-        await idempotency.remember(tx, request, msgspec.json.encode(_Kept(transfer_id)).decode())
-    if asked.backend == "async":
-        await jobs.enqueue(tx, DELIVERY, corridor.key)
-    (result,) = await ledger.apply(tx, [reserve.order(book)], book)
-    await store.note_balance(tx, transfer_id, result.balance)
-    return transfer_id, body
-
-
-def _new(corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.HeldBudget) -> store.NewSent:
-    waits = asked.backend == "2pc"
-    return store.NewSent(
-        body=body,
-        peer=corridor.key,
-        frame=corridor.frame,
-        expected_fee=fee_of_peer(corridor.peer, Minor(body.amount)),
-        backend=asked.backend,
-        is_counted=held.is_counted,
-        capability_id=held.capability_id,
-        request_scope=asked.request.scope if asked.request else None,
-        deadline_seconds=CALLER_SECONDS if waits else ASYNC_SECONDS,
-        first_retry_seconds=RETRY_SECONDS if waits else 0.0,
-    )
-
-
-async def _ask_to_prepare(runtime: Runtime, corridor: Corridor, transfer_id: UUID, body: Body) -> None:
-    """One prepare and its answer; without one the transfer is aborted."""
-    database = runtime.database
-    pair = await database.look(lambda tx: store.find_pair(tx, corridor.key))
-    prepare = pair_chain.stamped(pair, Message(MessageType.PREPARE, body))
+async def _decided(
+    runtime: Runtime, corridor: Corridor, transfer_id: UUID, prepare: Message
+) -> asyncpg.Record:
+    """The row once the peer answered; without an answer in time the transfer is aborted."""
     try:
         async with asyncio.timeout(CALLER_SECONDS):
-            await exchange(runtime, corridor, [prepare], rounds=1)
-    except (PeerSilent, TimeoutError):
-        pass
-    await database.act(lambda tx: abort_now(tx, corridor, transfer_id))
+            row = await OUTBOX.of(runtime).decided(corridor, prepare)
+    except TimeoutError:
+        await runtime.database.act(lambda tx: abort_now(tx, corridor, [transfer_id]))
+        return await _outcome(runtime, transfer_id)
+    return row if row["state"] != "reserved" else await _outcome(runtime, row["transfer_id"])
 
 
 async def _outcome(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
@@ -164,23 +100,25 @@ async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
     return row
 
 
-async def preview_crossing(tx: Tx, corridor: Corridor, order: ledger.TransferOrder) -> Minor:
-    """What the payer would have left; nothing is written. Raises: as the reserve."""
-    await _require_open(tx, corridor)
+async def preview_crossing(
+    tx: Tx, corridor: Corridor, order: ledger.TransferOrder, bounds: Bounds
+) -> tuple[Minor, OutTerms]:
+    """What the payer would have left, and the terms of the transfer; nothing is written. Raises: as the reserve."""
+    await require_open(tx, corridor)
     reserve = ledger.ReserveOut(corridor.frame, uuid4(), order.payer, order.amount, order.payee)
     (result,) = await ledger.apply(tx, [reserve.order(corridor.book)], corridor.book, dry=True)
-    return result.balance
+    return result.balance, await swap_terms(tx, corridor, order, bounds)
 
 
-async def _require_open(tx: Tx, corridor: Corridor) -> None:
+async def require_open(tx: Tx, corridor: Corridor) -> None:
+    """Raises: PeerRewound, while the two registries do not agree on what was decided."""
     if not (await store.find_pair(tx, corridor.key)).is_open or await store.has_doubt(tx, corridor.key):
         raise PeerRewound
 
 
 async def across(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> Crossed | agents.Approval:
     """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
-    settings = runtime.settings
-    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, settings))
+    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, runtime))
     return await cross(runtime, agent, corridor, asked)
 
 
@@ -193,6 +131,7 @@ def asked_crossing(
     backend: str | None,
     approval: UUID | None,
     capability: str | None,
+    bounds: Bounds,
 ) -> AskedCrossing:
     """The transfer as it is judged: by roles, capability and spend policy."""
     payment = agents.Payment(
@@ -206,4 +145,4 @@ def asked_crossing(
         request_scope=request.scope if request else None,
     )
     standard = "async" if settings.teg_cross_frame_backend == "async" else "2pc"
-    return AskedCrossing(order, payment, request, backend or standard)
+    return AskedCrossing(order, payment, request, backend or standard, bounds)

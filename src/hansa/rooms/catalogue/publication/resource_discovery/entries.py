@@ -14,7 +14,7 @@ QUERIES_MAX = 5
 QUERY_MAX_CHARACTERS = 300
 CAPABILITIES_MAX = 64
 HALF_SCORE = 10
-"""What search scores one good word in a name with, more or less; it is told as 50."""
+"""What search scores one good word in a name with, more or less; it is stated as 50."""
 
 
 def entry_of(agent: ListedAgent, api: str) -> Entry:

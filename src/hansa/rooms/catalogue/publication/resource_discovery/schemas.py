@@ -38,7 +38,7 @@ class TrustManifest(InCamelCase):
 
 
 class EntryMembers(InCamelCase):
-    """What is told of a resource wherever it stands."""
+    """What every list states of a resource."""
 
     identifier: str = Field(description="`urn:air:<trust domain>:<DID>` for an agent.")
     display_name: str

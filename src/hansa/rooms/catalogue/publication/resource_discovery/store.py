@@ -35,7 +35,7 @@ _ORDERS: dict[Order, tuple[str, str]] = {
     "updatedAt ASC": ("updated_at, id", _AFTER.format(">")),
 }
 
-# Of the candidates one more is read than is told: whether others follow.
+# Of the candidates one more is read than is answered: whether others follow.
 _PAGE = f"""
 WITH candidates AS (
   SELECT * FROM catalogue_card WHERE {_SHOWN} AND {{conditions}} ORDER BY {{order}} LIMIT {{limit}} + 1

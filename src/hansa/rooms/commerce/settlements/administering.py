@@ -1,0 +1,65 @@
+"""What administrators do with settlements: read, approve and reject them, and set what is approved by itself."""
+
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+
+from . import settlement as protocol
+from . import store
+from .errors import SettlementDecided, SettlementUnknown
+from .records import Kept
+from .taking_in import order_slash
+
+
+@dataclass(frozen=True)
+class SettlementFilter:
+    """Which settlements; None sets no bound."""
+
+    direction: str | None
+    status: str | None
+    limit: int
+    offset: int
+
+
+async def read_settlement(tx: Tx, settlement_id: int) -> Kept:
+    """One settlement. Raises: SettlementUnknown."""
+    kept = await store.find(tx, settlement_id)
+    if kept is None:
+        raise SettlementUnknown
+    return kept
+
+
+async def list_settlements(tx: Tx, wanted: SettlementFilter) -> tuple[list[Kept], int]:
+    """Settlements, newest first, and how many there are."""
+    rows, total = await store.page(tx, wanted.direction, wanted.status, wanted.limit, wanted.offset)
+    return [store.kept(row) for row in rows], total
+
+
+async def approve(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
+    """Let the slash be applied. Raises: SettlementUnknown, SettlementDecided."""
+    kept = await _pending(tx, settlement_id)
+    await record_admin_act(tx, administrator, act="settlement.approve", subject=str(settlement_id))
+    await store.write(tx, settlement_id, protocol.approved(kept.settlement))
+    await order_slash(tx, settlement_id)
+    return await read_settlement(tx, settlement_id)
+
+
+async def reject(tx: Tx, administrator: Developer, settlement_id: int, reason: str) -> Kept:
+    """Refuse the slash; the peer gets the reason. Raises: SettlementUnknown, SettlementDecided."""
+    kept = await _pending(tx, settlement_id)
+    await record_admin_act(
+        tx, administrator, act="settlement.reject", subject=str(settlement_id), reason=reason
+    )
+    await store.write(tx, settlement_id, protocol.rejected(kept.settlement, reason), store.Written(send=True))
+    return await read_settlement(tx, settlement_id)
+
+
+async def _pending(tx: Tx, settlement_id: int) -> Kept:
+    kept = await store.find(tx, settlement_id, lock=True)
+    if kept is None:
+        raise SettlementUnknown
+    if not protocol.may_be_decided(kept.settlement, await store.now(tx)):
+        raise SettlementDecided(context={"status": kept.settlement.status.value})
+    return kept

@@ -1,0 +1,124 @@
+"""Messages about settlements as they travel: compact JWS by the key of the author's registry, `fed-slash+jws`."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
+from hansa.rooms import federation
+
+from .settlement import Claim, Outcome, Status
+
+TYPE = "fed-slash+jws"
+KIND = "fed.slash.v1"
+MESSAGE_MAX_CHARACTERS = 800_000
+BIGINT_MAX = 2**63 - 1
+
+Did = Annotated[str, msgspec.Meta(min_length=1, max_length=DID_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")]
+Number = Annotated[int, msgspec.Meta(ge=1, le=BIGINT_MAX)]
+Amount = Annotated[str, msgspec.Meta(max_length=32)]
+Text = Annotated[str, msgspec.Meta(max_length=500, pattern=r"\A[^\x00]*\Z")]
+
+
+class _Claim(msgspec.Struct, frozen=True, kw_only=True):
+    kind: Literal["fed.slash.v1"]
+    dispute_id: Number
+    defendant_did: Did
+    complainant_did: Did
+    amount: Amount
+    currency: Annotated[str, msgspec.Meta(pattern=r"\A[A-Z0-9]{2,8}\Z")]
+
+    def claim(self) -> Claim:
+        """Raises: NotAnAmount."""
+        return Claim(
+            self.dispute_id,
+            self.defendant_did,
+            self.complainant_did,
+            parse_positive(self.amount),
+            self.currency,
+        )
+
+
+class _Request(_Claim, frozen=True, kw_only=True):
+    type: Literal["slash-request"]
+    verdict: dict[str, Any]
+
+
+class _Confirmation(_Claim, frozen=True, kw_only=True):
+    type: Literal["slash-confirmation"]
+    settlement_id: Number
+    status: Status
+    slashed_amount: Amount
+    tx_id: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    reason: Text | None = None
+
+
+class _Receipt(_Claim, frozen=True, kw_only=True):
+    type: Literal["slash-receipt"]
+    status: Status
+
+
+def signed_request(key: federation.SigningKey, claim: Claim, verdict: dict[str, Any]) -> str:
+    """The claim with the facts of its dispute."""
+    return _signed(key, claim, {"type": "slash-request", "verdict": verdict})
+
+
+def signed_confirmation(key: federation.SigningKey, settlement_id: int, outcome: Outcome) -> str:
+    """What this registry did or decided about a claim of a peer."""
+    members = {
+        "type": "slash-confirmation",
+        "settlement_id": settlement_id,
+        "status": outcome.status.value,
+        "slashed_amount": format_amount(outcome.slashed),
+        "tx_id": outcome.tx_id,
+        "reason": outcome.reason,
+    }
+    return _signed(key, outcome.claim, {name: value for name, value in members.items() if value is not None})
+
+
+def signed_receipt(key: federation.SigningKey, claim: Claim, status: Status) -> str:
+    """The outcome of an own claim is recorded here."""
+    return _signed(key, claim, {"type": "slash-receipt", "status": status.value})
+
+
+def read_request(text: str, peer: federation.PeerRecord) -> tuple[Claim, dict[str, Any]] | None:
+    """The claim of this peer and the facts that it signed; None where the text is none."""
+    payload = federation.read_signed(text, TYPE, _Request, peer, most_characters=MESSAGE_MAX_CHARACTERS)
+    try:
+        return None if payload is None else (payload.claim(), payload.verdict)
+    except NotAnAmount:
+        return None
+
+
+def read_confirmation(text: str, peer: federation.PeerRecord) -> Outcome | None:
+    """What this peer states about a claim of this registry; None where the text is no such statement."""
+    payload = federation.read_signed(text, TYPE, _Confirmation, peer, most_characters=MESSAGE_MAX_CHARACTERS)
+    try:
+        if payload is None:
+            return None
+        slashed = parse_amount(payload.slashed_amount)
+        return Outcome(payload.claim(), payload.status, slashed, payload.tx_id, payload.reason)
+    except NotAnAmount:
+        return None
+
+
+def read_receipt(text: str, peer: federation.PeerRecord) -> tuple[Claim, Status] | None:
+    """The claim of which this peer has the outcome; None where the text is no receipt."""
+    payload = federation.read_signed(text, TYPE, _Receipt, peer, most_characters=MESSAGE_MAX_CHARACTERS)
+    try:
+        return None if payload is None else (payload.claim(), payload.status)
+    except NotAnAmount:
+        return None
+
+
+def _signed(key: federation.SigningKey, claim: Claim, members: dict[str, Any]) -> str:
+    stated = {
+        "kind": KIND,
+        "dispute_id": claim.dispute_id,
+        "defendant_did": claim.defendant_did,
+        "complainant_did": claim.complainant_did,
+        "amount": format_amount(claim.amount),
+        "currency": claim.currency,
+    }
+    return federation.signed_message(key, TYPE, {**stated, **members})

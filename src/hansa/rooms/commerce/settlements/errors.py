@@ -1,0 +1,17 @@
+"""Refusals of settlements."""
+
+from hansa.foundation.values.errors import Conflict, NotFound
+
+
+class SettlementUnknown(NotFound):
+    """There is no such settlement."""
+
+    code = "SETTLEMENT_UNKNOWN"
+    sentence = "There is no settlement of a slash with this id."
+
+
+class SettlementDecided(Conflict):
+    """Only an incoming settlement that is pending and not expired is approved or rejected."""
+
+    code = "SETTLEMENT_DECIDED"
+    sentence = "The settlement is not an incoming one that waits for a decision."

@@ -1,0 +1,181 @@
+"""Send peers what is due of settlements, and take their messages in; never within a transaction.
+
+The asking side repeats its request until the outcome is here; the deciding side repeats the outcome until its receipt is.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import structlog
+
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import federation
+
+from . import envelope, store
+from .records import Kept
+from .settlement import Direction, Outcome, Settlement
+from .taking_in import Request, take_outcome, take_receipt, take_request
+
+REQUESTS = "/api/v1/federation/disputes/slash-request"
+CONFIRMATIONS = "/api/v1/federation/disputes/slash-confirmation"
+DELIVERY = "commerce: settlements with a peer"
+SWEEP_SECONDS = 2.0
+BATCH = 10
+
+SIGNED_VERDICT: Slot[Callable[[Runtime, int], Awaitable[dict[str, Any]]]] = Slot(
+    "commerce: the signed facts of a dispute"
+)
+
+_log = structlog.get_logger()
+
+
+async def deliver(runtime: Runtime, job: jobs.Job) -> None:
+    """Send a peer all that is due. Raises: PutOff."""
+    peer = await runtime.database.look(lambda tx: federation.peer_by_spiffe_id(tx, job.key))
+    if peer is None or peer.ledger_id is None:
+        raise jobs.PutOff("the peer is not known any more")
+    try:
+        while await _request(runtime, peer) or await _confirm(runtime, peer):
+            pass
+    except federation.PeerSilent as silence:
+        raise jobs.PutOff(silence.reason) from None
+
+
+async def _request(runtime: Runtime, peer: federation.PeerRecord) -> bool:
+    """Ask about the slashes that are outstanding; whether there were any. Raises: PeerSilent."""
+    due = await _due(runtime, peer, Direction.OUTGOING)
+    if not due:
+        return False
+    verdicts = [await _verdict_of(runtime, kept) for kept in due]
+    key = await _key(runtime)
+    texts = [
+        envelope.signed_request(key, kept.settlement.claim, verdict)
+        for kept, verdict in zip(due, verdicts, strict=True)
+    ]
+    for text in await federation.post_messages(runtime, peer, REQUESTS, texts):
+        await take_confirmation(runtime, peer, text)
+    return True
+
+
+async def _confirm(runtime: Runtime, peer: federation.PeerRecord) -> bool:
+    """Send the outcomes that the peer has not acknowledged; whether there were any. Raises: PeerSilent."""
+    due = await _due(runtime, peer, Direction.INCOMING)
+    if not due:
+        return False
+    key = await _key(runtime)
+    texts = [envelope.signed_confirmation(key, kept.settlement_id, stated_outcome(kept)) for kept in due]
+    for text in await federation.post_messages(runtime, peer, CONFIRMATIONS, texts):
+        await _take_receipt(runtime, peer, text)
+    return True
+
+
+async def _take_receipt(runtime: Runtime, peer: federation.PeerRecord, text: str) -> None:
+    receipt = envelope.read_receipt(text, peer)
+    if receipt is not None:
+        claim, _ = receipt
+        await runtime.database.act(lambda tx: take_receipt(tx, peer, claim, text))
+
+
+def stated_outcome(kept: Kept) -> Outcome:
+    """What this registry states about a claim of a peer, with the number of its transaction."""
+    tx_id = kept.row["tx_id"]
+    outcome = kept.settlement.outcome
+    return Outcome(
+        outcome.claim,
+        outcome.status,
+        outcome.slashed,
+        None if tx_id is None else f"tx-{tx_id}",
+        outcome.reason,
+    )
+
+
+async def answer_requests(runtime: Runtime, peer: federation.PeerRecord, texts: Sequence[str]) -> list[str]:
+    """Open or find the settlements that a peer asks for; the signed state of each."""
+    answers: list[str] = []
+    for text in texts:
+        answer = await _answer_request(runtime, peer, text)
+        if answer is not None:
+            answers.append(answer)
+    return answers
+
+
+async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: str) -> str | None:
+    read = envelope.read_request(text, peer)
+    if read is None:
+        await _count_malformed(runtime, peer)
+        return None
+    request = Request(peer, *read)
+    settlement_id = await runtime.database.act(lambda tx: take_request(tx, request, runtime.settings))
+    if settlement_id is None:
+        return None
+    kept = await runtime.database.look(lambda tx: store.find(tx, settlement_id))
+    assert kept is not None
+    return envelope.signed_confirmation(await _key(runtime), settlement_id, stated_outcome(kept))
+
+
+async def answer_confirmations(
+    runtime: Runtime, peer: federation.PeerRecord, texts: Sequence[str]
+) -> list[str]:
+    """Take the outcomes of a peer in; a signed receipt for each that is recorded."""
+    answers: list[str] = []
+    for text in texts:
+        after = await take_confirmation(runtime, peer, text)
+        if after is not None and after.is_closed:
+            answers.append(envelope.signed_receipt(await _key(runtime), after.claim, after.status))
+    return answers
+
+
+async def take_confirmation(runtime: Runtime, peer: federation.PeerRecord, text: str) -> Settlement | None:
+    """Apply one signed outcome; the settlement after it, None where it is none of this registry."""
+    outcome = envelope.read_confirmation(text, peer)
+    if outcome is None:
+        await _count_malformed(runtime, peer)
+        return None
+    try:
+        return await runtime.database.act(lambda tx: take_outcome(tx, peer, outcome, text, runtime.settings))
+    except Refused as refusal:
+        # Nothing was changed; the peer is asked again.
+        _log.warning("outcome of a settlement not applied", peer=peer.ledger_id, code=refusal.code)
+        return None
+
+
+async def _verdict_of(runtime: Runtime, kept: Kept) -> dict[str, Any]:
+    """The signed facts of the dispute, kept when they were signed first."""
+    known: str | None = kept.row["verdict"]
+    if known is not None:
+        read: dict[str, Any] = json.loads(known)
+        return read
+    verdict = await SIGNED_VERDICT.of(runtime)(runtime, kept.settlement.claim.dispute_id)
+    text = json.dumps(verdict, ensure_ascii=False)
+    await runtime.database.act(lambda tx: store.keep_verdict(tx, kept.settlement_id, text))
+    return verdict
+
+
+async def _due(runtime: Runtime, peer: federation.PeerRecord, direction: Direction) -> list[Kept]:
+    assert peer.spiffe_id is not None
+    spiffe_id = peer.spiffe_id
+    return await runtime.database.act(lambda tx: store.take_due(tx, spiffe_id, direction, BATCH))
+
+
+async def _key(runtime: Runtime) -> federation.SigningKey:
+    return await federation.Signatory(runtime.database, runtime.seal).present_key()
+
+
+async def _count_malformed(runtime: Runtime, peer: federation.PeerRecord) -> None:
+    await runtime.database.act(lambda tx: federation.count_refusal(tx, peer.id, "message_malformed"))
+
+
+async def _enqueue_due(tx: Tx) -> None:
+    await jobs.enqueue_many(tx, DELIVERY, [jobs.NewJob(peer) for peer in await store.peers_due(tx)])
+
+
+EXCHANGE_JOBS = (
+    jobs.LeasedKind(
+        DELIVERY, deliver, at_once=2, retries=jobs.Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
+    ),
+    jobs.sweep("commerce: settlements that are due", SWEEP_SECONDS, _enqueue_due),
+)

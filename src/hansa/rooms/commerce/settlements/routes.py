@@ -1,0 +1,127 @@
+"""HTTP routes of settlements: for administrators, and for the registries between which slashes are settled."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
+from hansa.foundation.values.paging import Page, Pagination
+from hansa.rooms import federation
+
+from .administering import SettlementFilter, approve, list_settlements, read_settlement, reject
+from .errors import SettlementDecided, SettlementUnknown
+from .exchange import answer_confirmations, answer_requests
+from .schemas import (
+    SettlementOut,
+    SettlementReasonIn,
+    SettlementStatus,
+    SlashConfigIn,
+    SlashConfigOut,
+    SlashConfigs,
+    SlashMessagesIn,
+    SlashMessagesOut,
+)
+
+PAGE_DEFAULT, PAGE_MAX = 50, 200
+BIGINT_MAX = 2**63 - 1
+
+PREFIX = "/federation/disputes"
+admin_router = APIRouter(prefix=PREFIX, tags=["administrators"], route_class=GuardedRoute)
+peer_router = APIRouter(prefix=PREFIX, tags=["federation"], route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_enforcement")]
+SettlementId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+PeerId = Annotated[
+    str, Path(min_length=1, max_length=512, description="The number of the peer, or its name.")
+]
+ADMIN_REFUSALS = (Unauthorized, AreaMissing, ScopeMissing, Invalid)
+
+
+@admin_router.get("/settlements", responses=problems(*ADMIN_REFUSALS))
+async def list_slash_settlements(
+    _: Administrator,
+    db: Db,
+    *,
+    direction: Annotated[Literal["incoming", "outgoing"] | None, Query()] = None,
+    status: Annotated[SettlementStatus | None, Query()] = None,
+    limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_DEFAULT,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+) -> Page[SettlementOut]:
+    """Slashes that are settled with other registries, newest first."""
+    wanted = SettlementFilter(direction, status, limit, offset)
+    found, total = await db.read(lambda tx: list_settlements(tx, wanted))
+    return Page[SettlementOut](
+        items=[SettlementOut.of(one) for one in found],
+        pagination=Pagination.of(total=total, limit=limit, offset=offset),
+    )
+
+
+@admin_router.get("/settlements/{settlement_id}", responses=problems(*ADMIN_REFUSALS, SettlementUnknown))
+async def read_slash_settlement(settlement_id: SettlementId, _: Administrator, db: Db) -> SettlementOut:
+    """One settlement."""
+    return SettlementOut.of(await db.read(lambda tx: read_settlement(tx, settlement_id)))
+
+
+@admin_router.post(
+    "/settlements/{settlement_id}/approve",
+    responses=problems(*ADMIN_REFUSALS, SettlementUnknown, SettlementDecided),
+)
+async def approve_slash_settlement(
+    settlement_id: SettlementId, administrator: Administrator, db: Db
+) -> SettlementOut:
+    """Let the units of the defendant be destroyed: its bond first, then liquid units as far as they reach."""
+    return SettlementOut.of(await db.act(lambda tx: approve(tx, administrator, settlement_id)))
+
+
+@admin_router.post(
+    "/settlements/{settlement_id}/reject",
+    responses=problems(*ADMIN_REFUSALS, BodyInvalid, SettlementUnknown, SettlementDecided),
+)
+async def reject_slash_settlement(
+    settlement_id: SettlementId, body: SettlementReasonIn, administrator: Administrator, db: Db
+) -> SettlementOut:
+    """Refuse the slash; the other registry gets the reason, signed."""
+    return SettlementOut.of(await db.act(lambda tx: reject(tx, administrator, settlement_id, body.reason)))
+
+
+@admin_router.get("/peer-slash-config", responses=problems(*ADMIN_REFUSALS))
+async def read_slash_config(_: Administrator, db: Db) -> SlashConfigs:
+    """Which slashes of each peer are approved without an administrator."""
+    return SlashConfigs(items=[SlashConfigOut.of(peer) for peer in await db.read(federation.peers)])
+
+
+@admin_router.put(
+    "/peer-slash-config/{peer_id}",
+    responses=problems(*ADMIN_REFUSALS, BodyInvalid, federation.PeerUnknown, federation.PeerAmbiguous),
+)
+async def change_slash_config(
+    peer_id: PeerId, body: SlashConfigIn, administrator: Administrator, db: Db
+) -> SlashConfigOut:
+    """Set which slashes of a peer are approved without an administrator."""
+    bounds = federation.AutoSlash(body.auto_slash_enabled, body.auto_slash_max_avt)
+    changed = await db.act(lambda tx: federation.set_auto_slash(tx, administrator, peer_id, bounds))
+    return SlashConfigOut.of(changed)
+
+
+PEER_REFUSALS = (CertificateMissing, NotAPeer, BodyInvalid, Invalid, Unavailable)
+
+
+@peer_router.post("/slash-request", responses=problems(*PEER_REFUSALS))
+async def request_slashes(body: SlashMessagesIn, caller: CurrentPeer, request: Request) -> SlashMessagesOut:
+    """Take the slashes in that a peer asks for; a repeated request gets the present state of its settlement."""
+    runtime = runtime_of(request)
+    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    return SlashMessagesOut(messages=await answer_requests(runtime, peer, body.messages))
+
+
+@peer_router.post("/slash-confirmation", responses=problems(*PEER_REFUSALS))
+async def confirm_slashes(body: SlashMessagesIn, caller: CurrentPeer, request: Request) -> SlashMessagesOut:
+    """Take the outcomes of slashes in that this registry asked for; a signed receipt for each."""
+    runtime = runtime_of(request)
+    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    return SlashMessagesOut(messages=await answer_confirmations(runtime, peer, body.messages))

@@ -1,0 +1,163 @@
+"""How a slash across registries is settled, without I/O: (state, message, now) -> state. Service and simulator run it.
+
+- The registry of the complainant rules and asks; the registry of the defendant alone decides whether units are destroyed.
+- PENDING_SLASH -> SLASHING -> SLASHED -> SETTLED. Rejected, or nothing to destroy: FAILED. No decision in 24 hours: EXPIRED.
+- The asking side shows EXPIRED after 24 hours as well, until a signed outcome says otherwise; only a signed SLASHED mints.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+EXPIRY_SECONDS = 24 * 3600.0
+
+
+class Direction(StrEnum):
+    """`incoming`: the defendant is an agent here. `outgoing`: the dispute was decided here."""
+
+    INCOMING = "incoming"
+    OUTGOING = "outgoing"
+
+
+class Status(StrEnum):
+    """Where a settlement stands (Specification 2, "Federation slash settlement")."""
+
+    PENDING_SLASH = "PENDING_SLASH"
+    SLASHING = "SLASHING"
+    SLASHED = "SLASHED"
+    SETTLED = "SETTLED"
+    FAILED = "FAILED"
+    EXPIRED = "EXPIRED"
+
+
+DECIDED = frozenset({Status.SLASHED, Status.SETTLED, Status.FAILED, Status.EXPIRED})
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is asked; one for each (peer, dispute). `amount` is in minor units of the defendant's registry."""
+
+    dispute_id: int
+    defendant_did: str
+    complainant_did: str
+    amount: int
+    currency: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the registry of the defendant states about a claim."""
+
+    claim: Claim
+    status: Status
+    slashed: int = 0
+    tx_id: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """One side's state. `is_closed`: each side knows that the other knows the outcome, nothing is left to be sent."""
+
+    claim: Claim
+    direction: Direction
+    status: Status
+    expires_at: float
+    is_auto_approved: bool = False
+    slashed: int = 0
+    compensation: int = 0
+    peer_tx_id: str | None = None
+    reason: str | None = None
+    is_closed: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the registry of the defendant states now."""
+        return Outcome(self.claim, self.status, self.slashed, self.peer_tx_id, self.reason)
+
+
+def opened(claim: Claim, compensation: int, now: float) -> Settlement:
+    """The dispute was decided here: the registry of the defendant is asked."""
+    return Settlement(
+        claim, Direction.OUTGOING, Status.PENDING_SLASH, now + EXPIRY_SECONDS, compensation=compensation
+    )
+
+
+def claimed(claim: Claim, refusal: str | None, now: float, *, is_auto: bool) -> Settlement:
+    """The first request of a peer: refused at once, approved within the bounds, or held for an administrator."""
+    status = Status.FAILED if refusal else Status.SLASHING if is_auto else Status.PENDING_SLASH
+    approved = is_auto and refusal is None
+    return Settlement(
+        claim,
+        Direction.INCOMING,
+        status,
+        now + EXPIRY_SECONDS,
+        is_auto_approved=approved,
+        reason=refusal,
+    )
+
+
+def may_be_decided(settlement: Settlement, now: float) -> bool:
+    """Whether an administrator of the defendant's registry may approve or reject."""
+    is_pending = settlement.status is Status.PENDING_SLASH and now < settlement.expires_at
+    return settlement.direction is Direction.INCOMING and is_pending
+
+
+def approved(settlement: Settlement) -> Settlement:
+    """The slash is applied next."""
+    return replace(settlement, status=Status.SLASHING)
+
+
+def rejected(settlement: Settlement, reason: str) -> Settlement:
+    """An administrator refused."""
+    return replace(settlement, status=Status.FAILED, reason=reason)
+
+
+def applied(settlement: Settlement, slashed: int) -> Settlement:
+    """So much was destroyed; nothing at all is a failure."""
+    if slashed == 0:
+        return replace(settlement, status=Status.FAILED, reason="NO_FUNDS")
+    return replace(settlement, status=Status.SLASHED, slashed=slashed)
+
+
+def on_time(settlement: Settlement, now: float) -> Settlement:
+    """24 hours without a decision end an incoming settlement, and are shown of an outgoing one."""
+    if settlement.status is not Status.PENDING_SLASH or now < settlement.expires_at:
+        return settlement
+    return replace(settlement, status=Status.EXPIRED, reason="EXPIRED")
+
+
+def acknowledged(settlement: Settlement) -> Settlement:
+    """The peer has the outcome."""
+    status = Status.SETTLED if settlement.status is Status.SLASHED else settlement.status
+    return replace(settlement, status=status, is_closed=True)
+
+
+def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
+    """What the registry of the defendant states, at the asking side. A final outcome is taken once."""
+    if (
+        settlement.is_closed
+        or outcome.claim != settlement.claim
+        or settlement.direction is Direction.INCOMING
+    ):
+        return settlement
+    if outcome.status not in DECIDED:
+        is_later = outcome.status is Status.SLASHING
+        return replace(settlement, status=outcome.status) if is_later else settlement
+    if outcome.status in {Status.FAILED, Status.EXPIRED}:
+        return replace(settlement, status=outcome.status, reason=outcome.reason, is_closed=True)
+    if not 0 < outcome.slashed <= settlement.claim.amount:
+        return settlement
+    return replace(
+        settlement,
+        status=Status.SETTLED,
+        slashed=outcome.slashed,
+        peer_tx_id=outcome.tx_id,
+        reason=None,
+        is_closed=True,
+    )
+
+
+def owed(settlement: Settlement) -> int:
+    """What is issued to the complainant: as ruled, and at most what was destroyed."""
+    is_settled = settlement.direction is Direction.OUTGOING and settlement.status is Status.SETTLED
+    return min(settlement.compensation, settlement.slashed) if is_settled else 0

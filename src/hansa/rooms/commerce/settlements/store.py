@@ -1,0 +1,225 @@
+"""Every SQL statement of settlements. A settlement is locked before agents, bonds and accounts are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from hansa.foundation.plumbing.database import Tx
+
+from .records import Kept
+from .settlement import Claim, Direction, Settlement, Status
+
+FIRST_PAUSE_SECONDS = 2
+LONGEST_PAUSE_SECONDS = 600
+
+_ADD = """
+INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
+  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14),
+  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END)
+RETURNING settlement_id
+"""
+
+_WRITE = """
+UPDATE commerce_settlement SET status = $2, slashed_amount = $3, peer_tx_id = $4, reason = $5, is_closed = $6,
+  tx_id = coalesce($7, tx_id), outcome = coalesce($8, outcome), compensated = coalesce($9, compensated),
+  decided_at = CASE WHEN status <> $2 THEN clock_timestamp() ELSE decided_at END,
+  next_at = CASE WHEN $6 THEN NULL WHEN $10 THEN clock_timestamp() ELSE next_at END,
+  tries = CASE WHEN $10 THEN 0 ELSE tries END
+WHERE settlement_id = $1
+"""
+
+_TAKE_DUE = f"""
+UPDATE commerce_settlement SET tries = tries + 1, next_at = clock_timestamp()
+  + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16), {LONGEST_PAUSE_SECONDS}))
+WHERE settlement_id IN (SELECT settlement_id FROM commerce_settlement
+  WHERE peer = $1 AND direction = $2 AND next_at <= clock_timestamp() ORDER BY next_at LIMIT $3 FOR UPDATE)
+RETURNING *
+"""  # noqa: S608
+
+_APPROVED_OF_DAY = """
+SELECT coalesce(sum(amount), 0) FROM commerce_settlement
+WHERE peer = $1 AND auto_approved AND decided_at > clock_timestamp() - interval '24 hours'
+"""
+
+_LIST = """
+SELECT *, count(*) OVER () AS total FROM commerce_settlement
+WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
+ORDER BY settlement_id DESC LIMIT $3 OFFSET $4
+"""
+
+_COUNT = """
+SELECT count(*) FROM commerce_settlement
+WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
+"""
+
+_REFUSED = """
+SELECT count(*) FROM (
+  SELECT FROM commerce_settlement WHERE peer = $1 AND direction = 'incoming' AND status = 'FAILED' LIMIT $2) AS kept
+"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a step adds beside the state: the own transaction, the signed outcome, what was issued, and a message to be sent."""
+
+    tx_id: int | None = None
+    outcome: str | None = None
+    compensated: int | None = None
+    send: bool = False
+
+
+NOTHING_MORE = Written()
+
+
+async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | None, *, is_due: bool) -> int:
+    """Write a settlement; a second one of the same peer, direction and dispute is a unique violation."""
+    claim = new.claim
+    settlement_id: int = await tx.fetchval(
+        _ADD,
+        new.direction.value,
+        peer,
+        frame,
+        claim.dispute_id,
+        claim.defendant_did,
+        claim.complainant_did,
+        claim.amount,
+        claim.currency,
+        new.status.value,
+        new.is_auto_approved,
+        new.compensation,
+        new.reason,
+        verdict,
+        new.expires_at,
+        is_due,
+    )
+    return settlement_id
+
+
+async def write(tx: Tx, settlement_id: int, after: Settlement, more: Written = NOTHING_MORE) -> None:
+    """Write a step of a locked settlement."""
+    await tx.execute(
+        _WRITE,
+        settlement_id,
+        after.status.value,
+        after.slashed,
+        after.peer_tx_id,
+        after.reason,
+        after.is_closed,
+        more.tx_id,
+        more.outcome,
+        more.compensated,
+        more.send,
+    )
+
+
+async def find(tx: Tx, settlement_id: int, *, lock: bool = False) -> Kept | None:
+    """A settlement by its own number."""
+    statement = "SELECT * FROM commerce_settlement WHERE settlement_id = $1"
+    row = await tx.fetchrow(statement + (" FOR UPDATE" if lock else ""), settlement_id)
+    return None if row is None else kept(row)
+
+
+async def of_dispute(tx: Tx, peer: str, direction: Direction, dispute_id: int) -> Kept | None:
+    """A settlement by its dispute, locked."""
+    row = await tx.fetchrow(
+        "SELECT * FROM commerce_settlement WHERE peer = $1 AND direction = $2 AND dispute_id = $3 FOR UPDATE",
+        peer,
+        direction.value,
+        dispute_id,
+    )
+    return None if row is None else kept(row)
+
+
+async def lock_peer(tx: Tx, peer: str) -> None:
+    """Take the requests of a peer one after the other, until the transaction ends."""
+    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('commerce settlements ' || $1, 0))", peer)
+
+
+async def approved_in_a_day(tx: Tx, peer: str) -> int:
+    """What was approved by itself for this peer in the last 24 hours; minor units."""
+    return int(await tx.fetchval(_APPROVED_OF_DAY, peer))
+
+
+async def refused(tx: Tx, peer: str, most: int) -> int:
+    """How many failed settlements of this peer are kept, counted up to `most`."""
+    count: int = await tx.fetchval(_REFUSED, peer, most)
+    return count
+
+
+async def take_due(tx: Tx, peer: str, direction: Direction, most: int) -> list[Kept]:
+    """Settlements about which the peer is sent something now; the next time is set."""
+    return [kept(row) for row in await tx.fetch(_TAKE_DUE, peer, direction.value, most)]
+
+
+async def peers_due(tx: Tx) -> list[str]:
+    """The peers that are to be sent something now."""
+    rows = await tx.fetch("SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clock_timestamp()")
+    return [row["peer"] for row in rows]
+
+
+async def overdue(tx: Tx, most: int) -> list[Kept]:
+    """Settlements without a decision whose time has passed, locked."""
+    rows = await tx.fetch(
+        "SELECT * FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp()"
+        " ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED",
+        most,
+    )
+    return [kept(row) for row in rows]
+
+
+async def page(
+    tx: Tx, direction: str | None, status: str | None, limit: int, offset: int
+) -> tuple[Sequence[asyncpg.Record], int]:
+    """Settlements, newest first, and how many there are."""
+    rows = await tx.fetch(_LIST, direction, status, limit, offset)
+    total: int = rows[0]["total"] if rows else await tx.fetchval(_COUNT, direction, status)
+    return rows, total
+
+
+async def now(tx: Tx) -> float:
+    """The time of the database, in seconds since 1970."""
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment.timestamp()
+
+
+def kept(row: asyncpg.Record) -> Kept:
+    """A row as the protocol sees it."""
+    members: dict[str, Any] = dict(row)
+    claim = Claim(
+        members["dispute_id"],
+        members["defendant_did"],
+        members["complainant_did"],
+        members["amount"],
+        members["currency"],
+    )
+    settlement = Settlement(
+        claim,
+        Direction(members["direction"]),
+        Status(members["status"]),
+        members["expires_at"].timestamp(),
+        members["auto_approved"],
+        members["slashed_amount"],
+        members["compensation"],
+        members["peer_tx_id"],
+        members["reason"],
+        members["is_closed"],
+    )
+    return Kept(members["settlement_id"], settlement, members["peer"], members["frame"], members)
+
+
+async def note_slashed(tx: Tx, dispute_id: int, slashed: int) -> None:
+    """Write into the dispute that was decided here what the other registry destroyed."""
+    await tx.execute("UPDATE commerce_dispute SET slash_applied = $2 WHERE id = $1", dispute_id, slashed)
+
+
+async def keep_verdict(tx: Tx, settlement_id: int, verdict: str) -> None:
+    """Keep the signed facts of an outgoing settlement."""
+    await tx.execute(
+        "UPDATE commerce_settlement SET verdict = $2 WHERE settlement_id = $1 AND verdict IS NULL",
+        settlement_id,
+        verdict,
+    )

@@ -1,0 +1,184 @@
+"""Take a message of a peer about a settlement in: row, event and units in one transaction."""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from hansa.foundation.events import DisputeCompensationMinted
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
+from hansa.rooms import agents, federation, journal, ledger, transfers
+from hansa_verify import NotAKey, read_keys, verify_document
+
+from . import settlement as protocol
+from . import store
+from .records import Kept
+from .settlement import Claim, Direction, Outcome, Settlement, Status
+
+SLASHES = "commerce: slashes for peers"
+BUNDLE_TYPE = "dispute-bundle+jws"
+REFUSED_MAX = 100_000
+AUTO_APPROVED_IN_A_DAY = Fraction(10)
+"""Of a peer, as a multiple of its auto_slash_max_avt."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A claim of a peer with the facts that it signed."""
+
+    peer: federation.PeerRecord
+    claim: Claim
+    verdict: dict[str, Any]
+
+
+async def take_request(tx: Tx, request: Request, settings: Settings) -> int | None:
+    """Open a settlement at the defendant's registry, or find it again; its number, None where nothing is answered."""
+    peer, claim = request.peer, request.claim
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    if not _lies_in_namespaces(peer, settings, own=claim.defendant_did, other=claim.complainant_did):
+        await federation.count_refusal(tx, peer.id, "foreign_namespace")
+        return None
+    await store.lock_peer(tx, peer.spiffe_id)
+    known = await store.of_dispute(tx, peer.spiffe_id, Direction.INCOMING, claim.dispute_id)
+    if known is not None:
+        if known.settlement.claim != claim:
+            await federation.count_refusal(tx, peer.id, "settlement_conflict")
+            return None
+        return known.settlement_id
+    refusal = await _why_refused(tx, request, settings)
+    if refusal is not None and await store.refused(tx, peer.spiffe_id, REFUSED_MAX) >= REFUSED_MAX:
+        return None
+    is_auto = refusal is None and await _is_auto_approved(tx, request, settings)
+    new = protocol.claimed(claim, refusal, await store.now(tx), is_auto=is_auto)
+    verdict = json.dumps(request.verdict, ensure_ascii=False)
+    settlement_id = await store.add(
+        tx, peer.spiffe_id, peer.ledger_id, new, verdict, is_due=new.status is Status.FAILED
+    )
+    if new.status is Status.SLASHING:
+        await order_slash(tx, settlement_id)
+    return settlement_id
+
+
+async def order_slash(tx: Tx, settlement_id: int) -> None:
+    """Let the slash be applied once the transaction has committed."""
+    await jobs.enqueue(tx, SLASHES, str(settlement_id), {"settlement_id": settlement_id})
+
+
+async def take_outcome(
+    tx: Tx, peer: federation.PeerRecord, outcome: Outcome, text: str, settings: Settings
+) -> Settlement | None:
+    """Apply what the registry of the defendant states; a signed slash compensates the complainant in the same commit.
+
+    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
+    """
+    assert peer.spiffe_id is not None
+    kept = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
+    if kept is None:
+        return None
+    after = protocol.on_outcome(kept.settlement, outcome)
+    if after == kept.settlement:
+        return after
+    owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
+    issued = await _compensate(tx, peer, kept, owed, settings) if owed else None
+    more = store.Written(tx_id=issued, outcome=text, compensated=owed or None)
+    await store.write(tx, kept.settlement_id, after, more)
+    if after.status is Status.SETTLED:
+        await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
+    if issued is not None:
+        await journal.append(tx, _minted(kept, after, owed, issued, settings))
+    return after
+
+
+async def take_receipt(tx: Tx, peer: federation.PeerRecord, claim: Claim, text: str) -> None:
+    """The registry that decided the dispute has the outcome."""
+    assert peer.spiffe_id is not None
+    kept = await store.of_dispute(tx, peer.spiffe_id, Direction.INCOMING, claim.dispute_id)
+    if kept is None or kept.settlement.claim != claim or kept.settlement.status not in protocol.DECIDED:
+        return
+    await store.write(
+        tx, kept.settlement_id, protocol.acknowledged(kept.settlement), store.Written(outcome=text)
+    )
+
+
+def is_signed_verdict(request: Request) -> bool:
+    """Whether the facts are of this dispute, and signed with a key of the peer."""
+    bundle, claim = request.verdict, request.claim
+    complaint = bundle.get("dispute")
+    if not isinstance(complaint, dict) or bundle.get("registry") != request.peer.trust_domain:
+        return False
+    named = (complaint.get("id"), complaint.get("defendant_did"), complaint.get("complainant_did"))
+    if named != (claim.dispute_id, claim.defendant_did, claim.complainant_did):
+        return False
+    try:
+        keys = read_keys(request.peer.keys)
+    except NotAKey:
+        return False
+    text = json.dumps(bundle, ensure_ascii=False)
+    return verify_document(text, keys, typ=BUNDLE_TYPE).code == "verified"
+
+
+async def _why_refused(tx: Tx, request: Request, settings: Settings) -> str | None:
+    claim = request.claim
+    if claim.currency != settings.settlement_currency:
+        return "CURRENCY_DIFFERS"
+    if not is_signed_verdict(request):
+        return "VERDICT_INVALID"
+    if not request.peer.is_open or not federation.may_cross(request.peer, settings):
+        return "PEER_CLOSED"
+    if await agents.lock_owner_and_status(tx, claim.defendant_did) is None:
+        return "DEFENDANT_UNKNOWN"
+    return None
+
+
+async def _is_auto_approved(tx: Tx, request: Request, settings: Settings) -> bool:
+    """Enabled, within the bounds of one slash and of a day, and between parties that paid each other."""
+    peer, claim, book = request.peer, request.claim, ledger.Book.of(settings)
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    most = peer.auto_slash_max_avt * UNIT
+    if not peer.auto_slash_enabled or claim.amount > most:
+        return False
+    if await store.approved_in_a_day(tx, peer.spiffe_id) + claim.amount > most * AUTO_APPROVED_IN_A_DAY:
+        return False
+    return await ledger.has_crossed(tx, claim.defendant_did, peer.ledger_id, claim.complainant_did, book)
+
+
+async def _compensate(
+    tx: Tx, peer: federation.PeerRecord, kept: Kept, owed: Minor, settings: Settings
+) -> int:
+    limit = peer.net_in_limit
+    asked = ledger.Compensation(
+        kept.settlement.claim.complainant_did,
+        owed,
+        kept.frame,
+        f"{ledger.DISPUTE_REFERENCE}{kept.settlement.claim.dispute_id}",
+        parse_amount(settings.teg_mint_max_avt),
+        None if limit is None else Minor(limit),
+    )
+    issued = await ledger.compensate(tx, asked, ledger.Book.of(settings))
+    assert issued.tx_id is not None
+    return issued.tx_id
+
+
+def _minted(
+    kept: Kept, after: Settlement, owed: Minor, tx_id: int, settings: Settings
+) -> DisputeCompensationMinted:
+    return DisputeCompensationMinted(
+        did=after.claim.complainant_did,
+        dispute_id=after.claim.dispute_id,
+        amount=format_amount(owed),
+        currency=settings.settlement_currency,
+        tx_id=tx_id,
+        settlement_id=kept.settlement_id,
+        counterparty_frame=kept.frame,
+        counterparty_tx_id=after.peer_tx_id,
+    )
+
+
+def _lies_in_namespaces(peer: federation.PeerRecord, settings: Settings, *, own: str, other: str) -> bool:
+    is_own = transfers.namespace_of(own) == settings.issuer
+    return is_own and transfers.namespace_of(other) == peer.did_namespace

@@ -1,0 +1,23 @@
+"""The jurisdiction: what the operator declares that its law regulates, and the authorizations recorded for it."""
+
+from .compliance import compliance_block
+from .contracts import ATTESTED_CONTRACT, AttestedContract, ReadAttestedContract
+from .errors import AuthorizationUnknown, EvidenceRefused, TooManyAuthorizations
+from .recording import record_authorization, withdraw_authorization
+from .routes import jurisdiction_router
+from .schemas import RegulatoryAuthorizationIn, RegulatoryAuthorizationOut
+
+__all__ = [
+    "ATTESTED_CONTRACT",
+    "AttestedContract",
+    "AuthorizationUnknown",
+    "EvidenceRefused",
+    "ReadAttestedContract",
+    "RegulatoryAuthorizationIn",
+    "RegulatoryAuthorizationOut",
+    "TooManyAuthorizations",
+    "compliance_block",
+    "jurisdiction_router",
+    "record_authorization",
+    "withdraw_authorization",
+]

@@ -1,0 +1,78 @@
+"""Units that are locked here while they are held wrapped at another registry.
+
+- A lock is a hold of its payer without a fee, for the bridge account of the other registry. It is kept, which pays that
+  account, or returned; each once.
+- The liquid balance of a bridge account is what is locked for that registry. Only `unlock` takes units out of it.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.did import ledger_id_of_bridge
+from hansa.foundation.values.money import Minor
+
+from . import orders, store
+from .book import Book
+from .engine import Result, apply
+from .orders import NewHold
+
+OWNER_KIND = "transfers_bridge"
+
+_ARE_LOCKED = "SELECT EXISTS (SELECT FROM ledger_account WHERE did = $1 AND unit = '' AND liquid >= $2)"
+
+_LOCKED = (
+    "SELECT did, liquid FROM ledger_account WHERE kind = 'system' AND unit = '' ORDER BY did COLLATE \"C\""
+)
+
+
+@dataclass(frozen=True)
+class BridgeAmount:
+    """Units of an agent here that a saga of the bridge with that registry locks or unlocks."""
+
+    ledger_id: str
+    saga_id: UUID
+    did: str
+    amount: Minor
+
+
+async def lock_for_bridge(tx: Tx, locked: BridgeAmount, book: Book, *, dry: bool = False) -> Result:
+    """Set own units aside for a wrapped amount at that registry; the result names the hold.
+
+    With `dry` no units move.
+
+    Raises: AccountUnknown, AccountSuspended, InsufficientBalance.
+    """
+    account = book.bridge(locked.ledger_id)
+    await store.open_accounts(tx, [account], kind="system")
+    held_for = NewHold(OWNER_KIND, str(locked.saga_id), account)
+    return (await apply(tx, [orders.hold(locked.did, locked.amount, held_for, fee=Minor(0))], book, dry=dry))[
+        0
+    ]
+
+
+async def keep_locked(tx: Tx, hold_id: int, amount: Minor, book: Book) -> None:
+    """The wrapped amount exists: the units stay on the bridge account. Raises: HoldUnknown, HoldEnded."""
+    await apply(tx, [orders.award(hold_id, amount)], book)
+
+
+async def return_locked(tx: Tx, hold_id: int, book: Book) -> None:
+    """No wrapped amount exists: the payer gets its units back. Raises: HoldUnknown, HoldEnded."""
+    await apply(tx, [orders.release(hold_id)], book)
+
+
+async def are_locked(tx: Tx, amount: Minor, ledger_id: str, book: Book) -> bool:
+    """Whether so many units are locked for that registry now."""
+    return bool(await tx.fetchval(_ARE_LOCKED, book.bridge(ledger_id), amount))
+
+
+async def unlock(tx: Tx, unlocked: BridgeAmount, book: Book) -> Result:
+    """Pay locked units to an agent, whatever its status. Raises: AccountUnknown, InsufficientBalance."""
+    account, reference = book.bridge(unlocked.ledger_id), f"redeem {unlocked.saga_id}"
+    return (await apply(tx, [orders.grant(account, unlocked.did, unlocked.amount, reference)], book))[0]
+
+
+async def locked_in_bridges(tx: Tx) -> dict[str, Minor]:
+    """What is locked for wrapped amounts at each other registry, by ledger id; minor units."""
+    found = {ledger_id_of_bridge(row["did"]): Minor(row["liquid"]) for row in await tx.fetch(_LOCKED)}
+    return {ledger_id: locked for ledger_id, locked in found.items() if ledger_id is not None}

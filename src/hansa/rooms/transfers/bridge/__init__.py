@@ -1,0 +1,19 @@
+"""The bridge: units that are locked at their home registry and held wrapped at another one."""
+
+from .errors import AgentHoldsWrapped
+from .exchange import BRIDGE_JOBS
+from .routes import peer_router, router
+from .store import is_settled
+from .wrapped import require_no_wrapped, wrapped_supply
+from .wrapped_store import WrappedSupply
+
+__all__ = [
+    "BRIDGE_JOBS",
+    "AgentHoldsWrapped",
+    "WrappedSupply",
+    "is_settled",
+    "peer_router",
+    "require_no_wrapped",
+    "router",
+    "wrapped_supply",
+]

@@ -1,0 +1,203 @@
+"""What agents do with the bridge: wrap units at another registry, redeem wrapped ones, and retry a step.
+
+Units are set aside in the transaction of the request; the destination is asked after it. A saga without an answer goes on by
+itself: its caller reads what became of it.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+import msgspec
+
+from hansa.foundation.plumbing import idempotency
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import Minor
+from hansa.rooms import agents, federation, ledger
+from hansa.rooms.transfers.crossing.corridor import Corridor, namespace_of
+from hansa.rooms.transfers.crossing.destination import is_foreign, peer_of
+from hansa.rooms.transfers.crossing.errors import PeerRewound, ReceiverIsLocal, ReceiverRegistryUnknown
+from hansa.rooms.transfers.crossing.store import find_pair, now
+
+from . import sagas, store, wrapped_store
+from .errors import (
+    BridgeFrameOnly,
+    ReceiverNotAtHome,
+    SagaDirection,
+    SagaUnknown,
+    WrappedCurrencyUnknown,
+    WrappedInsufficient,
+)
+from .exchange import ask_now
+from .messages import Direction, Terms
+from .taking_in import wrapped_amount
+
+NOTHING_HELD = agents.HeldBudget(is_counted=False, capability_id=None)
+
+
+@dataclass(frozen=True)
+class AskedWrap:
+    """Own units to be held wrapped by an agent of another registry."""
+
+    receiver_did: str
+    amount: Minor
+    payment: agents.Payment
+    request: Repeatable | None
+
+
+@dataclass(frozen=True)
+class AskedRedemption:
+    """Wrapped units to be unlocked for an agent at their home."""
+
+    receiver_did: str
+    amount: Minor
+    wrapped_currency: str
+    request: Repeatable | None
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What is remembered under an Idempotency-Key: the saga, whose row has the answer."""
+
+    saga: UUID
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A saga of this request, and whether an earlier request with the same key began it."""
+
+    saga_id: UUID
+    replayed: bool
+
+
+@dataclass(frozen=True)
+class _Aside:
+    """What a saga has set aside: a budget, and of own units their hold."""
+
+    held: agents.HeldBudget
+    hold_id: int | None = None
+
+
+def require_bridge(settings: Settings) -> None:
+    """Raises: BridgeFrameOnly."""
+    if not federation.is_mainframe(settings):
+        raise BridgeFrameOnly
+
+
+async def wrap(runtime: Runtime, agent: Agent, asked: AskedWrap) -> Begun | agents.Approval:
+    """Lock units here and ask the other registry to mint as many, or ask the agent's owner.
+
+    Raises: ReceiverIsLocal, ReceiverRegistryUnknown, PeerRewound, InsufficientBalance, KeyReused, KeyInProgress, and what
+    `require_may_cross` and `agents.hold_budget` raise.
+    """
+    settings = runtime.settings
+    if not is_foreign(asked.receiver_did, settings):
+        raise ReceiverIsLocal
+    corridor = await runtime.database.look(lambda tx: _corridor_to(tx, asked.receiver_did, runtime))
+    begun = await runtime.database.act(lambda tx: _lock(tx, settings, agent, corridor, asked))
+    if isinstance(begun, Begun) and not begun.replayed:
+        await ask_now(runtime, corridor, begun.saga_id)
+    return begun
+
+
+async def redeem(runtime: Runtime, agent: Agent, asked: AskedRedemption) -> Begun:
+    """Set wrapped units aside and ask their home to unlock as many.
+
+    Raises: WrappedCurrencyUnknown, ReceiverNotAtHome, WrappedInsufficient, PeerRewound, KeyReused, KeyInProgress, and what
+    `require_may_cross` raises.
+    """
+    corridor = await runtime.database.look(lambda tx: _corridor_home(tx, asked, runtime))
+    begun = await runtime.database.act(lambda tx: _set_aside(tx, agent, corridor, asked))
+    if not begun.replayed:
+        await ask_now(runtime, corridor, begun.saga_id)
+    return begun
+
+
+async def retry(runtime: Runtime, agent: Agent, saga_id: UUID, direction: Direction) -> None:
+    """Ask the other registry about an own saga at once; one that has ended stays as it is.
+
+    Raises: SagaUnknown, SagaDirection.
+    """
+    kept = await runtime.database.look(lambda tx: store.find(tx, saga_id))
+    if kept is None or kept.saga.terms.sender_did != agent.did:
+        raise SagaUnknown
+    if kept.saga.terms.direction is not direction:
+        raise SagaDirection
+    peer = await runtime.database.look(lambda tx: federation.peer_by_spiffe_id(tx, kept.peer))
+    if peer is not None and peer.ledger_id is not None:
+        await ask_now(runtime, Corridor.to(peer, runtime), saga_id)
+
+
+async def _corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
+    peer = await peer_of(tx, did)
+    if peer is None:
+        raise ReceiverRegistryUnknown
+    await federation.require_may_cross(tx, runtime.settings, peer)
+    return Corridor.to(peer, runtime)
+
+
+async def _corridor_home(tx: Tx, asked: AskedRedemption, runtime: Runtime) -> Corridor:
+    home = await wrapped_store.home_of(tx, asked.wrapped_currency)
+    peer = None if home is None else await federation.peer_by_spiffe_id(tx, home)
+    if home is None:
+        raise WrappedCurrencyUnknown
+    if peer is None or peer.ledger_id is None:
+        raise ReceiverRegistryUnknown
+    if namespace_of(asked.receiver_did) != peer.did_namespace:
+        raise ReceiverNotAtHome
+    await federation.require_may_cross(tx, runtime.settings, peer)
+    return Corridor.to(peer, runtime)
+
+
+async def _recalled(tx: Tx, request: Repeatable | None) -> Begun | None:
+    kept = None if request is None else await idempotency.recall(tx, request)
+    return None if kept is None else Begun(msgspec.json.decode(kept, type=_Kept).saga, replayed=True)
+
+
+async def _lock(
+    tx: Tx, settings: Settings, agent: Agent, corridor: Corridor, asked: AskedWrap
+) -> Begun | agents.Approval:
+    if (begun := await _recalled(tx, asked.request)) is not None:
+        return begun
+    await _require_open(tx, corridor)
+    held = await agents.hold_budget(tx, agent, asked.payment, settings)
+    saga_id, book = uuid4(), corridor.book
+    amount = ledger.BridgeAmount(corridor.frame, saga_id, agent.did, asked.amount)
+    if held is None:
+        # The owner is not asked about what could not be locked anyway.
+        await ledger.lock_for_bridge(tx, amount, book, dry=True)
+        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
+    locked = await ledger.lock_for_bridge(tx, amount, book)
+    terms = Terms(str(saga_id), Direction.WRAP, agent.did, asked.receiver_did, asked.amount, book.currency)
+    return await _begun(tx, corridor, terms, asked.request, _Aside(held, locked.hold_id))
+
+
+async def _set_aside(tx: Tx, agent: Agent, corridor: Corridor, asked: AskedRedemption) -> Begun:
+    if (begun := await _recalled(tx, asked.request)) is not None:
+        return begun
+    await _require_open(tx, corridor)
+    saga_id = uuid4()
+    code, _, _ = asked.wrapped_currency.partition(".")
+    terms = Terms(str(saga_id), Direction.REDEEM, agent.did, asked.receiver_did, asked.amount, code)
+    if not await wrapped_store.set_aside(tx, wrapped_amount(terms, corridor, agent.did)):
+        raise WrappedInsufficient
+    return await _begun(tx, corridor, terms, asked.request, _Aside(NOTHING_HELD))
+
+
+async def _begun(
+    tx: Tx, corridor: Corridor, terms: Terms, request: Repeatable | None, aside: _Aside
+) -> Begun:
+    move = sagas.begin(terms, await now(tx))
+    scope = None if request is None else request.scope
+    await store.add(tx, store.NewSaga(move, corridor.key, corridor.frame, aside.hold_id, aside.held, scope))
+    saga_id = UUID(terms.saga_id)
+    if request is not None:
+        await idempotency.remember(tx, request, msgspec.json.encode(_Kept(saga_id)).decode())
+    return Begun(saga_id, replayed=False)
+
+
+async def _require_open(tx: Tx, corridor: Corridor) -> None:
+    if not (await find_pair(tx, corridor.key)).is_open:
+        raise PeerRewound

@@ -1,0 +1,195 @@
+"""HTTP routes of the bridge: for agents, and for the registries between which it leads."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import Agent, CurrentAgent, agent_holding
+from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
+from hansa.foundation.plumbing.limits import WriteLimit
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, Runtime, runtime_of
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
+from hansa.foundation.values.money import parse_positive
+from hansa.foundation.values.request_body import RequestBody
+from hansa.rooms import agents, federation, ledger
+from hansa.rooms.transfers.asking import (
+    APPROVAL_NEEDED,
+    REFUSALS,
+    CapabilityToken,
+    SpendApproval,
+    approval_answer,
+    one_approval,
+)
+from hansa.rooms.transfers.crossing.corridor import Corridor
+from hansa.rooms.transfers.crossing.transferring import XREG_PERMISSION
+
+from . import wrapped_store
+from .acting import AskedRedemption, AskedWrap, redeem, require_bridge, retry, wrap
+from .errors import BRIDGE_REFUSALS, REDEEM_REFUSALS, TRANSFER_REFUSALS, SagaDirection, SagaUnknown
+from .exchange import signed, take_in_texts
+from .messages import Direction
+from .reading import find_saga
+from .schemas import (
+    BridgeMessagesIn,
+    BridgeMessagesOut,
+    BridgeRedeemIn,
+    BridgeSagaOut,
+    BridgeStatusOut,
+    BridgeStepIn,
+    BridgeTransferIn,
+    WrappedHoldings,
+)
+
+router = APIRouter(tags=["bridge"], route_class=GuardedRoute)
+peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
+
+TRANSFER, REDEEM = "/bridge/transfer", "/bridge/redeem"
+
+WrappingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION, or_capability=True)]
+RedeemingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION)]
+
+
+@router.post(
+    TRANSFER,
+    response_model=BridgeSagaOut,
+    responses={202: APPROVAL_NEEDED, **problems(*REFUSALS, *TRANSFER_REFUSALS)},
+)
+async def wrap_units(
+    body: BridgeTransferIn,
+    agent: WrappingAgent,
+    request: Request,
+    *,
+    writes: WriteLimit,
+    key: IdempotencyKey = None,
+    approval: SpendApproval = None,
+    capability: CapabilityToken = None,
+) -> Response:
+    """Lock units here, so that an agent of another registry holds as many wrapped ones; only on a sovereign mainframe."""
+    await writes.admit(agent.did)
+    runtime = runtime_of(request)
+    require_bridge(runtime.settings)
+    repeatable = _repeatable(agent, TRANSFER, key, body, exclude={"approval_id"})
+    amount = parse_positive(body.amount)
+    payment = agents.Payment(
+        payee=body.receiver_did,
+        amount=amount,
+        currency=runtime.settings.settlement_currency,
+        permission=XREG_PERMISSION,
+        operation="bridge.transfer",
+        approval_id=one_approval(body.approval_id, approval),
+        capability_token=capability,
+        request_scope=repeatable.scope if repeatable else None,
+    )
+    begun = await wrap(runtime, agent, AskedWrap(body.receiver_did, amount, payment, repeatable))
+    if isinstance(begun, agents.Approval):
+        return approval_answer(begun, runtime.settings.settlement_currency)
+    return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
+
+
+@router.post(
+    REDEEM,
+    response_model=BridgeSagaOut,
+    responses=problems(*REFUSALS, *REDEEM_REFUSALS),
+)
+async def redeem_wrapped_units(
+    body: BridgeRedeemIn,
+    agent: RedeemingAgent,
+    request: Request,
+    *,
+    writes: WriteLimit,
+    key: IdempotencyKey = None,
+) -> Response:
+    """End wrapped units here, so that as many are unlocked at their home; only on a sovereign mainframe."""
+    await writes.admit(agent.did)
+    runtime = runtime_of(request)
+    require_bridge(runtime.settings)
+    repeatable = _repeatable(agent, REDEEM, key, body)
+    amount = parse_positive(body.amount)
+    asked = AskedRedemption(body.receiver_did, amount, body.wrapped_currency, repeatable)
+    begun = await redeem(runtime, agent, asked)
+    return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
+
+
+STEP_REFUSALS = problems(*REFUSALS, *BRIDGE_REFUSALS, SagaUnknown, SagaDirection)
+
+
+@router.post("/bridge/mint-wrapped", response_model=BridgeSagaOut, responses=STEP_REFUSALS)
+async def mint_wrapped_again(
+    body: BridgeStepIn,
+    agent: RedeemingAgent,
+    request: Request,
+    *,
+    writes: WriteLimit,
+) -> Response:
+    """Ask the other registry to mint again, as the registries do by themselves. A saga that has ended stays as it is."""
+    return await _step(body, agent, request, writes, Direction.WRAP)
+
+
+@router.post("/bridge/unlock", response_model=BridgeSagaOut, responses=STEP_REFUSALS)
+async def unlock_again(
+    body: BridgeStepIn,
+    agent: RedeemingAgent,
+    request: Request,
+    *,
+    writes: WriteLimit,
+) -> Response:
+    """Ask the home of redeemed units to unlock again; the registries do it by themselves as well."""
+    return await _step(body, agent, request, writes, Direction.REDEEM)
+
+
+@router.get("/bridge/status/{saga_id}", responses=problems(Unauthorized, SagaUnknown))
+async def read_saga(
+    saga_id: Annotated[UUID, Path()], agent: CurrentAgent, db: Db, config: Config
+) -> BridgeStatusOut:
+    """The state of a saga with the states that it passed, for its sender or its receiver."""
+    book = ledger.Book.of(config)
+    return BridgeStatusOut.of(await db.read(lambda tx: find_saga(tx, saga_id, agent.did, book)))
+
+
+@router.get("/bridge/wrapped", responses=problems(Unauthorized))
+async def read_wrapped_units(agent: CurrentAgent, db: Db) -> WrappedHoldings:
+    """The units of other registries that the agent holds here."""
+    return WrappedHoldings.of(await db.read(lambda tx: wrapped_store.held_by(tx, agent.did)))
+
+
+@peer_router.post(
+    "/federation/bridge/messages",
+    responses=problems(CertificateMissing, NotAPeer, Invalid, TooManyRequests, Unavailable),
+)
+async def bridge_messages(body: BridgeMessagesIn, caller: CurrentPeer, request: Request) -> BridgeMessagesOut:
+    """Take the messages of a peer in; a repeated message gets its stored answer."""
+    runtime = runtime_of(request)
+    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    answers = await take_in_texts(runtime, Corridor.to(peer, runtime), body.messages)
+    return BridgeMessagesOut(messages=await signed(runtime, answers))
+
+
+async def _step(
+    body: BridgeStepIn, agent: Agent, request: Request, writes: WriteLimit, direction: Direction
+) -> Response:
+    await writes.admit(agent.did)
+    runtime = runtime_of(request)
+    require_bridge(runtime.settings)
+    await retry(runtime, agent, body.saga_id, direction)
+    return await _answer(runtime, agent, body.saga_id, replayed=False)
+
+
+def _repeatable(
+    agent: Agent, route: str, key: str | None, body: RequestBody, exclude: set[str] | None = None
+) -> Repeatable | None:
+    return (
+        None
+        if key is None
+        else Repeatable(agent.did, route, key, body.model_dump(mode="json", exclude=exclude))
+    )
+
+
+async def _answer(runtime: Runtime, agent: Agent, saga_id: UUID, *, replayed: bool) -> Response:
+    book = ledger.Book.of(runtime.settings)
+    saga = await runtime.database.look(lambda tx: find_saga(tx, saga_id, agent.did, book))
+    return answer_once(BridgeSagaOut.of(saga).model_dump_json(), replayed=replayed)

@@ -1,0 +1,168 @@
+"""The SQL of wrapped units. Locks: the row of the unit first, which every change updates, then the balance.
+
+`CHECK (wrapped <= locked_proved)` of that row is the invariant: no wrapped unit exists without a lock that its home signed.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, units
+
+_OPEN = "INSERT INTO transfers_wrapped (wrapped_currency, peer) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+
+_LOCK = "SELECT wrapped FROM transfers_wrapped WHERE wrapped_currency = $1 AND peer = $2 FOR UPDATE"
+
+_MINT = """
+UPDATE transfers_wrapped SET wrapped = wrapped + $2, locked_proved = locked_proved + $2 WHERE wrapped_currency = $1
+"""
+
+_SET_ASIDE = """
+WITH held AS (
+  UPDATE transfers_wrapped_balance SET balance = balance - $3 WHERE wrapped_currency = $1 AND did = $2 AND balance >= $3
+  RETURNING balance
+)
+UPDATE transfers_wrapped SET burning = burning + $3 FROM held WHERE wrapped_currency = $1 RETURNING held.balance
+"""
+
+_END_BURN = """
+UPDATE transfers_wrapped SET wrapped = wrapped - $2, burning = burning - $2, locked_proved = locked_proved - $2
+WHERE wrapped_currency = $1
+"""
+
+_RETURN = "UPDATE transfers_wrapped SET burning = burning - $2 WHERE wrapped_currency = $1"
+
+_CREDIT = """
+INSERT INTO transfers_wrapped_balance AS b (wrapped_currency, did, balance) VALUES ($1, $2, $3)
+ON CONFLICT (wrapped_currency, did) DO UPDATE SET balance = b.balance + excluded.balance RETURNING balance
+"""
+
+_POST = """
+INSERT INTO transfers_wrapped_posting (peer, saga_id, kind, wrapped_currency, did, delta, balance_after)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+"""
+
+_SUPPLY = """
+SELECT w.wrapped_currency, w.wrapped, w.burning, w.locked_proved,
+  coalesce((SELECT sum(b.balance) FROM transfers_wrapped_balance b WHERE b.wrapped_currency = w.wrapped_currency), 0)::bigint
+    AS held,
+  coalesce((SELECT sum(p.delta) FROM transfers_wrapped_posting p WHERE p.wrapped_currency = w.wrapped_currency), 0)::bigint
+    AS posted
+FROM transfers_wrapped w ORDER BY w.wrapped_currency COLLATE "C"
+"""
+
+_OF_AGENT = """
+SELECT wrapped_currency, balance FROM transfers_wrapped_balance WHERE did = $1 AND balance > 0
+ORDER BY wrapped_currency COLLATE "C"
+"""
+
+_IS_BOUND = """
+SELECT EXISTS (SELECT FROM transfers_wrapped_balance WHERE did = $1 AND balance > 0)
+  OR EXISTS (SELECT FROM transfers_bridge_saga WHERE sender_did = $1 AND next_at IS NOT NULL)
+"""
+
+
+@dataclass(frozen=True)
+class WrappedAmount:
+    """An amount of one wrapped unit of an agent, and the saga that moves it."""
+
+    wrapped_currency: str
+    peer: str
+    did: str
+    amount: int
+    saga_id: UUID
+
+
+@dataclass(frozen=True)
+class WrappedSupply:
+    """What is held of a unit of another registry; minor units.
+
+    `held` is the sum of all balances, `posted` the sum of what moved them, `burning` what undecided redemptions set aside.
+    """
+
+    wrapped_currency: str
+    wrapped: Minor
+    burning: Minor
+    locked_proved: Minor
+    held: Minor
+    posted: Minor
+
+    @property
+    def delta(self) -> Minor:
+        """Exactly zero, or wrapped units were made or lost."""
+        return Minor(self.wrapped - self.burning - self.held)
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether every wrapped unit is held, was posted and is locked at its home."""
+        return self.delta == 0 and self.posted == self.held and self.wrapped <= self.locked_proved
+
+
+async def has_room(tx: Tx, wrapped_currency: str, peer: str, amount: int) -> bool:
+    """Whether so much may be minted; the row of the unit is locked afterwards. False also where the unit is another peer's."""
+    await tx.execute(_OPEN, wrapped_currency, peer)
+    wrapped: int | None = await tx.fetchval(_LOCK, wrapped_currency, peer)
+    return wrapped is not None and wrapped + amount <= units(SUPPLY_MAX_UNITS)
+
+
+async def mint(tx: Tx, minted: WrappedAmount) -> None:
+    """Credit wrapped units against a signed lock."""
+    await tx.execute(_MINT, minted.wrapped_currency, minted.amount)
+    await _credit(tx, minted, "mint")
+
+
+async def set_aside(tx: Tx, burning: WrappedAmount) -> bool:
+    """Take wrapped units from their holder until their redemption is decided; False where it holds less."""
+    await tx.execute(
+        "SELECT FROM transfers_wrapped WHERE wrapped_currency = $1 FOR UPDATE", burning.wrapped_currency
+    )
+    balance: int | None = await tx.fetchval(_SET_ASIDE, burning.wrapped_currency, burning.did, burning.amount)
+    if balance is None:
+        return False
+    await _post(tx, burning, "burn", -burning.amount, balance)
+    return True
+
+
+async def end_burn(tx: Tx, burnt: WrappedAmount) -> None:
+    """The home unlocked: the wrapped units and their lock have ended."""
+    await tx.execute(_END_BURN, burnt.wrapped_currency, burnt.amount)
+
+
+async def give_back(tx: Tx, returned: WrappedAmount) -> None:
+    """The home did not unlock: the holder has its wrapped units again."""
+    await tx.execute(_RETURN, returned.wrapped_currency, returned.amount)
+    await _credit(tx, returned, "return")
+
+
+async def supply(tx: Tx) -> list[WrappedSupply]:
+    """Every wrapped unit, by name."""
+    return [WrappedSupply(**row) for row in await tx.fetch(_SUPPLY)]
+
+
+async def held_by(tx: Tx, did: str) -> list[tuple[str, Minor]]:
+    """What an agent holds, by unit."""
+    return [(row["wrapped_currency"], Minor(row["balance"])) for row in await tx.fetch(_OF_AGENT, did)]
+
+
+async def home_of(tx: Tx, wrapped_currency: str) -> str | None:
+    """The SPIFFE id of the registry at which these units are locked; None where none was ever held here."""
+    peer: str | None = await tx.fetchval(
+        "SELECT peer FROM transfers_wrapped WHERE wrapped_currency = $1", wrapped_currency
+    )
+    return peer
+
+
+async def is_bound(tx: Tx, did: str) -> bool:
+    """Whether an agent holds wrapped units, or a saga of it is not decided."""
+    return bool(await tx.fetchval(_IS_BOUND, did))
+
+
+async def _credit(tx: Tx, credited: WrappedAmount, kind: str) -> None:
+    balance: int = await tx.fetchval(_CREDIT, credited.wrapped_currency, credited.did, credited.amount)
+    await _post(tx, credited, kind, credited.amount, balance)
+
+
+async def _post(tx: Tx, moved: WrappedAmount, kind: str, delta: int, balance: int) -> None:
+    await tx.execute(
+        _POST, moved.peer, moved.saga_id, kind, moved.wrapped_currency, moved.did, delta, balance
+    )

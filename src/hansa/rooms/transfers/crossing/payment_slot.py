@@ -1,0 +1,33 @@
+"""What rooms above do in the commit that decides a transfer of theirs: a payment token ends, a contract is paid."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.settings import Settings
+
+
+@dataclass(frozen=True)
+class CrossingDecision:
+    """What was decided of a transfer that leaves this registry.
+
+    `tx_id` is the ledger transaction by which the units left, where COMMIT is recorded; `code` says why it is ABORT.
+    """
+
+    transfer_id: UUID
+    tx_id: int | None
+    code: str | None
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether COMMIT is recorded."""
+        return self.tx_id is not None
+
+
+PaymentDecided: TypeAlias = Callable[[Tx, CrossingDecision, Settings], Awaitable[None]]
+PAYMENT_DECIDED: Slot[PaymentDecided] = Slot(
+    "transfers: a transfer that pays something of a room above is decided"
+)

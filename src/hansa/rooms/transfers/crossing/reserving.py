@@ -1,0 +1,170 @@
+"""Reserve the units of a transfer, with its row: together with other transfers, or judged by itself.
+
+What nothing but the agent's roles has a say in gathers with the transfers of this process; the database's side is
+`sql/reserve.sql`. What a policy or a capability has a say in is a transaction of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+import msgspec
+
+from hansa.foundation.plumbing import idempotency, jobs
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.money import Minor
+from hansa.rooms import agents, ledger
+from hansa.rooms.transfers import pools
+
+from . import store
+from .corridor import Corridor
+from .destination import fee_of_peer
+from .errors import PeerRewound
+from .exchange import DELIVERY
+from .messages import Body, Message, Swap
+from .money_orders import reserve_out
+from .records import Bounds
+from .swapping_out import prepare_of, swap_terms
+
+CALLER_SECONDS = 10.0
+"""How long a caller waits for the decision; then it is ABORT."""
+ASYNC_SECONDS = 300.0
+RETRY_SECONDS = 12.0
+"""The job of the peer takes a transfer over when the process that answers its caller has ended."""
+NO_BUDGET = agents.HeldBudget(is_counted=False, capability_id=None)
+
+
+@dataclass(frozen=True)
+class AskedCrossing:
+    """A transfer to be judged and reserved; `backend` is 2pc or async."""
+
+    order: ledger.TransferOrder
+    payment: agents.Payment
+    request: Repeatable | None
+    backend: str
+    bounds: Bounds
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What is remembered under an Idempotency-Key: the transfer, whose row has the answer."""
+
+    crossing: UUID
+
+
+RESERVE = ledger.Extension("transfers_reserve", store.NewSent, _Kept)
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """The transfer, and what its peer is asked; None where it was reserved before under the same key."""
+
+    transfer_id: UUID
+    prepare: Message | None
+
+
+async def reserve(
+    runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+) -> Reserved | agents.Approval:
+    """Reserve the transfer, or ask the agent's owner.
+
+    A swap is priced under the lock of its pool, in a transaction of its own.
+
+    Raises: what `agents.hold_budget` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, Unavailable, NotASwap, the
+    refusals of swaps and quotes.
+    """
+    if corridor.currency_received is None and asked.bounds.are_stated:
+        raise pools.NotASwap
+    if corridor.currency_received is None and agents.pays_plainly(agent, asked.payment.capability_token):
+        return await _gathered(runtime, corridor, asked)
+    return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, asked))
+
+
+async def _gathered(runtime: Runtime, corridor: Corridor, asked: AskedCrossing) -> Reserved:
+    body = _body(corridor, asked)
+    new = _new(corridor, asked, body, NO_BUDGET, fee_of_peer(corridor.peer, asked.order.amount))
+    order = RESERVE.on(reserve_out(corridor, body).order(corridor.book), new)
+    batch = ledger.GROUP_COMMIT.of(runtime)
+    try:
+        kept = await batch.submit([order], asked.request, _render, lambda kept: kept)
+    except ledger.ClaimRefused:
+        raise PeerRewound from None
+    transfer_id = msgspec.json.decode(kept.answer, type=_Kept).crossing
+    if transfer_id != new.transfer_id:
+        return Reserved(transfer_id, None)
+    if asked.backend == "async":
+        await runtime.database.act(lambda tx: jobs.enqueue(tx, DELIVERY, corridor.key))
+    return Reserved(transfer_id, prepare_of(body, new.expected_fee))
+
+
+def _render(receipts: Sequence[ledger.Receipt]) -> str:
+    return msgspec.json.encode(RESERVE.outcome_of(receipts[0])).decode()
+
+
+async def _judged(
+    tx: Tx, runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+) -> Reserved | agents.Approval:
+    request = asked.request
+    if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
+        return Reserved(_kept(kept).crossing, None)
+    # The pool is locked before the budget, as when a decision gives the budget back.
+    terms = await swap_terms(tx, corridor, asked.order, asked.bounds)
+    body = _body(corridor, asked, terms.swap)
+    order = reserve_out(corridor, body).order(corridor.book)
+    held = await agents.hold_budget(tx, agent, asked.payment, runtime.settings)
+    if held is None:
+        # The owner is not asked about what could not be paid anyway.
+        await ledger.apply(tx, [order], corridor.book, dry=True)
+        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
+    if request is not None:
+        kept = msgspec.json.encode(_Kept(UUID(body.transfer_id))).decode()
+        await idempotency.remember(tx, request, kept)
+    if asked.backend == "async":
+        await jobs.enqueue(tx, DELIVERY, corridor.key)
+    await terms.reserve(tx, body)
+    try:
+        new = _new(corridor, asked, body, held, terms.fee)
+        await ledger.apply(tx, [RESERVE.on(order, new)], corridor.book)
+    except ledger.ClaimRefused:
+        raise PeerRewound from None
+    return Reserved(UUID(body.transfer_id), prepare_of(body, terms.fee))
+
+
+def _kept(kept: str) -> _Kept:
+    """What either of the two remembered."""
+    if ledger.is_of_receipts(kept):
+        return RESERVE.outcome_of(ledger.kept_receipts(kept)[0])
+    return msgspec.json.decode(kept, type=_Kept)
+
+
+def _body(corridor: Corridor, asked: AskedCrossing, swap: Swap | None = None) -> Body:
+    order = asked.order
+    return Body(
+        str(uuid4()), order.payer, order.payee, order.amount, corridor.book.currency, order.message, swap
+    )
+
+
+def _new(
+    corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.HeldBudget, fee: Minor
+) -> store.NewSent:
+    waits = asked.backend == "2pc"
+    return store.NewSent(
+        transfer_id=UUID(body.transfer_id),
+        peer=corridor.key,
+        frame=corridor.frame,
+        sender_did=body.sender_did,
+        receiver_did=body.receiver_did,
+        amount=Minor(body.amount),
+        currency=body.currency,
+        memo=body.memo,
+        expected_fee=fee,
+        backend=asked.backend,
+        is_counted=held.is_counted,
+        capability_id=held.capability_id,
+        request_scope=asked.request.scope.hex() if asked.request else None,
+        deadline_seconds=CALLER_SECONDS if waits else ASYNC_SECONDS,
+        first_retry_seconds=RETRY_SECONDS if waits else 0.0,
+        **store.swap_columns(body.swap),
+    )

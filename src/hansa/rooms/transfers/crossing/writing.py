@@ -1,0 +1,124 @@
+"""Write what steps of the protocol changed: rows, chain, budget and events, and the units last, in one transaction."""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from hansa.foundation.events import CrossRegistryTransferCompleted
+from hansa.foundation.plumbing import idempotency
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import format_amount
+from hansa.rooms import agents, federation, journal, ledger
+
+from . import pair_chain, store
+from .corridor import Corridor
+from .money_orders import orders_of
+from .pair_chain import Pair
+from .payment_slot import CrossingDecision
+from .states import Money, MoneyKind, Received, Sent, SentState, Step
+from .swapped import move_in_pool
+
+COMPLETING = frozenset(
+    {
+        MoneyKind.COMMIT_OUT,
+        MoneyKind.REPLAY_OUT,
+        MoneyKind.SHORTFALL_OUT,
+        MoneyKind.COMMIT_IN,
+        MoneyKind.REPLAY_IN,
+    }
+)
+LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.SHORTFALL_OUT})
+
+
+@dataclass
+class Changes:
+    """What the steps of one transaction changed, each row as the last of them left it."""
+
+    pair: Pair
+    """The pair as it is now; `kept` as it is stored."""
+    kept: Pair
+    sent: dict[str, Sent] = field(default_factory=dict)
+    received: dict[str, Received] = field(default_factory=dict)
+    entries: list[store.Entry] = field(default_factory=list)
+    money: list[Money] = field(default_factory=list)
+
+    def add(self, step: Step) -> None:
+        """Take a step over that changed something."""
+        row = step.sent or step.received
+        assert row is not None
+        if step.sent is not None:
+            self.sent[step.sent.body.transfer_id] = step.sent
+        if step.received is not None:
+            self.received[step.received.body.transfer_id] = step.received
+        if step.entry is not None:
+            self.pair = pair_chain.append(self.pair, step.entry, row.body.digest)
+            self.entries.append(store.Entry(self.pair.own, step.entry, UUID(row.body.transfer_id)))
+        self.money += step.money
+
+
+async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
+    """Write them under the lock of the pair. Raises: what the ledger refuses, which undoes them all."""
+    if changes.pair != changes.kept:
+        await store.write_pair(tx, corridor.key, changes.pair)
+    await store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
+    await store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
+    await store.add_entries(tx, corridor.key, changes.entries)
+    await _carry_out(tx, corridor, changes)
+    confirmed = [
+        UUID(transfer_id)
+        for transfer_id, sent in changes.sent.items()
+        if sent.state is SentState.COMMITTED and sent.receipt is not None and sent.body.swap is None
+    ]
+    if confirmed:
+        await ledger.confirm_out(tx, corridor.frame, confirmed, corridor.book)
+
+
+async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
+    money = changes.money
+    await move_in_pool(tx, corridor, money)
+    returned = [one.body for one in money if one.kind is MoneyKind.ABORT_OUT]
+    # Budgets are locked in the order of their payers, as no two requests lock them otherwise.
+    for body in sorted(returned, key=lambda body: body.sender_did):
+        await _give_back(tx, UUID(body.transfer_id))
+        code = changes.sent[body.transfer_id].code
+        await corridor.decided(tx, CrossingDecision(UUID(body.transfer_id), None, code), corridor.settings)
+    completed = [_completed(corridor, one) for one in money if one.kind in COMPLETING]
+    if completed:
+        await federation.record_crossings(tx, corridor.peer.id, len(completed))
+        await journal.append(tx, *completed)
+    orders = [order for one in money for order in orders_of(corridor, one)]
+    if orders:
+        await ledger.apply(tx, orders, corridor.book)
+    left = [UUID(one.body.transfer_id) for one in money if one.kind in LEAVING]
+    if left:
+        transactions = await ledger.transactions_out(tx, corridor.frame, left, corridor.book)
+        for transfer_id in left:
+            decision = CrossingDecision(transfer_id, transactions[transfer_id], None)
+            await corridor.decided(tx, decision, corridor.settings)
+
+
+async def _give_back(tx: Tx, transfer_id: UUID) -> None:
+    """An ABORT frees the Idempotency-Key and gives the payer's budget back."""
+    row = await store.sent_row(tx, transfer_id)
+    assert row is not None
+    if row["request_scope"] is not None:
+        await idempotency.forget(tx, row["request_scope"])
+    held = agents.HeldBudget(row["is_counted"], row["capability_id"])
+    await agents.return_budget(
+        tx, row["sender_did"], held, row["amount"], held_at=row["created_at"], is_unused=True
+    )
+
+
+def _completed(corridor: Corridor, money: Money) -> CrossRegistryTransferCompleted:
+    body = money.body
+    return CrossRegistryTransferCompleted(
+        transfer_id=body.transfer_id,
+        direction="out" if money.kind.value.endswith("_out") else "in",
+        sender_did=body.sender_did,
+        receiver_did=body.receiver_did,
+        amount=format_amount(body.amount),
+        amount_received=format_amount(money.net),
+        fee=format_amount(money.fee),
+        currency=body.currency,
+        currency_received=body.swap.currency_received if body.swap else body.currency,
+        counterparty_frame=corridor.frame,
+    )

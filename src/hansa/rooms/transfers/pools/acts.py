@@ -1,0 +1,158 @@
+"""Acts on a pool that the other registry has to follow: proposed, funded, drained, other terms.
+
+Each is done here in one transaction, kept until the other registry has answered, and taken in there once. An act moves units
+of the ledger of its author alone; the other registry follows with a figure.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+from uuid import UUID, uuid4
+
+import asyncpg
+import msgspec
+
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.rooms import federation, ledger
+
+from . import store
+from .errors import PoolCurrencyDiffers, PoolExists, PoolUnknown
+from .records import Mode, Pool
+
+DELIVERY = "transfers: acts on pools to a peer"
+PATH = "/api/v1/federation/fx/acts"
+LIMITS = CallLimits(seconds=5.0, body_bytes=64 * 1024)
+OK, CONFLICT, UNPROCESSABLE = 200, 409, 422
+
+Kind = Literal["propose", "fund", "drain", "terms"]
+
+
+@dataclass(frozen=True)
+class PoolAct:
+    """An act of the registry that has `currency`; amounts in minor units, `amount` in its own.
+
+    Of a proposal `amount` is the author's reserve and `asked` the one that the receiver has to fund.
+    """
+
+    act_id: UUID
+    kind: Kind
+    currency: str
+    amount: Minor
+    asked: Minor
+    mode: Mode
+    rate: Decimal | None
+
+
+async def record(tx: Tx, pool: Pool, kind: Kind, currency: str, amount: int = 0, *, asked: int = 0) -> UUID:
+    """Keep an act of this registry until the peer has it, in the transaction of the act."""
+    act_id = uuid4()
+    members = {
+        "act_id": act_id,
+        "kind": kind,
+        "currency": currency,
+        "amount": format_amount(amount),
+        "asked": format_amount(asked),
+        "mode": pool.mode,
+        "rate": None if pool.rate is None else f"{pool.rate:f}",
+    }
+    await store.add_act(tx, act_id, pool.peer, kind, msgspec.json.encode(members).decode())
+    await jobs.enqueue(tx, DELIVERY, pool.peer)
+    return act_id
+
+
+async def deliver(runtime: Runtime, job: jobs.Job) -> None:
+    """Send a peer the acts that it does not have, in their order. Raises: PutOff."""
+    reason = await send_acts(runtime, job.key)
+    if reason is not None:
+        raise jobs.PutOff(reason)
+
+
+async def send_acts(runtime: Runtime, spiffe_id: str) -> str | None:
+    """Send what the peer does not have; why it could not be sent, None once all is answered."""
+    database = runtime.database
+    peer = await database.look(lambda tx: federation.peer_by_spiffe_id(tx, spiffe_id))
+    if peer is None:
+        return "the peer is not known any more"
+    for row in await database.look(lambda tx: store.acts(tx, spiffe_id)):
+        reason = await _send_act(runtime, peer, row)
+        if reason is not None:
+            return reason
+    return None
+
+
+async def _send_act(runtime: Runtime, peer: federation.PeerRecord, row: asyncpg.Record) -> str | None:
+    body = msgspec.json.decode(row["body"])
+    try:
+        answer = await federation.call_peer(runtime, peer, "POST", PATH, body, limits=LIMITS)
+    except OutgoingTrouble as trouble:
+        return trouble.reason
+    except (PeerClosed, federation.FederationOff) as refusal:
+        return refusal.code.lower()
+    is_refused = answer.status in {CONFLICT, UNPROCESSABLE} and row["kind"] == "propose"
+    if answer.status != OK and not is_refused:
+        return f"status_{answer.status}"
+    await runtime.database.act(
+        lambda tx: _answered(tx, runtime, peer.spiffe_id or "", row["act_id"], is_refused=is_refused)
+    )
+    return None
+
+
+async def _answered(tx: Tx, runtime: Runtime, peer: str, act_id: UUID, *, is_refused: bool) -> None:
+    if await store.finish_act(tx, act_id) and is_refused:
+        await _withdraw(tx, runtime, peer)
+
+
+async def _withdraw(tx: Tx, runtime: Runtime, peer: str) -> None:
+    """The peer refused the pool: the reserve goes back to the treasury."""
+    pool = await store.find_pool(tx, peer, lock=True)
+    if pool is None:
+        return
+    await store.delete_pool(tx, peer)
+    book = ledger.Book.of(runtime.settings)
+    order = ledger.orders.fund(book.leg(pool.frame), book.treasury, pool.reserve_own, str(uuid4()))
+    await ledger.apply(tx, [order], book)
+
+
+async def take_in(tx: Tx, peer: federation.PeerRecord, act: PoolAct, own_currency: str) -> None:
+    """Follow an act of a peer, once. Raises: PoolExists, PoolUnknown, PoolCurrencyDiffers."""
+    assert peer.spiffe_id is not None
+    if not await store.hear(tx, peer.spiffe_id, act.act_id):
+        return
+    if act.kind == "propose":
+        await _take_proposal(tx, peer, act, own_currency)
+        return
+    pool = await store.find_pool(tx, peer.spiffe_id, lock=True)
+    if pool is None:
+        raise PoolUnknown
+    if act.kind == "terms":
+        if not pool.is_home:
+            await store.set_terms(tx, pool.peer, act.mode, act.rate)
+        return
+    if pool.is_home and act.kind == "fund":
+        await store.accept_proposal(tx, pool.peer)
+    sign = 1 if act.kind == "fund" else -1
+    await store.change_by_act(tx, pool.peer, 0, sign * act.amount)
+
+
+async def _take_proposal(tx: Tx, peer: federation.PeerRecord, act: PoolAct, own_currency: str) -> None:
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    if act.currency == own_currency or act.currency != peer.settlement_currency:
+        raise PoolCurrencyDiffers
+    pool = Pool.new(
+        peer.spiffe_id,
+        peer.ledger_id,
+        act.currency,
+        is_home=False,
+        mode=act.mode,
+        rate=act.rate,
+        proposed=act.asked,
+        reserve_foreign=act.amount,
+    )
+    if not await store.add_pool(tx, pool):
+        raise PoolExists

@@ -1,0 +1,150 @@
+"""Pools for administrators of the treasury."""
+
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Invalid, Unauthorized
+from hansa.foundation.values.money import parse_positive
+from hansa.rooms import federation, ledger
+
+from . import administering, reading
+from .errors import (
+    CurrencyAmbiguous,
+    FixedRatesOff,
+    PoolCurrencyDiffers,
+    PoolExists,
+    PoolUnknown,
+    ProposalDiffers,
+    ReserveTooSmall,
+)
+from .records import Pool, limits_of
+from .schemas import CURRENCY_PATTERN, PEER_MAX_CHARACTERS, PoolAmountIn, PoolIn, PoolOut, RateIn
+
+pools_admin_router = APIRouter(prefix="/admin/fx", tags=["administrators"], route_class=GuardedRoute)
+
+Administrator = Annotated[Developer, admin_holding("admin_treasury")]
+OfCurrency = Annotated[str, Path(pattern=CURRENCY_PATTERN, description="The foreign currency.")]
+OfPeer = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=PEER_MAX_CHARACTERS,
+        description="Name, trust domain or ledger id of the peer, where several have the currency.",
+    ),
+]
+PEERS = (federation.PeerUnknown, federation.PeerAmbiguous)
+ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid)
+NAMED = (*ADMINISTERED, *PEERS, PoolUnknown, CurrencyAmbiguous)
+
+
+@pools_admin_router.post(
+    "/pools",
+    status_code=201,
+    responses=problems(
+        *ADMINISTERED,
+        *PEERS,
+        PoolCurrencyDiffers,
+        PoolExists,
+        ledger.TreasuryInsufficient,
+        federation.LicenceRequired,
+        federation.PeerPaused,
+        federation.PeerSuspended,
+    ),
+)
+async def open_one_pool(body: PoolIn, administrator: Administrator, request: Request) -> PoolOut:
+    """Open a pool with a peer. Swaps begin once the peer's administrator has funded `reserve_foreign`."""
+    runtime = runtime_of(request)
+    new = administering.NewPool(
+        body.currency, body.peer, parse_positive(body.reserve_own), parse_positive(body.reserve_foreign)
+    )
+    pool = await administering.open_pool(runtime, administrator, new)
+    state = await runtime.database.read(lambda tx: reading.state_of(tx, pool, runtime.settings))
+    return _answer(state, runtime.settings)
+
+
+@pools_admin_router.post(
+    "/pools/{currency}/fund", responses=problems(*NAMED, ProposalDiffers, ledger.TreasuryInsufficient)
+)
+async def fund_pool(
+    body: PoolAmountIn,
+    administrator: Administrator,
+    currency: OfCurrency,
+    db: Db,
+    config: Config,
+    *,
+    peer: OfPeer = None,
+) -> PoolOut:
+    """Move units from the treasury into the own reserve."""
+    amount = parse_positive(body.amount)
+    return await _changed(
+        db,
+        config,
+        (currency, peer),
+        lambda tx, pool: administering.fund(tx, administrator, pool, amount, config),
+    )
+
+
+@pools_admin_router.post("/pools/{currency}/drain", responses=problems(*NAMED, ReserveTooSmall))
+async def drain_pool(
+    body: PoolAmountIn,
+    administrator: Administrator,
+    currency: OfCurrency,
+    db: Db,
+    config: Config,
+    *,
+    peer: OfPeer = None,
+) -> PoolOut:
+    """Move units from the own reserve into the treasury, down to the reserve floor."""
+    amount = parse_positive(body.amount)
+    return await _changed(
+        db,
+        config,
+        (currency, peer),
+        lambda tx, pool: administering.drain(tx, administrator, pool, amount, config),
+    )
+
+
+@pools_admin_router.put("/rates/{currency}", responses=problems(*NAMED, FixedRatesOff))
+async def set_rate(
+    body: RateIn,
+    administrator: Administrator,
+    currency: OfCurrency,
+    db: Db,
+    config: Config,
+    *,
+    peer: OfPeer = None,
+) -> PoolOut:
+    """Set the rate of fixed mode."""
+    rate = Decimal(body.rate)
+    return await _changed(
+        db,
+        config,
+        (currency, peer),
+        lambda tx, pool: administering.set_rate(tx, administrator, pool, rate, config),
+    )
+
+
+async def _changed(
+    db: Database,
+    config: Settings,
+    named: tuple[str, str | None],
+    change: Callable[[Tx, Pool], Awaitable[Pool]],
+) -> PoolOut:
+    async def act(tx: Tx) -> reading.PoolState:
+        # The answer is read with the act: a failure after the commit would have the administrator repeat it.
+        return await reading.state_of(tx, await change(tx, await reading.find_pool(tx, *named)), config)
+
+    return _answer(await db.act(act), config)
+
+
+def _answer(state: reading.PoolState, config: Settings) -> PoolOut:
+    return PoolOut.of(state, config.settlement_currency, config.trust_domain, limits_of(config))

@@ -1,0 +1,122 @@
+"""Seeded histories of the bridge, and every state of a small one. The same seed gives the same history."""
+
+import heapq
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
+
+from .model import Books, World
+
+HEALED = 900.0
+ENDED = 5000.0
+DIRECTIONS = (Direction.WRAP, Direction.REDEEM)
+
+
+@dataclass
+class History:
+    """One run: sagas of both directions over a network that loses, doubles and delays until it heals."""
+
+    seed: int
+    coverage: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def run(self) -> World:
+        """Play it to its end. Raises: Broken."""
+        rng = self.rng = random.Random(self.seed)
+        self.queue: list[tuple[float, int, Callable[[], None]]] = []
+        self.lost, self.doubled, self.late = rng.random() * 0.4, rng.random() * 0.3, rng.random() * 0.6
+        sagas = [f"s{n}" for n in range(rng.randint(1, 4))]
+        refused = frozenset(name for name in sagas if rng.random() < 0.15)
+        self.world, self.now = World(Books(free=1000), refused=refused), 0.0
+        for name in sagas:
+            self._at(rng.uniform(0, 600), lambda name=name: self._begin(name))
+        while self.queue:
+            self.now, _, event = heapq.heappop(self.queue)
+            event()
+        self.world.require_ended()
+        return self.world
+
+    def _at(self, time: float, event: Callable[[], None]) -> None:
+        if time < ENDED:
+            heapq.heappush(self.queue, (time, len(self.queue) + int(time * 1e6), event))
+
+    def _begin(self, name: str) -> None:
+        terms = Terms(
+            name, self.rng.choice(DIRECTIONS), "did:source", "did:other", self.rng.randint(1, 400), "AVT"
+        )
+        self.world = self.world.begun(terms, self.now)
+        if name in self.world.sagas:
+            self._ask(name)
+
+    def _ask(self, name: str) -> None:
+        self.world, messages = self.world.due(name, self.now)
+        for message in messages:
+            self._carry(message)
+        if messages:
+            self._at(self.now + self.rng.uniform(20, 90), lambda: self._ask(name))
+
+    def _carry(self, message: Message) -> None:
+        rng, is_faulty = self.rng, self.now < HEALED
+        fault = "none"
+        if is_faulty and rng.random() < self.lost:
+            self._cover(message, "lost")
+            return
+        copies = 2 if is_faulty and rng.random() < self.doubled else 1
+        for _ in range(copies):
+            delay = rng.uniform(0.01, 0.5)
+            if is_faulty and rng.random() < self.late:
+                fault, delay = "late", delay + rng.choice((30.0, 200.0, 500.0))
+            self._at(self.now + delay, lambda: self._deliver(message))
+        self._cover(message, "doubled" if copies == 2 else fault)
+
+    def _deliver(self, message: Message) -> None:
+        self.world, answers = self.world.received(message)
+        for answer in answers:
+            self._carry(answer)
+
+    def _cover(self, message: Message, fault: str) -> None:
+        state = self.world.sagas[message.terms.saga_id].state
+        self.coverage.add((state.value, message.type.value, fault))
+
+
+def explore(world: World, sagas: list[Terms], most: int) -> int:
+    """Every order of messages of these sagas, each lost or repeated at any place; returns the number of states.
+
+    Time is one of two: before the deadline, and after it. Raises: Broken.
+    """
+    for terms in sagas:
+        world = world.begun(terms, 0.0)
+    seen: set[object] = set()
+    todo: list[tuple[World, frozenset[Message], bool]] = [(world, frozenset(), False)]
+    while todo:
+        present, on_the_way, is_late = todo.pop()
+        key = (present.key(), on_the_way, is_late)
+        if key in seen:
+            continue
+        seen.add(key)
+        assert len(seen) <= most, "the model is too large"
+        now = 1000.0 if is_late else 0.0
+        steps = [(present, on_the_way, True)] if not is_late else []
+        for name in present.sagas:
+            after, messages = present.due(name, now)
+            steps.append((after, on_the_way | set(messages), is_late))
+        # What is on the way stays there: any message may arrive again at any time, or never.
+        for message in on_the_way:
+            after, messages = present.received(message)
+            steps.append((after, on_the_way | set(messages), is_late))
+        todo += steps
+        _require_an_end(present, now=1000.0)
+    return len(seen)
+
+
+def _require_an_end(world: World, now: float) -> None:
+    """From each state two faithful rounds of questions end everything."""
+    for name in list(world.sagas):
+        for _ in range(2):
+            world, messages = world.due(name, now)
+            for message in messages:
+                world, answers = world.received(message)
+                for answer in answers:
+                    world, _ = world.received(answer)
+    world.require_ended()

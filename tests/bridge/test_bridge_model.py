@@ -1,0 +1,118 @@
+"""What holds in every history of the bridge, and that bugs in it do not stay unseen."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hansa.rooms.transfers.bridge import sagas
+from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
+from hansa.rooms.transfers.bridge.sagas import Decided, Decision, Move, Saga, State
+from tests.bridge.histories import History, explore
+from tests.bridge.model import Books, Broken, World
+from tests.properties.scale import by_tier
+
+HISTORIES = by_tier(3_000, 100_000, 1_000_000)
+WRAP = Terms("s0", Direction.WRAP, "did:source", "did:other", 60, "AVT")
+SECOND = replace(WRAP, saga_id="s1", amount=30)
+REDEEM = Terms("s2", Direction.REDEEM, "did:source", "did:other", 30, "AVT")
+BRIDGED = World(Books(free=100, locked=60, wrapped=60))
+
+
+def test_wrapped_units_are_never_more_than_locks_and_every_saga_ends_alike_on_both_sides():
+    coverage: set[tuple[str, str, str]] = set()
+    for seed in range(HISTORIES):
+        history = History(seed)
+        try:
+            history.run()
+        except Broken as broken:
+            pytest.fail(f"seed {seed}: {broken}")
+        coverage |= history.coverage
+    print(f"{HISTORIES} histories, {len(coverage)} combinations of state, message and fault")
+    assert len(coverage) >= 50, sorted(coverage)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [[WRAP], [REDEEM], [WRAP, SECOND], [WRAP, REDEEM], [REDEEM, replace(REDEEM, saga_id="s3", amount=30)]],
+    ids=["wrap", "redeem", "two wraps", "wrap and redeem", "double redeem"],
+)
+def test_a_small_bridge_holds_in_every_state_that_it_can_reach(terms: list[Terms]):
+    states = explore(BRIDGED, terms, most=200_000)
+    print(f"{states} states")
+    assert states > 10
+
+
+def test_a_timeout_against_a_late_success_completes():
+    saga = sagas.begin(WRAP, 0.0).saga
+    late = sagas.on_due(saga, 301.0).saga
+    assert [message.type for message in sagas.outstanding(late)] == [MessageType.CANCEL]
+    minted = Decision(WRAP, is_done=True)
+    answer = sagas.decide(minted, Message(MessageType.CANCEL, WRAP), None).answer
+    assert answer is not None
+    assert sagas.on_answer(late, answer).saga.state is State.COMPLETED
+
+
+def _refund_by_time(patch: pytest.MonkeyPatch) -> None:
+    right = sagas.on_due
+
+    def on_due(saga: Saga, now: float) -> Move:
+        move = right(saga, now)
+        if move.saga.state is not State.TIMED_OUT:
+            return move
+        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms))
+
+    patch.setattr(sagas, "on_due", on_due)
+
+
+def _mint_each_request(patch: pytest.MonkeyPatch) -> None:
+    right = sagas.decide
+    patch.setattr(sagas, "decide", lambda _, message, refusal: right(None, message, refusal))
+
+
+def _no_tombstone(patch: pytest.MonkeyPatch) -> None:
+    right = sagas.decide
+
+    def decide(decision: Decision | None, message: Message, refusal: str | None) -> Decided:
+        decided = right(decision, message, refusal)
+        return replace(decided, is_new=False) if message.type is MessageType.CANCEL else decided
+
+    patch.setattr(sagas, "decide", decide)
+
+
+def _apply_each_answer(patch: pytest.MonkeyPatch) -> None:
+    right = sagas.on_answer
+
+    def on_answer(saga: Saga, message: Message) -> Move:
+        reopened = replace(saga, state=State.MINT_REQUESTED) if saga.has_ended else saga
+        return right(reopened, message)
+
+    patch.setattr(sagas, "on_answer", on_answer)
+
+
+def _cancel_what_was_done(patch: pytest.MonkeyPatch) -> None:
+    right = sagas.decide
+
+    def decide(decision: Decision | None, message: Message, refusal: str | None) -> Decided:
+        if decision is not None and message.type is MessageType.CANCEL:
+            return Decided(decision, Message(MessageType.CANCELLED, message.terms, "CANCELLED"))
+        return right(decision, message, refusal)
+
+    patch.setattr(sagas, "decide", decide)
+
+
+@pytest.mark.parametrize(
+    "plant", [_refund_by_time, _mint_each_request, _no_tombstone, _apply_each_answer, _cancel_what_was_done]
+)
+def test_a_bug_in_the_bridge_is_found(
+    plant: Callable[[pytest.MonkeyPatch], Any], monkeypatch: pytest.MonkeyPatch
+):
+    plant(monkeypatch)
+    with pytest.raises(Broken):
+        _run_many()
+
+
+def _run_many() -> None:
+    for seed in range(2_000):
+        History(seed).run()

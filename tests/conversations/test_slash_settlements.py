@@ -1,0 +1,337 @@
+"""A slash across registries: ruled at the complainant's home `a`, applied at the defendant's home `b` (Specification 2, 6 W 19)."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import pytest
+
+from hansa.rooms.commerce import settlements
+from hansa.rooms.federation.peers import posting
+from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
+from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
+from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
+from tests.running_jobs import run_due, run_scheduled_transactions, time_passes
+
+DELIVERY, DUE = settlements.EXCHANGE_JOBS
+SLASHES, EXPIRY = settlements.SLASHING_JOBS
+PATH = "/federation/disputes"
+
+
+@dataclass(frozen=True)
+class Court:
+    """Both registries with their administrators of enforcement."""
+
+    pair: Neighbours
+    at_home: TestDeveloper
+    abroad: TestDeveloper
+
+    async def parties(self, paid: str = "20") -> tuple[TestAgent, TestAgent, str]:
+        """A payer at `a`, the agent at `b` that it paid, and the transaction."""
+        alice, bob = await self.pair.a.registry.agent(), await self.pair.b.registry.agent()
+        assert (await across(alice, bob.did, paid)).status_code == 200
+        await settle(self.pair.a, self.pair.b)
+        lines = await alice.registry.get("/teg/transactions", headers=alice.headers)
+        return alice, bob, lines.json()["items"][0]["transaction_id"]
+
+    async def ruled(
+        self, alice: TestAgent, bob: TestAgent, tx_id: str | None, slash: str, compensation: str = "0"
+    ) -> dict[str, Any]:
+        """A dispute of alice against bob, decided for her; the settlement at `a`."""
+        subject = {} if tx_id is None else {"transaction_id": tx_id}
+        body = {
+            "defendant_did": bob.did,
+            "reason_code": "POOR_QUALITY",
+            "description": "Half is missing.",
+            **subject,
+        }
+        filed = await alice.registry.post("/disputes/", json=body, headers=alice.headers)
+        assert filed.status_code == 201, filed.text
+        answer = await self.rule(filed.json()["id"], slash, compensation)
+        assert answer.status_code == 200, answer.text
+        (found,) = [one for one in await self.list(self.pair.a) if one["dispute_id"] == filed.json()["id"]]
+        return found
+
+    async def rule(self, dispute_id: int, slash: str, compensation: str) -> httpx2.Response:
+        path, headers = f"/api/v1/admin/disputes/{dispute_id}", self.at_home.headers
+        http = self.pair.a.registry.http
+        assert (await http.put(f"{path}/open-voting", headers=headers)).status_code == 200
+        ruling = {
+            "ruling": "IN_FAVOR_OF_COMPLAINANT",
+            "slash_amount": slash,
+            "compensation_amount": compensation,
+            "note": "As the evidence shows.",
+        }
+        return await http.put(f"{path}/ruling", json=ruling, headers=headers)
+
+    def administrator(self, at: Neighbour) -> TestDeveloper:
+        return self.at_home if at is self.pair.a else self.abroad
+
+    async def list(self, at: Neighbour, **wanted: str) -> list[dict[str, Any]]:
+        headers = self.administrator(at).headers
+        answer = await at.registry.get(
+            f"{PATH}/settlements", params={"limit": 200, **wanted}, headers=headers
+        )
+        assert answer.status_code == 200, answer.text
+        items: list[dict[str, Any]] = answer.json()["items"]
+        return items
+
+    async def incoming(self, outgoing: dict[str, Any]) -> dict[str, Any]:
+        (found,) = [
+            one
+            for one in await self.list(self.pair.b, direction="incoming")
+            if one["dispute_id"] == outgoing["dispute_id"]
+        ]
+        return found
+
+    async def outgoing(self, found: dict[str, Any]) -> dict[str, Any]:
+        answer = await self.pair.a.registry.get(
+            f"{PATH}/settlements/{found['settlement_id']}", headers=self.at_home.headers
+        )
+        read: dict[str, Any] = answer.json()
+        return read
+
+    async def decide(self, incoming: dict[str, Any], act: str, **body: str) -> httpx2.Response:
+        path = f"{PATH}/settlements/{incoming['settlement_id']}/{act}"
+        return await self.pair.b.registry.post(path, json=body or None, headers=self.abroad.headers)
+
+    async def slashes_at(self, one: Neighbour, *, enabled: bool, most: int) -> None:
+        peer = await one.peer(self.pair.a)
+        answer = await one.registry.http.put(
+            f"/api/v1{PATH}/peer-slash-config/{peer.id}",
+            json={"auto_slash_enabled": enabled, "auto_slash_max_avt": most},
+            headers=self.administrator(one).headers,
+        )
+        assert answer.status_code == 200, answer.text
+
+    async def what_is_due_happens(self, *all_of: Neighbour) -> None:
+        for one in all_of or (self.pair.a, self.pair.b, self.pair.a):
+            await time_passes(one.registry.runtime, 3600)
+            await run_due(one.registry.runtime, SLASHES)
+            await run(one, "UPDATE commerce_settlement SET next_at = now() WHERE next_at IS NOT NULL")
+            await run_scheduled_transactions(one.registry.runtime, EXPIRY, DUE)
+            await run_due(one.registry.runtime, DELIVERY)
+
+    async def a_day_passes(self, one: Neighbour) -> None:
+        await run(one, "UPDATE commerce_settlement SET expires_at = now() WHERE status = 'PENDING_SLASH'")
+
+
+@pytest.fixture(scope="module")
+async def court(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Court]:
+    async with neighbours(database_farm, tmp_path_factory.mktemp("court")) as pair:
+        areas = "admin_enforcement"
+        yield Court(
+            pair, await pair.a.registry.administrator(areas), await pair.b.registry.administrator(areas)
+        )
+        for one in (pair.a, pair.b):
+            supply = await one.registry.supply()
+            assert (supply["status"], supply["delta"]) == ("OK", "0"), supply
+
+
+@pytest.fixture(autouse=True)
+async def held(court: Court) -> None:
+    await court.slashes_at(court.pair.b, enabled=False, most=0)
+
+
+async def typed(one: Neighbour, kind: str, did: str) -> dict[str, Any]:
+    data: str = await one.registry.database.look(
+        lambda tx: tx.fetchval(
+            "SELECT data::text FROM journal_event WHERE event_type = $1 AND data ->> 'did' = $2", kind, did
+        )
+    )
+    read: dict[str, Any] = json.loads(data)
+    return read
+
+
+async def test_an_approved_slash_is_destroyed_at_the_defendants_home_and_compensated_at_the_complainants(
+    court: Court,
+):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    assert (opened["status"], opened["direction"], opened["peer"]) == (
+        "PENDING_SLASH",
+        "outgoing",
+        "b.example",
+    )
+    assert await alice.balance() == "80"
+    await court.what_is_due_happens()
+    held = await court.incoming(opened)
+    assert (held["status"], held["auto_approved"], held["amount"]) == ("PENDING_SLASH", False, "15")
+    answer = await court.decide(held, "approve")
+    assert (answer.status_code, answer.json()["status"]) == (200, "SLASHING")
+    await court.what_is_due_happens(court.pair.b)
+    settled, there = await court.outgoing(opened), await court.incoming(opened)
+    assert (settled["status"], settled["slashed_amount"], settled["compensated_amount"]) == (
+        "SETTLED",
+        "15",
+        "12",
+    )
+    assert (there["status"], there["slashed_amount"]) == ("SETTLED", "15")
+    assert settled["peer_tx_id"] == there["tx_id"]
+    assert (await alice.balance(), await bob.balance()) == ("92", "104.9")
+    slash = await typed(court.pair.b, "DisputeSlash", bob.did)
+    assert (slash["counterparty_frame"], slash["dispute_id"]) == ("a.example", opened["dispute_id"])
+    minted = await typed(court.pair.a, "DisputeCompensationMinted", alice.did)
+    assert (minted["counterparty_frame"], minted["counterparty_tx_id"]) == ("b.example", there["tx_id"])
+    dispute = await alice.registry.get(f"/disputes/{opened['dispute_id']}", headers=alice.headers)
+    assert dispute.json()["slash_applied"] == "15"
+
+
+async def test_a_rejected_slash_fails_with_the_reason_and_nothing_moves(court: Court):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    await court.what_is_due_happens()
+    held = await court.incoming(opened)
+    assert (await court.decide(held, "reject", reason="The work was delivered.")).status_code == 200
+    await court.what_is_due_happens(court.pair.b)
+    failed = await court.outgoing(opened)
+    assert (failed["status"], failed["reason"]) == ("FAILED", "The work was delivered.")
+    assert await refusal(await court.decide(held, "approve")) == (409, "SETTLEMENT_DECIDED")
+    assert (await alice.balance(), await bob.balance()) == ("80", "119.9")
+
+
+async def test_a_slash_within_the_bounds_is_approved_by_itself_between_parties_that_paid_each_other(
+    court: Court,
+):
+    await court.slashes_at(court.pair.b, enabled=True, most=10)
+    alice, bob, tx_id = await court.parties()
+    within = await court.ruled(alice, bob, tx_id, slash="10", compensation="10")
+    await court.what_is_due_happens()
+    assert (await court.incoming(within))["auto_approved"] is True
+    assert (await court.outgoing(within))["status"] == "SETTLED"
+    above = await court.ruled(*await court.parties(), slash="10.5")
+    stranger, carol = await court.pair.a.registry.agent(), await court.pair.b.registry.agent()
+    unpaid = await court.ruled(stranger, carol, None, slash="5")
+    await court.what_is_due_happens()
+    for one in (above, unpaid):
+        assert (await court.incoming(one))["status"] == "PENDING_SLASH"
+
+
+async def test_in_a_day_a_peer_gets_at_most_ten_times_its_bound_approved_by_itself(court: Court):
+    await court.slashes_at(court.pair.b, enabled=True, most=1)
+    await run(court.pair.b, "UPDATE commerce_settlement SET decided_at = now() - interval '25 hours'")
+    await run(
+        court.pair.b,
+        "UPDATE commerce_settlement SET decided_at = now(), amount = 950000000, slashed_amount = 0, compensated = 0,"
+        " status = 'FAILED' WHERE settlement_id = (SELECT min(settlement_id) FROM commerce_settlement WHERE auto_approved)",
+    )
+    opened = await court.ruled(*await court.parties(), slash="1")
+    await court.what_is_due_happens()
+    assert (await court.incoming(opened))["status"] == "PENDING_SLASH"
+
+
+async def test_without_a_decision_in_24_hours_the_settlement_expires_on_both_sides(court: Court):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="15")
+    await court.what_is_due_happens()
+    await court.a_day_passes(court.pair.b)
+    held = await court.incoming(opened)
+    assert await refusal(await court.decide(held, "approve")) == (409, "SETTLEMENT_DECIDED")
+    await court.what_is_due_happens(court.pair.b)
+    assert (await court.incoming(opened))["status"] == "EXPIRED"
+    assert (await court.outgoing(opened))["status"] == "EXPIRED"
+    assert await alice.balance() == "80"
+
+
+async def test_a_later_signed_slash_corrects_an_expiry_that_this_side_only_showed(court: Court):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="5", compensation="5")
+    await court.what_is_due_happens()
+    await court.a_day_passes(court.pair.a)
+    await run_scheduled_transactions(court.pair.a.registry.runtime, EXPIRY)
+    assert (await court.outgoing(opened))["status"] == "EXPIRED"
+    assert (await court.decide(await court.incoming(opened), "approve")).status_code == 200
+    await court.what_is_due_happens(court.pair.b)
+    settled = await court.outgoing(opened)
+    assert (settled["status"], settled["compensated_amount"]) == ("SETTLED", "5")
+    assert await alice.balance() == "85"
+
+
+async def test_what_is_destroyed_is_what_the_defendant_has_and_the_compensation_follows_it(court: Court):
+    alice, bob, tx_id = await court.parties(paid="60")
+    carol = await court.pair.b.registry.agent()
+    assert (await bob.transfer(carol, "150")).status_code == 200
+    left = await bob.balance()
+    opened = await court.ruled(alice, bob, tx_id, slash="50", compensation="50")
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(opened), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    settled = await court.outgoing(opened)
+    assert (settled["status"], settled["slashed_amount"]) == ("SETTLED", left)
+    assert (settled["compensated_amount"], await bob.balance()) == (left, "0")
+
+
+async def test_a_slash_of_a_defendant_without_units_fails(court: Court):
+    alice, bob, tx_id = await court.parties()
+    carol = await court.pair.b.registry.agent()
+    assert (await bob.transfer(carol, "119.3")).status_code == 200
+    rest = await bob.balance()
+    first = await court.ruled(alice, bob, tx_id, slash=rest)
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(first), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    second = await court.ruled(await court.pair.a.registry.agent(), bob, None, slash="1")
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(second), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    failed = await court.outgoing(second)
+    assert (failed["status"], failed["reason"]) == ("FAILED", "NO_FUNDS")
+
+
+async def test_a_lost_answer_at_any_step_is_repeated_and_slashes_and_mints_once(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="15")
+    calls = LostCalls(monkeypatch, posting)
+    calls.loses = lambda made: "answer" if made % 2 else None
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(opened), "approve")
+    for _ in range(3):
+        await court.what_is_due_happens(court.pair.b, court.pair.a)
+    assert (await court.outgoing(opened))["status"] == "SETTLED"
+    assert (await court.incoming(opened))["status"] == "SETTLED"
+    assert (await alice.balance(), await bob.balance()) == ("95", "104.9")
+
+
+async def test_a_compensation_on_the_word_of_a_peer_counts_toward_its_limit(court: Court):
+    alice, bob, tx_id = await court.parties()
+    peer = await court.pair.a.peer(court.pair.b)
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="15")
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(opened), "approve")
+    # Whatever went out is taken into account, so that nothing may come in any more.
+    await run(court.pair.a, "UPDATE federation_peer SET net_in_limit = 0 WHERE id = $1", peer.id)
+    await run(court.pair.a, "UPDATE ledger_corridor SET compensated = compensated + 10 ^ 15")
+    try:
+        await court.what_is_due_happens(court.pair.b)
+        assert (await court.outgoing(opened))["status"] == "PENDING_SLASH"
+        assert await alice.balance() == "80"
+    finally:
+        await run(court.pair.a, "UPDATE ledger_corridor SET compensated = compensated - 10 ^ 15")
+        await run(court.pair.a, "UPDATE federation_peer SET net_in_limit = NULL WHERE id = $1", peer.id)
+    await court.what_is_due_happens()
+    assert (await court.outgoing(opened))["status"] == "SETTLED"
+    assert await alice.balance() == "95"
+
+
+async def test_a_compensation_is_at_most_the_slash_and_a_stranger_is_no_defendant(court: Court):
+    alice, bob, tx_id = await court.parties()
+    body = {"defendant_did": bob.did, "reason_code": "OTHER", "description": "No.", "transaction_id": tx_id}
+    filed = await alice.registry.post("/disputes/", json=body, headers=alice.headers)
+    answer = await court.rule(filed.json()["id"], slash="5", compensation="6")
+    assert await refusal(answer) == (422, "RULING_INVALID")
+    stranger = {**body, "defendant_did": "did:hansa:nowhere.example:0f0e0d0c-0000-4000-8000-000000000000"}
+    stranger.pop("transaction_id")
+    refused = await alice.registry.post("/disputes/", json=stranger, headers=alice.headers)
+    assert await refusal(refused) == (404, "DEFENDANT_UNKNOWN")
+
+
+async def test_a_lost_dispute_counts_once_against_the_peer(court: Court):
+    before = (await court.pair.a.peer(court.pair.b)).disputes_lost_with
+    await court.ruled(*await court.parties(), slash="1")
+    assert (await court.pair.a.peer(court.pair.b)).disputes_lost_with == before + 1

@@ -1,0 +1,235 @@
+"""Histories of swaps: each registry has a currency of its own and shares a pool with each other one, in memory.
+
+The prices and the changes of the pool are those of the service.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from hansa.foundation.values.money import ZERO, Minor
+from hansa.rooms.transfers.crossing import sender
+from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType, Swap
+from hansa.rooms.transfers.crossing.receiver import Terms
+from hansa.rooms.transfers.crossing.sender import Judgement
+from hansa.rooms.transfers.crossing.states import Money, MoneyKind
+from hansa.rooms.transfers.pools import pricing, swapping
+from hansa.rooms.transfers.pools.pricing import Price, Reserve, SwapImpossible, View
+from hansa.rooms.transfers.pools.records import Pool
+from hansa.rooms.transfers.pools.swapping import Amounts, Change, SwapStep
+
+from .model import Registry, Toward, require
+from .simulation import UNITS, History
+
+RESERVE = 20_000
+
+
+class SwappingRegistry(Registry):
+    """A registry whose every transfer to a peer is a swap. The pool with a peer has its home at the first by name."""
+
+    def open_pools(self) -> None:
+        """Half of the units for each pool stay in its leg."""
+        for peer, kept in self.toward.items():
+            pool = Pool.new(
+                peer, peer, peer.upper(), is_home=self.name < peer, mode="pool", rate=None, proposed=ZERO
+            )
+            kept.pool = replace(pool, reserve_own=Minor(RESERVE), reserve_foreign=Minor(RESERVE))
+            self.units -= RESERVE
+
+    def held(self) -> int:
+        return super().held() + sum(pool_of(kept).reserve_own for kept in self.toward.values())
+
+    def send(self, peer: str, body: Body, deadline: float, expected_fee: int | None = None) -> list[Message]:
+        kept = self.toward[peer]
+        if not kept.pair.is_open or body.amount > self.units:
+            return []
+        view = pool_of(kept).view(gives_own=True)
+        try:
+            price = pricing.price_in(view, body.amount)
+            # Some payers accept nothing worse than what they see.
+            seen = price.amount_out if body.amount % 3 == 0 else 1
+            least = max(seen, pricing.least_output(view, body.amount, Fraction(1, 5)))
+        except SwapImpossible:
+            return []
+        fixed = price.amount_out if pool_of(kept).is_home else None
+        if price.amount_out < least:
+            return []
+        swapped = replace(body, currency=self.name.upper(), swap=Swap(peer.upper(), least, fixed))
+        return self._apply(kept, sender.reserve(swapped, price.fee, deadline))
+
+    def _terms(self, kept: Toward, message: Message) -> Terms:
+        terms = super()._terms(kept, message)
+        body = message.body
+        assert body is not None
+        assert body.swap is not None
+        if message.type is not MessageType.PREPARE:
+            covered = pool_of(kept).own.lowest >= (message.net or 0)
+            return replace(
+                terms, net=message.net or 0, fee=message.fee or 0, headroom=2**63 if covered else 0
+            )
+        try:
+            price = self._price(pool_of(kept), body, message)
+        except SwapImpossible as impossible:
+            return replace(terms, code=terms.code or impossible.code)
+        return replace(terms, net=price.amount_out, fee=price.fee, headroom=2**63)
+
+    def _price(self, pool: Pool, body: Body, message: Message) -> Price:
+        view = pool.view(gives_own=False)
+        assert body.swap is not None
+        if body.swap.amount_out is None:
+            price = pricing.price_in(view, body.amount)
+        else:
+            price = Price(Minor(body.amount), Minor(body.swap.amount_out), Minor(message.fee or 0))
+            if not pricing.keeps_k(view, price) or pool.own.lowest < price.amount_out:
+                raise SwapImpossible(pricing.SwapCode.HOME_DIFFERS)
+        if price.amount_out < body.swap.min_amount_out:
+            raise SwapImpossible(pricing.SwapCode.BELOW_MINIMUM)
+        return price
+
+    def _judgement(self, kept: Toward, body: Body, message: Message | None = None) -> Judgement:
+        judgement = super()._judgement(kept, body, message)
+        if message is None or message.type is not MessageType.PREPARED or judgement.code is not None:
+            return judgement
+        price = Price(Minor(body.amount), Minor(message.net or 0), ZERO)
+        accepted = pricing.keeps_k(pool_of(kept).view(gives_own=True), price)
+        return judgement if accepted else replace(judgement, code=Code.POOL_DIFFERS)
+
+    def _move(self, kept: Toward, money: Money) -> None:
+        swap = money.body.swap
+        assert swap is not None
+        received = money.net or swap.amount_out or 0
+        amounts = Amounts(money.body.amount, received, money.fee, swap.amount_out is not None)
+        change = swapping.change_by(SwapStep(money.kind.value), amounts)
+        kept.pool = _changed(pool_of(kept), change)
+        amount = money.body.amount
+        match money.kind:
+            case MoneyKind.RESERVE_OUT:
+                self.units, kept.transit = self.units - amount, kept.transit + amount
+            case MoneyKind.ABORT_OUT:
+                self.units, kept.transit = self.units + amount, kept.transit - amount
+            case MoneyKind.COMMIT_OUT:
+                kept.transit -= amount
+            case MoneyKind.REPLAY_OUT:
+                if self.units >= amount:
+                    self.units -= amount
+                else:
+                    self.shortfalls -= amount
+            case MoneyKind.COMMIT_IN | MoneyKind.REPLAY_IN:
+                require(money.net >= swap.min_amount_out, "less than the least output", money)
+                self.units += money.net
+            case MoneyKind.RESERVE_IN | MoneyKind.ABORT_IN:
+                pass
+        kept.moved += ((money.kind.value, money.body.transfer_id),)
+        pool = pool_of(kept)
+        require(min(self.units, self.shortfalls, kept.transit) >= 0, "a balance below zero", money)
+        require(pool.own.lowest >= 0, "promised more than the reserve", money)
+        in_transit = sum(one.transit for one in self.toward.values())
+        require(self.held() + in_transit == self.issued, "the book does not add up", money)
+        if not self.was_restored:
+            self._require_once(kept, money)
+
+
+def pool_of(kept: Toward) -> Pool:
+    assert kept.pool is not None
+    return kept.pool
+
+
+def _changed(pool: Pool, change: Change) -> Pool:
+    own, foreign, in_own, out_own, in_foreign, out_foreign = change.deltas
+    return replace(
+        pool,
+        reserve_own=Minor(pool.reserve_own + own),
+        reserve_foreign=Minor(pool.reserve_foreign + foreign),
+        in_own=Minor(pool.in_own + in_own),
+        out_own=Minor(pool.out_own + out_own),
+        in_foreign=Minor(pool.in_foreign + in_foreign),
+        out_foreign=Minor(pool.out_foreign + out_foreign),
+    )
+
+
+class SwapHistory(History):
+    """A history whose transfers are swaps, between honest registries."""
+
+    may_be_attacked = False
+
+    def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:
+        return SwappingRegistry(name, 3 * UNITS, limit, UNITS, blocked)
+
+    def begin(self) -> None:
+        for one in self.honest.values():
+            assert isinstance(one, SwappingRegistry)
+            one.open_pools()
+
+    def run(self) -> "History":
+        super().run()
+        restored = any(one.was_restored for one in self.honest.values())
+        for name, one in self.honest.items():
+            for peer, kept in one.toward.items():
+                pool, other = pool_of(kept), pool_of(self.honest[peer].toward[name])
+                pending = (pool.in_own, pool.out_own, pool.in_foreign, pool.out_foreign)
+                require(pending == (0, 0, 0, 0) or restored, "something is pending for ever", pool)
+                alike = (pool.reserve_own, pool.reserve_foreign) == (other.reserve_foreign, other.reserve_own)
+                require(alike, "the registries do not agree on the reserves", pool, other)
+                k = pool.reserve_own * pool.reserve_foreign
+                require(k >= RESERVE**2 or restored, "k fell", pool)
+        return self
+
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def priced_as_if_nothing_were_pending(patch: pytest.MonkeyPatch) -> None:
+    """The 50 pieces of the trial: each priced at the settled reserves."""
+    right = pricing.price_in
+    patch.setattr(
+        pricing,
+        "price_in",
+        lambda view, amount: right(
+            View(Reserve(view.given.settled), Reserve(view.taken.settled), view.rate), amount
+        ),
+    )
+    patch.setattr(pricing, "keeps_k", lambda _view, _price: True)
+
+
+def output_stays_in_the_reserve(patch: pytest.MonkeyPatch) -> None:
+    """A commit does not take what was paid out of the figure of the other reserve."""
+    right = swapping.change_by
+
+    def change_by(step: SwapStep, swap: Amounts) -> Change:
+        change = right(step, swap)
+        return replace(change, reserve_foreign=0) if step is SwapStep.COMMIT_OUT else change
+
+    patch.setattr(swapping, "change_by", change_by)
+
+
+def abort_keeps_what_was_pending(patch: pytest.MonkeyPatch) -> None:
+    """An aborted swap goes on to bind the reserve."""
+    right = swapping.change_by
+    patch.setattr(
+        swapping,
+        "change_by",
+        lambda step, swap: Change() if step is SwapStep.ABORT_IN else right(step, swap),
+    )
+
+
+def sender_takes_any_price(patch: pytest.MonkeyPatch) -> None:
+    """The receiver's registry and the sender's forget the least output."""
+    patch.setattr(sender, "_why_not_swapped", lambda _swap, _message: None)
+    patch.setattr(SwappingRegistry, "_price", _price_without_minimum)
+
+
+def _price_without_minimum(_registry: SwappingRegistry, pool: Pool, body: Body, message: Message) -> Price:
+    assert body.swap is not None
+    if body.swap.amount_out is None:
+        return pricing.price_in(pool.view(gives_own=False), body.amount)
+    return Price(Minor(body.amount), Minor(body.swap.amount_out), Minor(message.fee or 0))
+
+
+PLANTED: tuple[Plant, ...] = (
+    priced_as_if_nothing_were_pending,
+    output_stays_in_the_reserve,
+    abort_keeps_what_was_pending,
+    sender_takes_any_price,
+)

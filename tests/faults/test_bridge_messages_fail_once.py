@@ -1,0 +1,145 @@
+"""Each statement of taking in a message of the bridge fails once: nothing has changed, and the message is applied once."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor
+from hansa.rooms import agents, federation, ledger, transfers
+from hansa.rooms.transfers.bridge import sagas, store, wrapped_store
+from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
+from hansa.rooms.transfers.bridge.taking_in import take_in, wrapped_amount
+from hansa.rooms.transfers.crossing.store import open_pair
+from hansa.rooms.transfers.crossing.taking_in import Corridor
+from tests.faults.failing import Plan, put_under_plan
+from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
+from tests.hostile.credentials import peer_of
+from tests.properties.proof import prove_book
+from tests.registry import DatabaseFarm, TestAgent
+from tests.rooms.ledger.purses import Purses, open_purses
+
+PEER = "peer.example"
+AMOUNT = Minor(10**8)
+NOT_COUNTED = agents.HeldBudget(is_counted=False, capability_id=None)
+
+
+@dataclass
+class Scene:
+    """An agent here, and a peer whose messages come in."""
+
+    purses: Purses
+    agent: TestAgent
+    corridor: Corridor
+
+    async def act(self, work: Callable[[Tx], Awaitable[object]]) -> None:
+        await self.purses.registry.database.act(work)
+
+    def asking(self, kind: MessageType, terms: Terms) -> Asking:
+        message = Message(
+            kind, terms, "AGENT_BLOCKED" if kind is MessageType.CANCELLED else None, raw="signed"
+        )
+
+        async def ask() -> int:
+            try:
+                await self.act(lambda tx: take_in(tx, self.corridor, message))
+            except Refused as refusal:
+                return refusal.status
+            return 200
+
+        return ask
+
+    def entering(self, direction: Direction) -> Terms:
+        return Terms(str(uuid4()), direction, f"did:hansa:{PEER}:{uuid4()}", self.agent.did, AMOUNT, "AVT")
+
+    async def begun(self, direction: Direction) -> Terms:
+        """A saga of the agent, with its units set aside."""
+        entering = self.entering(direction)
+        terms = replace(entering, sender_did=entering.receiver_did, receiver_did=entering.sender_did)
+        await self.act(lambda tx: self._begin(tx, terms))
+        return terms
+
+    async def _begin(self, tx: Tx, terms: Terms) -> None:
+        corridor, hold_id = self.corridor, None
+        if terms.direction is Direction.WRAP:
+            amount = ledger.BridgeAmount(corridor.frame, UUID(terms.saga_id), self.agent.did, AMOUNT)
+            hold_id = (await ledger.lock_for_bridge(tx, amount, corridor.book)).hold_id
+        else:
+            assert await wrapped_store.set_aside(tx, wrapped_amount(terms, corridor, self.agent.did))
+        move = sagas.begin(terms, 0.0)
+        await store.add(tx, store.NewSaga(move, corridor.key, corridor.frame, hold_id, NOT_COUNTED, None))
+
+    async def bridged(self) -> None:
+        """Wrapped units of the peer that the agent holds, and own ones that are locked for the peer."""
+        for direction, kind in ((Direction.WRAP, MessageType.MINT), (Direction.REDEEM, MessageType.MINTED)):
+            if direction is Direction.WRAP:
+                assert await self.asking(kind, self.entering(direction))() == 200
+            else:
+                assert await self.asking(kind, await self.begun(Direction.WRAP))() == 200
+
+
+def _asked(kind: MessageType, direction: Direction) -> Callable[[Scene], Awaitable[Asking]]:
+    async def prepare(scene: Scene) -> Asking:
+        return scene.asking(kind, scene.entering(direction))
+
+    return prepare
+
+
+def _answered(kind: MessageType, direction: Direction) -> Callable[[Scene], Awaitable[Asking]]:
+    async def prepare(scene: Scene) -> Asking:
+        return scene.asking(kind, await scene.begun(direction))
+
+    return prepare
+
+
+STEPS = {
+    "mint": _asked(MessageType.MINT, Direction.WRAP),
+    "unlock": _asked(MessageType.UNLOCK, Direction.REDEEM),
+    "cancel": _asked(MessageType.CANCEL, Direction.WRAP),
+    "minted": _answered(MessageType.MINTED, Direction.WRAP),
+    "a refused mint": _answered(MessageType.CANCELLED, Direction.WRAP),
+    "unlocked": _answered(MessageType.UNLOCKED, Direction.REDEEM),
+    "a refused unlock": _answered(MessageType.CANCELLED, Direction.REDEEM),
+}
+
+Stage = tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """A mainframe with few connections, so that a broken one is met again at once."""
+    directory = tmp_path_factory.mktemp("bridge")
+    settings = {"is_central_registry": True, "sovereign_mainframes": ["hansa.local"]}
+    async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
+        registry = purses.registry
+        await peer_of(registry, PEER)
+        await registry.database.act(lambda tx: tx.execute("UPDATE federation_peer SET status = 'active'"))
+        peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.settings))
+        await scene.act(lambda tx: open_pair(tx, scene.corridor.key))
+        for _ in range(4):
+            await scene.bridged()
+        observer = await asyncpg.connect(registry.runtime.database.dsn)
+        plan = Plan(observer)
+        await put_under_plan(registry.database, plan)
+        yield scene, plan, observer
+        await observer.close()
+
+
+@pytest.mark.parametrize("name", STEPS)
+async def test_whichever_statement_fails_nothing_has_changed_and_the_message_is_applied_once(
+    name: str, stage: Stage
+) -> None:
+    scene, plan, observer = stage
+    await fail_each_statement(lambda: STEPS[name](scene), plan, observer, {200})
+    await prove_book(observer)
+    await scene.purses.prove()
+    supply = await scene.purses.registry.database.read(transfers.wrapped_supply)
+    assert supply
+    assert all(one.is_ok for one in supply), supply

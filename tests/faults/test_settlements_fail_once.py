@@ -1,0 +1,123 @@
+"""Each statement of a slash across registries fails once: nothing has changed, and the step is done once."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from itertools import count
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import commerce, federation
+from hansa.rooms.commerce.settlements import settlement as protocol
+from hansa.rooms.commerce.settlements import store
+from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
+from hansa.rooms.commerce.settlements.slashing import apply_slash
+from hansa.rooms.commerce.settlements.taking_in import Request, take_outcome, take_receipt, take_request
+from tests.faults.failing import Plan, put_under_plan
+from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
+from tests.hostile.credentials import peer_of
+from tests.properties.proof import prove_book
+from tests.registry import DatabaseFarm, TestAgent
+from tests.rooms.ledger.purses import Purses, open_purses
+
+PEER = "peer.example"
+AMOUNT = 10**8
+
+
+@dataclass
+class Scene:
+    """An agent here, and a peer."""
+
+    purses: Purses
+    agent: TestAgent
+    peer: federation.PeerRecord
+    numbers: "count[int]"
+
+    def asking(self, work: Callable[[Tx], Awaitable[object]]) -> Asking:
+        async def ask() -> int:
+            try:
+                await self.purses.registry.database.act(work)
+            except Refused as refusal:
+                return refusal.status
+            return 200
+
+        return ask
+
+    def claim(self, *, against_own: bool) -> Claim:
+        own, other = self.agent.did, f"did:hansa:{PEER}:{uuid4()}"
+        defendant, complainant = (own, other) if against_own else (other, own)
+        return Claim(next(self.numbers), defendant, complainant, AMOUNT, "AVT")
+
+    async def kept(self, new: Settlement) -> int:
+        assert self.peer.spiffe_id is not None
+        spiffe_id = self.peer.spiffe_id
+        return await self.purses.registry.database.act(
+            lambda tx: store.add(tx, spiffe_id, PEER, new, None, is_due=False)
+        )
+
+    async def held(self, *, is_auto: bool = False) -> int:
+        claim = self.claim(against_own=True)
+        moment = await self.purses.registry.database.look(store.now)
+        return await self.kept(protocol.claimed(claim, None, moment, is_auto=is_auto))
+
+
+async def _request(scene: Scene) -> Asking:
+    request = Request(scene.peer, scene.claim(against_own=True), {})
+    settings = scene.purses.registry.settings
+    return scene.asking(lambda tx: take_request(tx, request, settings))
+
+
+async def _slash(scene: Scene) -> Asking:
+    settlement_id, registry = await scene.held(is_auto=True), scene.purses.registry
+    slash_bond = commerce.SLASH_BOND.of(registry.runtime)
+    return scene.asking(lambda tx: apply_slash(tx, settlement_id, slash_bond, registry.settings))
+
+
+async def _outcome(scene: Scene) -> Asking:
+    claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
+    await scene.kept(protocol.opened(claim, AMOUNT, 0.0))
+    outcome = Outcome(claim, Status.SLASHED, AMOUNT, "tx-7")
+    return scene.asking(lambda tx: take_outcome(tx, scene.peer, outcome, "signed", settings))
+
+
+async def _receipt(scene: Scene) -> Asking:
+    claim = scene.claim(against_own=True)
+    await scene.kept(protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False))
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, claim, "signed"))
+
+
+STEPS = {"request": _request, "slash": _slash, "outcome": _outcome, "receipt": _receipt}
+Stage = tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """A registry with few connections, so that a broken one is met again at once."""
+    directory = tmp_path_factory.mktemp("settlements")
+    async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE) as purses:
+        registry = purses.registry
+        await peer_of(registry, PEER)
+        await registry.database.act(
+            lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
+        )
+        peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        scene = Scene(purses, await purses.agent("1000"), peer, count(1))
+        observer = await asyncpg.connect(registry.runtime.database.dsn)
+        plan = Plan(observer)
+        await put_under_plan(registry.database, plan)
+        yield scene, plan, observer
+        await observer.close()
+
+
+@pytest.mark.parametrize("name", STEPS)
+async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
+    name: str, stage: Stage
+) -> None:
+    scene, plan, observer = stage
+    await fail_each_statement(lambda: STEPS[name](scene), plan, observer, {200})
+    await prove_book(observer)

@@ -1,0 +1,162 @@
+"""Each statement of each step of a swap fails once: nothing has changed, figures of the pool included, and a repetition does it once."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor
+from hansa.rooms import federation, ledger
+from hansa.rooms.transfers.crossing.corridor import Corridor
+from hansa.rooms.transfers.crossing.messages import Body, MessageType, Swap
+from hansa.rooms.transfers.crossing.paying import CrossingPayment, find_payment, reserve_payment
+from tests.faults.failing import Plan
+from tests.faults.test_transfer_messages_fail_once import AMOUNT, PEER, Scene, open_stage
+from tests.faults.unchanged import Asking, fail_each_statement, status_of
+from tests.properties.proof import prove_book
+from tests.registry import DatabaseFarm
+
+RESERVE = 10**12
+_POOL = """
+INSERT INTO transfers_pool (peer, frame, currency, is_home, mode, reserve_own, reserve_foreign, base_own, base_foreign)
+VALUES ($1, $2, 'BOB', true, 'pool', $3, $3, $3, $3)
+"""
+
+
+class SwapScene(Scene):
+    """The peer has another currency, and shares a pool whose home is here."""
+
+    async def open_pool(self) -> None:
+        registry, book = self.purses.registry, self.corridor.book
+        leg = book.leg(PEER)
+
+        async def open_it(tx: Tx) -> None:
+            await tx.execute("UPDATE federation_peer SET settlement_currency = 'BOB'")
+            await tx.execute(_POOL, self.corridor.key, PEER, RESERVE)
+            await ledger.open_leg(tx, leg)
+            await ledger.apply(
+                tx, [ledger.orders.fund(book.treasury, leg, Minor(RESERVE), str(uuid4()))], book
+            )
+
+        await registry.database.act(open_it)
+        peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        self.corridor = Corridor.to(peer, registry.runtime)
+
+    def body_in(self) -> Body:
+        payer = f"did:hansa:{PEER}:{uuid4()}"
+        return Body(str(uuid4()), payer, self.agent.did, AMOUNT, "BOB", None, Swap("AVT", 1))
+
+    async def promised(self, body: Body) -> tuple[int, int]:
+        row = await self.purses.registry.database.look(
+            lambda tx: tx.fetchrow(
+                "SELECT net, fee FROM transfers_received WHERE transfer_id = $1", UUID(body.transfer_id)
+            )
+        )
+        assert row is not None
+        return row["net"], row["fee"]
+
+    def reserving(self) -> tuple[UUID, Asking]:
+        order = ledger.TransferOrder(self.agent.did, f"did:hansa:{PEER}:{uuid4()}", Minor(AMOUNT))
+        payment = CrossingPayment(uuid4(), order, 3600.0)
+
+        async def reserve(tx: Tx) -> None:
+            if await find_payment(tx, payment.transfer_id) is None:
+                await reserve_payment(tx, self.corridor, payment)
+
+        async def ask() -> int:
+            try:
+                await self.purses.registry.database.act(reserve)
+            except Refused as refusal:
+                return refusal.status
+            return 200
+
+        return payment.transfer_id, ask
+
+    async def reserved(self) -> Body:
+        transfer_id, ask = self.reserving()
+        assert await ask() == 200
+        row = await self.purses.registry.database.look(
+            lambda tx: tx.fetchrow("SELECT * FROM transfers_sent WHERE transfer_id = $1", transfer_id)
+        )
+        assert row is not None
+        swap = Swap(row["currency_received"], row["min_amount_out"], row["amount_out"])
+        parties = (row["sender_did"], row["receiver_did"])
+        return Body(str(transfer_id), *parties, row["amount"], row["currency"], row["memo"], swap)
+
+
+async def _prepare(scene: SwapScene) -> Asking:
+    return scene.asking(await scene.entering(MessageType.PREPARE, scene.body_in()))
+
+
+def _decided(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
+    async def prepare(scene: SwapScene) -> Asking:
+        body = scene.body_in()
+        await scene.taken(await scene.entering(MessageType.PREPARE, body))
+        return scene.asking(await scene.entering(kind, body, *await scene.promised(body)))
+
+    return prepare
+
+
+async def _reserve(scene: SwapScene) -> Asking:
+    return scene.reserving()[1]
+
+
+def _answered(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
+    async def prepare(scene: SwapScene) -> Asking:
+        body = await scene.reserved()
+        assert body.swap is not None
+        return scene.asking(await scene.entering(kind, body, body.swap.amount_out or 0, 1))
+
+    return prepare
+
+
+def _administered(act: str) -> Callable[[SwapScene], Awaitable[Asking]]:
+    async def prepare(scene: SwapScene) -> Asking:
+        registry = scene.purses.registry
+        headers = (await registry.administrator("admin_treasury")).headers
+        path = f"/admin/fx/pools/BOB/{act}"
+        return status_of(lambda: registry.post(path, json={"amount": "1"}, headers=headers))
+
+    return prepare
+
+
+STEPS: dict[str, tuple[Callable[[SwapScene], Awaitable[Asking]], set[int]]] = {
+    "prepare": (_prepare, {200}),
+    "commit": (_decided(MessageType.COMMIT), {200}),
+    "abort": (_decided(MessageType.ABORT), {200}),
+    "reserve": (_reserve, {200}),
+    "prepared": (_answered(MessageType.PREPARED), {200}),
+    "refused": (_answered(MessageType.REFUSED), {200}),
+    # An administrator who repeats one of these does it again.
+    "fund": (_administered("fund"), {200, 201}),
+    "drain": (_administered("drain"), {200, 201}),
+}
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[SwapScene, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
+    async with open_stage(database_farm, tmp_path_factory.mktemp("swaps"), SwapScene) as stage:
+        await stage[0].open_pool()
+        yield stage
+
+
+@pytest.mark.parametrize("name", STEPS)
+async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
+    name: str, stage: tuple[SwapScene, Plan, "asyncpg.Connection[asyncpg.Record]"]
+) -> None:
+    scene, plan, observer = stage
+    step, repeated = STEPS[name]
+    await fail_each_statement(lambda: step(scene), plan, observer, repeated)
+    await prove_book(observer)
+    await scene.purses.prove()
+    leg = await observer.fetchval(
+        "SELECT liquid FROM ledger_account WHERE did = $1", scene.corridor.book.leg(PEER)
+    )
+    pool = await observer.fetchrow("SELECT * FROM transfers_pool")
+    assert leg == pool["reserve_own"]
+    assert pool["reserve_own"] * pool["reserve_foreign"] >= RESERVE**2 or name == "drain"

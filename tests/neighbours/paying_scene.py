@@ -1,0 +1,48 @@
+"""Payments between agents of two registries: a caller here, a service there."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from hansa.rooms.commerce.payments import JOBS
+from tests.neighbours.crossing_scene import open_rows, settle
+from tests.neighbours.two_registries import Neighbours
+from tests.paying import Payments
+from tests.registry import TestAgent
+from tests.running_jobs import time_passes
+
+RESUMING = next(job for job in JOBS if job.name == "payments: resume settlements")
+
+
+class Abroad(Payments):
+    """The caller's registry is a, the service's is b."""
+
+    async def of_service(self, token: str, service: TestAgent) -> dict[str, Any]:
+        """What the service learns of the token: it asks the registry that issued it."""
+        return await self.verify(token, target_agent_did=service.did)
+
+
+async def abroad(pair: Neighbours, **caller: Any) -> Abroad:
+    return Abroad(pair.a.registry, await pair.a.registry.agent(**caller), await pair.b.registry.agent())
+
+
+async def resumed(paying: Payments) -> None:
+    """What a process left settling is taken up, as every few seconds."""
+    await paying.registry.database.act(
+        lambda tx: tx.execute(
+            "UPDATE commerce_payment_token SET settling_at = settling_at - interval '3 seconds' WHERE status = 'settling'"
+        )
+    )
+    await time_passes(paying.registry.runtime, 60)
+    await RESUMING.work(paying.registry.runtime, None)  # type: ignore[arg-type, operator]
+
+
+@asynccontextmanager
+async def quiet_after(pair: Neighbours) -> AsyncIterator[None]:
+    """Both registries hold each other's receipts in the end, and no unit was lost or made."""
+    yield
+    await settle(pair.a, pair.b)
+    assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
+    for one in (pair.a, pair.b):
+        supply = await one.registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0"), supply

@@ -1,0 +1,122 @@
+"""Two registries that serve stay peers while one of them rotates its certificate authority."""
+
+import asyncio
+import json
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys import Keyring
+from tests.operation.federated_registries import Operated, is_active, shown, two_operated, until
+
+
+async def rotate(one: Operated) -> str:
+    taken = await one.printed("keys rotate-authority")
+    await one.process.stop()
+    await one.process.start()
+    step: str = taken["step"]
+    return step
+
+
+async def later(one: Operated, age: timedelta) -> None:
+    """As if the last change of the authority were so much older."""
+    dsn = (await one.hansa("db url")).output.strip()
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(
+            "UPDATE federation_trust SET own_counted_at = own_counted_at - $1::interval", age
+        )
+        await connection.execute(
+            "UPDATE plumbing_registry_key SET recorded_at = recorded_at - $1::interval", age
+        )
+    finally:
+        await connection.close()
+
+
+async def bundle_of(one: Operated) -> dict[str, Any]:
+    bundle: dict[str, Any] = (await one.get("/.well-known/spiffe-bundle.json")).json()
+    return bundle
+
+
+async def kept_by(other: Operated, one: Operated) -> dict[str, Any]:
+    """The bundle of a registry as its peer has it."""
+    dsn = (await other.hansa("db url")).output.strip()
+    connection = await asyncpg.connect(dsn)
+    try:
+        stored = "SELECT bundle FROM federation_peer WHERE trust_domain = $1"
+        bundle: dict[str, Any] = json.loads(await connection.fetchval(stored, one.settings["TRUST_DOMAIN"]))
+    finally:
+        await connection.close()
+    return bundle
+
+
+async def both_read_each_other(a: Operated, b: Operated) -> None:
+    for one, name in ((a, "registry-b"), (b, "registry-a")):
+        report = await one.printed(f"peer sync {name}")
+        assert report["refused"] == {}
+
+
+def authority_of(one: Operated) -> IdentityAuthority:
+    return IdentityAuthority(Keyring(one.process.data_dir), one.settings["TRUST_DOMAIN"])
+
+
+async def is_let_in(one: Operated, svid: Svid, directory: Path) -> bool:
+    """Whether the federation listener answers a connection that shows this certificate."""
+    await asyncio.to_thread((directory / "leaf.pem").write_text, svid.certificate_pem + svid.key_pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(directory / "leaf.pem")
+    place = urlsplit(one.settings["FEDERATION_BASE_URL"])
+    try:
+        reader, writer = await asyncio.open_connection(place.hostname, place.port, ssl=context)
+        writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer = await reader.read(16)
+        writer.close()
+    except (OSError, ssl.SSLError):
+        return False
+    return answer.startswith(b"HTTP/1.1 ")
+
+
+async def test_two_registries_stay_peers_through_the_rotation_and_the_former_root_opens_nothing_after_it(
+    tmp_path: Path,
+):
+    for name in ("a", "b"):
+        await asyncio.to_thread((tmp_path / name).mkdir)
+    async with two_operated(tmp_path / "a", tmp_path / "b") as (a, b):
+        invited = await a.printed("peer invite")
+        await b.printed(f"peer accept {invited['invitation']}")
+        await until(lambda: is_active(a, "registry-b"))
+        former = authority_of(a).issue(
+            "spiffe://a.example/registry/registry-a", now=datetime.now(UTC), lifetime=timedelta(hours=1)
+        )
+        assert await is_let_in(b, former, tmp_path)
+        first = await kept_by(b, a)
+
+        assert await rotate(a) == "published"
+        await bundle_of(a)
+
+        async def is_taken_over() -> bool:
+            return await kept_by(b, a) == await bundle_of(a)
+
+        await until(is_taken_over)
+        assert (await kept_by(b, a))["spiffe_sequence"] == first["spiffe_sequence"] + 1
+        await later(a, timedelta(minutes=11))
+        assert await rotate(a) == "signing"
+        await both_read_each_other(a, b)
+        assert await is_let_in(b, former, tmp_path)
+        await later(a, timedelta(days=1, minutes=1))
+        assert await rotate(a) == "finished"
+        await until(is_taken_over)
+        await both_read_each_other(a, b)
+
+        async def is_shut_out() -> bool:
+            return not await is_let_in(b, former, tmp_path)
+
+        await until(is_shut_out)
+        assert (await shown(b, "registry-a"))["refused"] == {}
+        assert len((await kept_by(b, a))["keys"]) == 1

@@ -1,0 +1,160 @@
+"""Slash settlements as a model: seeded histories of both sides over a network that loses, doubles and delays."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from hansa.rooms.commerce.settlements import settlement as protocol
+from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
+from tests.properties.scale import by_tier
+
+HISTORIES = by_tier(3_000, 100_000, 1_000_000)
+STEPS = 40
+HOUR = 3600.0
+
+
+class Broken(AssertionError):
+    """An invariant does not hold."""
+
+
+@dataclass
+class World:
+    """One claim: the asking side, the deciding side once it was asked, and what moved."""
+
+    rng: random.Random
+    outgoing: Settlement
+    incoming: Settlement | None = None
+    now: float = 0.0
+    funds: int = 0
+    destroyed: int = 0
+    minted: int = 0
+
+    def request(self) -> Outcome:
+        """The asking side's question arrives; the answer."""
+        claim = self.outgoing.claim
+        if self.incoming is None:
+            refusal = "DEFENDANT_UNKNOWN" if self.rng.random() < 0.1 else None
+            self.incoming = protocol.claimed(claim, refusal, self.now, is_auto=self.rng.random() < 0.3)
+        return self.incoming.outcome
+
+    def outcome_arrives(self, outcome: Outcome) -> bool:
+        """An outcome, however late; whether the asking side sends a receipt."""
+        after = protocol.on_outcome(self.outgoing, outcome)
+        if after != self.outgoing:
+            self.outgoing = after
+            self.minted += protocol.owed(after) if after.is_closed else 0
+        return after.is_closed
+
+    def decide(self) -> None:
+        """An administrator of the deciding side, or its job."""
+        one = self.incoming
+        if one is None:
+            return
+        if one.status is Status.SLASHING:
+            slashed = min(self.funds, one.claim.amount)
+            self.funds, self.destroyed = self.funds - slashed, self.destroyed + slashed
+            self.incoming = protocol.applied(one, slashed)
+        elif protocol.may_be_decided(one, self.now):
+            is_yes = self.rng.random() < 0.7
+            self.incoming = protocol.approved(one) if is_yes else protocol.rejected(one, "No.")
+
+    def time_passes(self) -> None:
+        self.now += self.rng.choice((0.1, 1.0, 20.0)) * HOUR
+        self.outgoing = protocol.on_time(self.outgoing, self.now)
+        if self.incoming is not None:
+            self.incoming = protocol.on_time(self.incoming, self.now)
+
+    def receipt_arrives(self) -> None:
+        if self.incoming is not None and self.incoming.status in protocol.DECIDED:
+            self.incoming = protocol.acknowledged(self.incoming)
+
+    def require_sound(self) -> None:
+        claim = self.outgoing.claim
+        if self.minted > min(self.destroyed, self.outgoing.compensation) or self.destroyed > claim.amount:
+            raise Broken("more was made or destroyed than was confirmed", self)
+
+    def require_settled(self) -> None:
+        """Everything faithful from now on: both sides end alike."""
+        assert self.incoming is not None
+        if not (self.outgoing.is_closed and self.incoming.is_closed):
+            raise Broken("not closed", self)
+        if self.outgoing.status is not self.incoming.status or self.outgoing.slashed != self.destroyed:
+            raise Broken("the sides disagree", self)
+        if self.minted != min(self.destroyed, self.outgoing.compensation):
+            raise Broken("the compensation is not what was confirmed", self)
+
+
+def _history(seed: int) -> World:
+    rng = random.Random(seed)
+    claim = Claim(1, "did:defendant", "did:complainant", rng.randint(1, 100), "AVT")
+    world = World(rng, protocol.opened(claim, rng.randint(0, claim.amount), 0.0), funds=rng.randint(0, 120))
+    on_the_way: list[Outcome] = []
+    acts: list[Callable[[], None]] = [
+        lambda: on_the_way.append(world.request()),
+        lambda: on_the_way.append(world.incoming.outcome) if world.incoming else None,
+        lambda: _deliver(world, on_the_way),
+        world.decide,
+        world.time_passes,
+    ]
+    for _ in range(STEPS):
+        rng.choice(acts)()
+        world.require_sound()
+    world.outcome_arrives(world.request())
+    world.now += 25 * HOUR
+    world.time_passes()
+    world.decide()
+    if world.outcome_arrives(world.request()):
+        world.receipt_arrives()
+    world.require_sound()
+    world.require_settled()
+    return world
+
+
+def _deliver(world: World, on_the_way: list[Outcome]) -> None:
+    """Any outcome that was ever sent, again or late; its receipt may be lost."""
+    if on_the_way and world.outcome_arrives(world.rng.choice(on_the_way)) and world.rng.random() < 0.5:
+        world.receipt_arrives()
+
+
+def test_units_are_made_only_against_units_that_were_destroyed_and_both_sides_end_alike():
+    seen = {_history(seed).outgoing.status for seed in range(HISTORIES)}
+    assert seen == {Status.SETTLED, Status.FAILED, Status.EXPIRED}
+
+
+def _mint_each_outcome(patch: pytest.MonkeyPatch) -> None:
+    right = protocol.on_outcome
+    patch.setattr(
+        protocol,
+        "on_outcome",
+        lambda one, outcome: right(replace(one, is_closed=False, status=Status.SLASHING), outcome),
+    )
+
+
+def _expiry_is_final(patch: pytest.MonkeyPatch) -> None:
+    right = protocol.on_time
+
+    def on_time(one: Settlement, now: float) -> Settlement:
+        after = right(one, now)
+        return replace(after, is_closed=True) if after.status is Status.EXPIRED else after
+
+    patch.setattr(protocol, "on_time", on_time)
+
+
+def _mint_as_ruled(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(protocol, "owed", lambda one: one.compensation if one.status is Status.SETTLED else 0)
+
+
+@pytest.mark.parametrize("plant", [_mint_each_outcome, _expiry_is_final, _mint_as_ruled])
+def test_a_bug_in_a_settlement_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+):
+    plant(monkeypatch)
+    with pytest.raises(Broken):
+        _run_many()
+
+
+def _run_many() -> None:
+    for seed in range(2_000):
+        _history(seed)
