@@ -9,7 +9,7 @@ IN_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo browser openapi-tools stock-clients test test-deep test-release check format map events synchronous client-wheel pictures bench bench-full lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test test-deep test-release check types structure format map events synchronous client-wheel pictures bench bench-full lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -21,6 +21,9 @@ run: setup ## run the registry on http://127.0.0.1:8000
 
 demo: setup ## the honest path end to end, against a registry in a temporary directory
 	@$(BIN)/hansa demo
+
+demo-federation: setup ## three registries on this machine become peers and pay each other
+	@$(BIN)/hansa demo --federation
 
 browser: .venv/.test ## find the browser of the page tests; install one where there is none
 	@$(BIN)/python -m tests.browser.chromium
@@ -41,9 +44,15 @@ test-release: browser openapi-tools stock-clients ## the same tests before a rel
 	HANSA_TEST_TIER=2 $(PYTEST) tests
 
 check: .venv/.test ## format, lint, strict types, import contracts, dead code, the structural tests
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types structure
+
+# Neither uses more than one core.
+types: .venv/.test
+	$(BIN)/mypy
+
+structure: .venv/.test
 	$(BIN)/ruff format --check src tests bench migrations
 	$(BIN)/ruff check src tests bench migrations
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(PYTEST) -q tests/house

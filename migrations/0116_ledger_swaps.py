@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0116"
-down_revision = "0132"
+down_revision = "0111"
 
 SQL = """
 DO $$

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0122"
-down_revision = "0110"
+down_revision = "0118"
 
 SQL = """
 -- Sagas that agents of this registry began: `wrap` locks own units, `redeem` sets wrapped ones aside.

@@ -111,3 +111,15 @@ def test_a_federation_port_on_which_nothing_listens_is_a_problem(sound: Facts):
 def test_a_data_directory_that_others_can_write_to_is_a_problem(sound: Facts):
     sound.data_dir.chmod(0o777)
     assert worst(sound, "permissions").severity == "problem"
+
+
+def test_peers_on_which_there_is_evidence_are_to_be_acted_on(sound: Facts):
+    shadow = with_database(sound, trust_of_peers=["unmeasured"])
+    assert worst(shadow, "peers").fix == "set ENFORCEMENT_PROPAGATION_MODE=enforce"
+    assert not [one for one in check(shadow) if one.subject == "peer trust"]
+    observed = with_database(sound, trust_of_peers=["unmeasured", "warn"])
+    found = worst(observed, "peer trust")
+    assert (found.severity, found.fix) == ("note", "set PEER_TRUST_MODE=enforce")
+    acting = {"peer_trust_mode": "enforce", "enforcement_propagation_mode": "enforce"}
+    enforced = replace(observed, settings=sound.settings.model_copy(update=acting))
+    assert not [one for one in check(enforced) if one.subject in {"peer trust", "peers"}]

@@ -50,8 +50,8 @@ class World:
     async def due(self, contract: Any, days: float) -> Asking:
         """The deadline of a contract has come."""
         await self.agreements.move_clock(contract, days * DAY)
-        settings = self.agreements.registry.settings
-        return self.work(lambda tx: meet_deadline(tx, contract["id"], settings))
+        runtime = self.agreements.registry.runtime
+        return self.work(lambda tx: meet_deadline(tx, contract["id"], runtime))
 
     def work(self, act: Callable[[Any], Awaitable[None]]) -> Asking:
         """Work without a route, as a route would answer it."""

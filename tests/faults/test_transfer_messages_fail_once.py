@@ -1,18 +1,26 @@
 """Each statement of taking in a message of a peer fails once: nothing has changed, and the message is applied once."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
+from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce.bonds import BOND_ADMITS
+from hansa.rooms.commerce.contracts import paying_across
+from hansa.rooms.commerce.contracts.work import Submission
+from hansa.rooms.commerce.payments import Token, token_of_id
+from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
 from hansa.rooms.transfers.crossing import SIGNATORY, store
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
@@ -28,6 +36,11 @@ from tests.rooms.ledger.purses import Purses, open_purses
 
 PEER = "peer.example"
 AMOUNT, FEE = 10**8, 500_000
+FEE_PATH = "fees.cross_registry.base_rate_percent"
+CARD = {
+    "fees": {"cross_registry": {"base_rate_percent": 0.5}},
+    "signature": {"signed_canonical": [FEE_PATH]},
+}
 
 
 @dataclass
@@ -42,9 +55,14 @@ class Scene:
         await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, [message]))
 
     def asking(self, message: Message) -> Asking:
+        return self.work(lambda tx: take_in(tx, self.corridor, [message]))
+
+    def work(self, act: Callable[[Tx], Awaitable[object]]) -> Asking:
+        """Work of this registry, as a route would answer it."""
+
         async def ask() -> int:
             try:
-                await self.taken(message)
+                await self.purses.registry.database.act(act)
             except Refused as refusal:
                 return refusal.status
             return 200
@@ -110,12 +128,101 @@ def _answered(kind: MessageType) -> Callable[[Scene], Awaitable[Asking]]:
     return prepare
 
 
+async def _payment_token(scene: Scene) -> Token:
+    """A token of the agent that is settling, for a payee of the peer."""
+    registry = scene.purses.registry
+    body = {"target_agent_did": f"did:hansa:{PEER}:{uuid4()}", "amount": "1"}
+    made = await registry.post("/a2a-payment/authorize", json=body, headers=scene.agent.headers)
+    assert made.status_code == 200, made.text
+    settling = "UPDATE commerce_payment_token SET status = 'settling', settling_at = now() WHERE id = $1"
+    await registry.database.act(lambda tx: tx.execute(settling, made.json()["token_id"]))
+    token = await registry.database.look(lambda tx: token_of_id(tx, UUID(made.json()["token_id"])))
+    assert token is not None
+    return token
+
+
+async def _reserve_for_token(scene: Scene) -> Asking:
+    token = await _payment_token(scene)
+    return scene.work(lambda tx: reserve_or_time_out(tx, scene.corridor, token.id))
+
+
+def _answered_for_token(kind: MessageType) -> Callable[[Scene], Awaitable[Asking]]:
+    async def prepare(scene: Scene) -> Asking:
+        token = await _payment_token(scene)
+        act = scene.purses.registry.database.act
+        await act(lambda tx: reserve_or_time_out(tx, scene.corridor, token.id))
+        body = Body(str(token.id), token.caller, token.payee, AMOUNT, "AVT")
+        return scene.asking(await scene.entering(kind, body))
+
+    return prepare
+
+
+async def _submitted_contract(scene: Scene) -> dict[str, Any]:
+    """A contract of the agent with a provider of the peer, who has submitted."""
+    registry = scene.purses.registry
+    provider = f"did:hansa:{PEER}:{uuid4()}"
+    terms = {
+        "provider_did": provider,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "1",
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+    }
+    made = await registry.post("/contracts", json=terms, headers=scene.agent.headers)
+    assert made.status_code == 201, made.text
+    contract: dict[str, Any] = made.json()
+    runtime, contract_id = registry.runtime, contract["id"]
+    admits = BOND_ADMITS.of(runtime)
+    act = registry.database.act
+    await act(lambda tx: contracts.accept(tx, provider, contract_id, runtime.settings, admits))
+    await act(lambda tx: contracts.submit(tx, provider, contract_id, Submission(None, None)))
+    return contract
+
+
+async def _approval(scene: Scene, contract: dict[str, Any]) -> Callable[[Tx], Awaitable[object]]:
+    registry = scene.purses.registry
+    contract_id = contract["id"]
+
+    async def begin(tx: Tx) -> object:
+        found = await contracts.take(tx, contract_id)
+        if found.crossing is not None:
+            return found
+        return await paying_across.begin(tx, found, paying_across.Approver(scene.agent.did), registry.runtime)
+
+    return begin
+
+
+async def _approve_contract(scene: Scene) -> Asking:
+    return scene.work(await _approval(scene, await _submitted_contract(scene)))
+
+
+def _answered_for_contract(kind: MessageType) -> Callable[[Scene], Awaitable[Asking]]:
+    async def prepare(scene: Scene) -> Asking:
+        contract = await _submitted_contract(scene)
+        database = scene.purses.registry.database
+        await database.act(await _approval(scene, contract))
+        found = await database.look(lambda tx: contracts.find(tx, contract["id"]))
+        assert found is not None
+        memo, provider = f"Contract {found.id}", contract["provider_did"]
+        body = Body(str(found.crossing), scene.agent.did, provider, AMOUNT, "AVT", memo)
+        return scene.asking(await scene.entering(kind, body))
+
+    return prepare
+
+
 STEPS = {
     "prepare": _prepare,
     "commit": _decided(MessageType.COMMIT),
     "abort": _decided(MessageType.ABORT),
     "prepared": _answered(MessageType.PREPARED),
     "refused": _answered(MessageType.REFUSED),
+    "reserve for a payment token": _reserve_for_token,
+    "prepared for a payment token": _answered_for_token(MessageType.PREPARED),
+    "refused for a payment token": _answered_for_token(MessageType.REFUSED),
+    "approval of a contract": _approve_contract,
+    "prepared for a contract": _answered_for_contract(MessageType.PREPARED),
+    "refused for a contract": _answered_for_contract(MessageType.REFUSED),
 }
 
 
@@ -138,7 +245,11 @@ async def open_stage(
         registry = purses.registry
         await peer_of(registry, PEER)
         await registry.database.act(
-            lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
+            lambda tx: tx.execute(
+                "UPDATE federation_peer SET status = 'active', net_in_limit = NULL, settlement_currency = 'AVT',"
+                " card = $1",
+                json.dumps(CARD),
+            )
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
         scene = kind(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))

@@ -171,6 +171,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     return {
         "{human_readable_id:path}": stage.card_name,
         "{attestation_id}": "1",
+        "{saga_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{currency}": "BOB",
         "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{sequence:int}": "1",
@@ -508,6 +509,8 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{contract_id}/page-link": _contract("page-link", provided=False),
     "{contract_id}/accept-federated": _contract("accept-federated", provided=True),
     "{contract_id}/submit-federated": _contract("submit-federated", provided=True),
+    "{contract_id}/dispute-federated": _contract("dispute-federated", provided=True),
+    "{contract_id}/federated": _contract("federated", provided=True),
     "{contract_id}/accept": _contract("accept", provided=True),
     "{contract_id}/submit": _contract("submit", provided=True),
     "{contract_id}/cancel": _contract("cancel", provided=False),
@@ -589,6 +592,7 @@ _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /log/proof": lambda _: {"index": "0"},
     "GET /log/consistency": lambda _: {"old_size": "1"},
     "GET /verify-email": lambda stage: {"token": stage.verification_token},
+    "GET /api/v1/contracts/{contract_id}/federated": lambda _: {"contractor_registry": "elsewhere.example"},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
     "GET /api/v1/teg/fx/rate": lambda stage: {"to": "BOB"},
     "GET /api/v1/teg/fx/pool": lambda stage: {"to": "BOB"},
@@ -838,6 +842,25 @@ async def _federated_contract(stage: Stage) -> WellFormed:
     return _json(contractor_registry="elsewhere.example")
 
 
+async def _federated_dispute(stage: Stage) -> WellFormed:
+    return _json(
+        contractor_registry="elsewhere.example",
+        defendant_did=stage.agent.did,
+        reason_code="OTHER",
+        description="Nothing was delivered.",
+    )
+
+
+async def _relayed_act(stage: Stage) -> WellFormed:
+    return _json(
+        request_id="1b4e28ba-2fa1-41d2-883f-0016d3cca427",
+        contract_id=2**40,
+        act="read",
+        actor_did="did:hansa:peer.example:1b4e28ba-2fa1-41d2-883f-0016d3cca427",
+        body={},
+    )
+
+
 async def _hint(stage: Stage) -> WellFormed:
     return _json(next="newest")
 
@@ -1082,6 +1105,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts": _proposal,
     "POST /api/v1/contracts/{contract_id}/accept-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
+    "POST /api/v1/contracts/{contract_id}/dispute-federated": _federated_dispute,
+    "POST /api/v1/contracts/cross-registry/proxy": _relayed_act,
     "POST /api/v1/contracts/malpractice": _malpractice,
     "POST /api/v1/federation/hint": _hint,
     "POST /api/v1/federation/enforcement/receipts": _receipts_of_acts,

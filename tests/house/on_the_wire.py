@@ -104,6 +104,7 @@ _.before
 _.beta_invite_required
 _.blockers
 _.blocks
+_.body
 _.bond_tx_id
 _.bonded
 _.bonded_only
@@ -629,6 +630,7 @@ _.receiver_agent_id
 _.receiver_did
 _.receiver_registry
 _.recipient_did
+_.recommended
 _.recorded_at
 _.recover_margin
 _.recovery_key
@@ -651,6 +653,7 @@ _.representative_queries
 _.reputation
 _.request
 _.request_digest
+_.request_id
 _.requested_at
 _.requested_by
 _.require_signature

@@ -48,21 +48,21 @@ class Scene:
         return getattr(self, f"_{name}")
 
     async def _accept(self, tx: Tx) -> Any:
-        return await accept(tx, self.bob, self.contract_id, self.settings, _admits)
+        return await accept(tx, self.bob.did, self.contract_id, self.settings, _admits)
 
     async def _cancel(self, tx: Tx) -> Any:
         return await cancel(tx, self.alice, self.contract_id, None)
 
     async def _submit(self, tx: Tx) -> Any:
-        return await submit(tx, self.bob, self.contract_id, Submission(None, None))
+        return await submit(tx, self.bob.did, self.contract_id, Submission(None, None))
 
     async def _file(self, tx: Tx) -> Any:
         complaint = Complaint(self.alice.did, self.bob.did, "OTHER", "No.", contract_id=self.contract_id)
-        return await file(tx, self.alice, complaint, self.settings)
+        return await file(tx, complaint, self.settings)
 
     async def _file_back(self, tx: Tx) -> Any:
         complaint = Complaint(self.bob.did, self.alice.did, "OTHER", "No.", contract_id=self.contract_id)
-        return await file(tx, self.bob, complaint, self.settings)
+        return await file(tx, complaint, self.settings)
 
     async def _evidence(self, tx: Tx) -> Any:
         return await add_evidence(tx, self.bob, self.dispute_id, Piece(SHA256))
@@ -90,7 +90,7 @@ class Scene:
 
     async def _approve(self, tx: Tx) -> Any:
         approval = Approval(None, Consent(), self.token)
-        return await approve(tx, self.alice, self.contract_id, approval, self.settings)
+        return await approve(tx, self.alice, self.contract_id, approval, self.disputing.registry.runtime)
 
     async def _return(self, tx: Tx) -> Any:
         return await request_changes(tx, self.alice, self.contract_id, None)
@@ -99,7 +99,7 @@ class Scene:
         return await mark_failed(tx, self.alice, self.contract_id, None, self.settings)
 
     async def _deadline(self, tx: Tx) -> Any:
-        return await meet_deadline(tx, self.contract_id, self.settings)
+        return await meet_deadline(tx, self.contract_id, self.disputing.registry.runtime)
 
     async def _suspend(self, tx: Tx) -> Any:
         return await stop(tx, self.contract_id, self.bob.did, datetime.now(UTC))

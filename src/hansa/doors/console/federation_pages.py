@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation
 
 NAME_MAX_CHARACTERS = 253
@@ -58,11 +59,14 @@ class PeerShown(BaseModel):
     card_fetched_at: datetime | None
     card_expires_at: datetime | None
     refused: dict[str, int]
+    recommended: list[str] = Field(
+        description="Settings with which this registry would act on what it observes."
+    )
     verdicts: list[federation.CardVerdictOut]
 
     @classmethod
-    def of(cls, view: federation.PeerView, interval: int) -> "PeerShown":
-        peer = view.peer
+    def of(cls, view: federation.PeerView, settings: Settings) -> "PeerShown":
+        peer, interval = view.peer, settings.federation_sync_interval_seconds
         is_quarantined = peer.quarantined_at is not None
         status = "quarantined" if is_quarantined else peer.status
         return cls(
@@ -77,6 +81,7 @@ class PeerShown(BaseModel):
             card_fetched_at=peer.card_fetched_at,
             card_expires_at=peer.card_expires_at,
             refused=view.refused,
+            recommended=_recommended(peer, settings),
             verdicts=[federation.CardVerdictOut.model_validate(verdict) for verdict in peer.card_verdicts],
         )
 
@@ -119,8 +124,20 @@ async def show_peer(
             raise federation.PeerUnknown
         return view
 
-    shown = PeerShown.of(await db.read(read), settings.federation_sync_interval_seconds)
+    shown = PeerShown.of(await db.read(read), settings)
     return page_or_json(request, "peer.html", shown)
+
+
+def _recommended(peer: federation.PeerRecord, settings: Settings) -> list[str]:
+    measured = peer.trust_state != "unmeasured"
+    return [
+        *(["PEER_TRUST_MODE=enforce"] if measured and settings.peer_trust_mode == "observe" else []),
+        *(
+            ["ENFORCEMENT_PROPAGATION_MODE=enforce"]
+            if settings.enforcement_propagation_mode == "shadow"
+            else []
+        ),
+    ]
 
 
 def _lines(shown: federation.TopologyOut, interval: int) -> Sequence[PeerLine]:

@@ -50,7 +50,10 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "services",
         ),
     ),
-    ("Federation", ("join-a-federation", "licences", "jurisdiction", "misbehaving-peers")),
+    (
+        "Federation",
+        ("join-a-federation", "run-a-federation", "licences", "jurisdiction", "misbehaving-peers"),
+    ),
     ("Verification", ("auditing", "registry-card")),
 )
 

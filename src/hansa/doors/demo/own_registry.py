@@ -42,18 +42,19 @@ async def own_registry() -> AsyncIterator[OwnRegistry]:
         process = await asyncio.create_subprocess_exec(
             *[*COMMAND, "serve", "--port=0", f"--data-dir={directory}"],
             stdout=PIPE,
-            env=_environment(),
+            env=environment(SETTINGS),
         )
         try:
-            url = await _address(process)
-            yield OwnRegistry(url, await _administrator(directory))
+            url = await address_of(process)
+            yield OwnRegistry(url, await create_administrator(directory, environment(SETTINGS)))
         finally:
             if process.returncode is None:
                 process.terminate()
             await process.wait()
 
 
-async def _address(process: Process) -> str:
+async def address_of(process: Process) -> str:
+    """Where a registry listens that was just started. Raises: DemoFailed."""
     assert process.stdout is not None
     try:
         async with asyncio.timeout(START_SECONDS):
@@ -65,25 +66,26 @@ async def _address(process: Process) -> str:
     return line.removeprefix("ready ").strip()
 
 
-async def _administrator(directory: str) -> Administrator:
+async def create_administrator(directory: str, variables: dict[str, str]) -> Administrator:
+    """Create an administrator of enforcement in the registry of this directory. Raises: DemoFailed."""
     made = Administrator("enforcement@example.com", "Demo-" + secrets.token_urlsafe(12) + "-9a!")
     options = ("--name=Enforcement", f"--email={made.email}", "--areas=admin_enforcement")
     process = await asyncio.create_subprocess_exec(
         *[*COMMAND, "admin", "create", *options, f"--data-dir={directory}"],
         stdout=DEVNULL,
-        env={**_environment(), "HANSA_ADMIN_PASSWORD": made.password},
+        env={**variables, "HANSA_ADMIN_PASSWORD": made.password},
     )
     if await process.wait():
         raise DemoFailed("the administrator was not created; the reason is printed above")
     return made
 
 
-def _environment() -> dict[str, str]:
-    """The variables without settings: those describe another registry, whose ports and database are not the demo's."""
+def environment(chosen: dict[str, str]) -> dict[str, str]:
+    """The variables of this process, with these settings alone: others describe a registry that is not the demo's."""
     settings = {name.upper() for name in Settings.model_fields}
     kept = {
         name: value
         for name, value in os.environ.items()
         if name.upper() not in settings and not name.upper().startswith("HANSA_")
     }
-    return {**kept, **SETTINGS}
+    return {**kept, **chosen}

@@ -252,6 +252,26 @@ def _federation(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "federation", f"the federation listener answers on {host}:{port}")
 
 
+def _peer_modes(facts: Facts) -> Iterator[Finding]:
+    """What is only observed of peers, although there is something to act on."""
+    members = facts.database.trust_of_peers
+    measured = [state for state in members if state != "unmeasured"]
+    if measured and facts.settings.peer_trust_mode == "observe":
+        yield Finding(
+            "note",
+            "peer trust",
+            f"there is evidence on {len(measured)} peers, and peer trust only observes",
+            "set PEER_TRUST_MODE=enforce",
+        )
+    if members and facts.settings.enforcement_propagation_mode == "shadow":
+        yield Finding(
+            "note",
+            "peers",
+            "suspensions at peers are counted, and their agents are shown all the same",
+            "set ENFORCEMENT_PROPAGATION_MODE=enforce",
+        )
+
+
 CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _versions,
     _settings,
@@ -264,4 +284,5 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _permissions,
     _clock,
     _federation,
+    _peer_modes,
 )

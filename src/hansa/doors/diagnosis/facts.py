@@ -46,7 +46,10 @@ class Answers:
 
 @dataclass(frozen=True)
 class DatabaseFacts:
-    """The database in use; without a `version` it was not reached, and `trouble` says why."""
+    """The database in use; without a `version` it was not reached, and `trouble` says why.
+
+    `trust_of_peers` has the state of peer trust of each peer.
+    """
 
     kind: str
     trouble: str | None = None
@@ -56,6 +59,7 @@ class DatabaseFacts:
     clock_difference_seconds: float = 0.0
     signing_key_trouble: str | None = None
     queues: Sequence[Queue] = ()
+    trust_of_peers: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,7 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
             clock_difference_seconds=(row["now"] - middle).total_seconds(),
             signing_key_trouble=await _signing_key_trouble(database, settings) if is_current else None,
             queues=await database.look(read_queues) if is_current else (),
+            trust_of_peers=await database.look(_trust_of_peers) if is_current else (),
         )
     finally:
         await database.close()
@@ -155,6 +160,10 @@ async def read_queues(tx: Tx) -> list[Queue]:
             for one in reactors
         ),
     ]
+
+
+async def _trust_of_peers(tx: Tx) -> list[str]:
+    return [peer.trust_state for peer in await federation.peers(tx) if peer.is_member]
 
 
 async def _signing_key_trouble(database: Database, settings: Settings) -> str | None:

@@ -86,19 +86,21 @@ class ContractChangesRequested(_ContractEvent, frozen=True):
 
 
 class ContractMilestoneApproved(_ContractEvent, frozen=True):
-    """A milestone that is not the last one was approved and paid."""
+    """A milestone that is not the last one was approved and paid. `transfer_id`: to another registry, by this transfer."""
 
     milestone: int
     amount: str
     fee: str
     currency: str
     tx_id: int
+    transfer_id: str | None = None
 
 
 class ContractCompleted(_ContractEvent, frozen=True):
     """The whole work is approved and paid. `amount` and `fee` are those of the contract, over all its payments.
 
-    `counts`: the parties had different owners at that moment, neither with an area of the administration.
+    `counts`: the parties had different owners at that moment, neither with an area of the administration. `transfer_id`: the
+    last payment went to another registry by this transfer.
     """
 
     is_private: ClassVar[bool] = False
@@ -109,6 +111,7 @@ class ContractCompleted(_ContractEvent, frozen=True):
     currency: str
     tx_id: int
     counts: bool
+    transfer_id: str | None = None
 
 
 class ContractFailed(_ContractEvent, frozen=True):

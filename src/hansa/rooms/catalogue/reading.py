@@ -24,6 +24,17 @@ async def card_of_agent(tx: Tx, did: str) -> Card:
     return _found(await store.card_by_key(tx, did))
 
 
+async def mirrored_statuses(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The statuses of agents of other registries as their cards here show them; without those that have no mirror."""
+    return await store.mirrored_statuses(tx, dids)
+
+
+async def is_stated_bonded_here(tx: Tx, did: str) -> bool:
+    """Whether the mirrored card of an agent of another registry states an active bond."""
+    card = await store.card_by_key(tx, did)
+    return card is not None and card.source_registry is not None and card.bonded
+
+
 async def name_of_agent(tx: Tx, did: str) -> str | None:
     """The name on the card of an own agent; None where it has no card, or an erased one."""
     return (await names_of_agents(tx, [did])).get(did)

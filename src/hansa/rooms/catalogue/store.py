@@ -241,6 +241,15 @@ async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:
     return None if row is None else card_in(row)
 
 
+async def mirrored_statuses(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The statuses on mirrored cards, by DID."""
+    rows = await tx.fetch(
+        "SELECT did, status FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NOT NULL",
+        dids,
+    )
+    return {row["did"]: row["status"] for row in rows}
+
+
 async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The names on the cards of these own agents, by DID."""
     rows = await tx.fetch(_NAMES_OF_AGENTS, dids)

@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import agents, federation, transfers
 
-from . import bonds, contracts, disputes, payments, settlements, slash_bond, x402
+from . import across, bonds, contracts, crossings, disputes, payments, settlements, slash_bond, x402
 from .agora_card import agora_router
 
 
@@ -18,7 +18,8 @@ ROOM = Room(
         Routes(150, payments.hot_router),
         Routes(2010, contracts.router),
         Routes(2011, contracts.read_router),
-        Routes(2012, contracts.federated_router),
+        Routes(2012, across.router),
+        Routes(2014, across.peer_router),
         Routes(2013, contracts.link_router),
         Routes(2015, disputes.malpractice_router),
         Routes(2016, disputes.router),
@@ -72,7 +73,7 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
-        transfers.PAYMENT_DECIDED.filled_with(payments.end_by_decision),
+        transfers.PAYMENT_DECIDED.filled_with(crossings.end_paid_across),
         federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),
         settlements.SIGNED_VERDICT.filled_with(disputes.signed_verdict),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),

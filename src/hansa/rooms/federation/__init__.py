@@ -83,6 +83,7 @@ from hansa.rooms.federation.licences import (
 from hansa.rooms.federation.peer_trust import (
     SignalKind,
     accepts_cards,
+    call_peer,
     may_cross,
     record_crossings,
     record_signal,
@@ -117,7 +118,6 @@ from hansa.rooms.federation.peers import (
     VerifiedCard,
     add_by_hand,
     add_peer,
-    call_peer,
     count_refusal,
     judge_card,
     list_peers,

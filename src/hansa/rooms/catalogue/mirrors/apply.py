@@ -61,7 +61,7 @@ async def mirror_cards(
         _, judged = await asyncio.gather(
             _write(tx, home, changed, fresh, result), asyncio.to_thread(_judge, batch, home)
         )
-        result.skipped["card_invalid"] += len(batch) - len(judged)
+        _note_invalid(batch, judged, result)
     result.skipped = +result.skipped
     return result
 
@@ -101,6 +101,14 @@ async def _write(
     result.written += written
     # Another peer of the same namespace was faster, or an own agent has the DID.
     result.skipped["did_held_elsewhere"] += len(changed) + len(fresh) - same - written
+
+
+def _note_invalid(batch: list[PeerItem], judged: list[PeerCard], result: MirrorResult) -> None:
+    sound = {card.did for card in judged}
+    invalid = [item for item in batch if item.did not in sound]
+    result.skipped["card_invalid"] += len(invalid)
+    if invalid and result.refused_card is None:
+        result.refused_card = f"{invalid[0].did} {invalid[0].version}"
 
 
 def _judge(batch: list[PeerItem], home: Home) -> list[PeerCard]:

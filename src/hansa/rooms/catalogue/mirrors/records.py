@@ -65,9 +65,13 @@ class PeerCard:
 
 @dataclass
 class MirrorResult:
-    """What became of a page: cards written, items that changed nothing, mirrors hidden, items skipped and why."""
+    """What became of a page: cards written, items that changed nothing, mirrors hidden, items skipped and why.
+
+    `refused_card` names the first invalid card by DID and version.
+    """
 
     written: int = 0
     unchanged: int = 0
     hidden: int = 0
     skipped: Counter[SkipReason] = field(default_factory=Counter)
+    refused_card: str | None = None

@@ -44,10 +44,17 @@ def judge_page(body: bytes, limit: int, origin: Origin) -> JudgedPage:
             judged.items.append(item)
         else:
             judged.refused[reason] += 1
+            judged.refused_card = judged.refused_card or _mark_of(item)
     # The keys of the peer changed: once its card was read again, the same page is taken.
     if judged.refused["key_unknown"]:
         raise PageRefused("key_unknown")
     return judged
+
+
+def _mark_of(item: Any) -> str:
+    """What names a card in the evidence on its registry: DID and version, as far as the item states them."""
+    stated = item if isinstance(item, dict) else {}
+    return f"{stated.get('did')} {stated.get('version')}"
 
 
 def _envelope(body: bytes, limit: int) -> tuple[dict[str, Any], list[Any]]:

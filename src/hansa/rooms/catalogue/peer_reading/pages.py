@@ -98,6 +98,7 @@ async def apply_acts(reading: Reading, since: str | None, page: JudgedPage) -> b
         ):
             return None
         await _count(tx, reading.peer.id, page.refused)
+        await _keep_evidence(tx, reading.peer.id, page.refused_card)
         return await state(tx, reading, page.statuses, are_acts=True)
 
     acts = await reading.runtime.database.act(apply)
@@ -144,6 +145,7 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
         skipped = {reason: times for reason, times in result.skipped.items() if reason not in NOT_REFUSED}
         refused = page.refused + Counter[str](skipped)
         await _count(tx, reading.peer.id, refused)
+        await _keep_evidence(tx, reading.peer.id, page.refused_card or result.refused_card)
         return _Applied(result.written, result.hidden, refused, acts)
 
     applied = await reading.runtime.database.act(apply)
@@ -169,6 +171,12 @@ async def _is_read(tx: Tx, reading: Reading) -> bool:
 async def _count(tx: Tx, peer_id: int, refused: Mapping[str, int]) -> None:
     for reason, times in sorted(refused.items()):
         await federation.count_refusal(tx, peer_id, reason, times)
+
+
+async def _keep_evidence(tx: Tx, peer_id: int, refused_card: str | None) -> None:
+    """A refused card counts in peer trust once for its DID and version."""
+    if refused_card is not None:
+        await federation.record_signal(tx, peer_id, "card_refused", refused_card)
 
 
 def _note_acts(reading: Reading, acts: list[str]) -> None:

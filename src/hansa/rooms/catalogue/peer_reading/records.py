@@ -42,7 +42,10 @@ class Stated(NamedTuple):
 
 @dataclass
 class JudgedPage:
-    """A page whose envelope is sound. `items` are those whose signatures hold; `refused` counts the others by reason."""
+    """A page whose envelope is sound. `items` are those whose signatures hold; `refused` counts the others by reason.
+
+    `refused_card` names the first refused card by DID and version: it is evidence on the peer.
+    """
 
     next: str
     more: bool
@@ -51,6 +54,7 @@ class JudgedPage:
     size: int
     items: list[dict[str, Any]] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
+    refused_card: str | None = None
 
     @property
     def statuses(self) -> list[Stated]:

@@ -1,5 +1,6 @@
 """Contracts: two agents agree on work; it is paid in the commit that approves it."""
 
+from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
 from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
@@ -17,7 +18,6 @@ from hansa.rooms.commerce.contracts.errors import (
     WrongState,
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
-from hansa.rooms.commerce.contracts.federated_routes import router as federated_router
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
 from hansa.rooms.commerce.contracts.page_link import (
@@ -25,20 +25,23 @@ from hansa.rooms.commerce.contracts.page_link import (
     read_by_ticket,
     read_public_contract,
 )
+from hansa.rooms.commerce.contracts.paid_across import end_by_decision
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
     list_contracts,
     open_contracts_of,
     read_contract,
+    read_contract_as,
     shown,
 )
 from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
-from hansa.rooms.commerce.contracts.schemas import ContractOut
+from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
 from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
+from hansa.rooms.commerce.contracts.work import submit
 
 __all__ = [
     "ACCOUNT_END_OF_CONTRACTS",
@@ -52,13 +55,16 @@ __all__ = [
     "ContractUnknown",
     "DeadlinePassed",
     "PageLinkInvalid",
+    "ProxyIn",
     "Status",
+    "SubmissionIn",
     "WrongState",
+    "accept",
     "award",
     "close",
     "counts",
     "dispute",
-    "federated_router",
+    "end_by_decision",
     "find",
     "held_for",
     "link_router",
@@ -70,6 +76,7 @@ __all__ = [
     "read_attested_contract",
     "read_by_ticket",
     "read_contract",
+    "read_contract_as",
     "read_public_contract",
     "read_router",
     "require_in_time",
@@ -78,5 +85,6 @@ __all__ = [
     "restore",
     "router",
     "shown",
+    "submit",
     "take",
 ]

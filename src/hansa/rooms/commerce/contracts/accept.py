@@ -3,16 +3,15 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
-from hansa.rooms import agents, ledger
+from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce.bonds import BondAdmits
 
 from . import recorded, rules
 from .contract import Contract
-from .errors import BondRequired, ContractUnfunded
+from .errors import BondRequired, ContractUnfunded, FundedAcross
 from .moves import Act, move, require_in_time, take
 from .paying import OWNER_KIND
 from .reading import ContractShown
@@ -22,26 +21,35 @@ BONDED_VERSION = 2
 
 
 async def accept(
-    tx: Tx, agent: Agent, contract_id: int, settings: Settings, bond_admits: BondAdmits
+    tx: Tx, did: str, contract_id: int, settings: Settings, bond_admits: BondAdmits
 ) -> ContractShown:
-    """Accept; of an open proposal the first to accept becomes the provider.
+    """Accept as the agent `did`; of an open proposal the first to accept becomes the provider.
 
     Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, ContractUnfunded,
-    AccountSuspended.
+    AccountSuspended, FundedAcross, and for an agent of another registry what `transfers.require_reachable` raises.
     """
     contract = await take(tx, contract_id)
-    rules.require_acceptable(contract, agent.did)
+    rules.require_acceptable(contract, did)
     await require_in_time(tx, contract)
-    # Locked, so that the agent does not end while the contract binds it.
-    owned = await agents.lock_owner_and_status(tx, agent.did)
-    if owned is None or owned[1] != "active":
-        raise Forbidden("The agent is not active.")
-    if contract.version == BONDED_VERSION and not await bond_admits(tx, agent.did, settings):
+    await _require_active(tx, did, settings)
+    if contract.funded and transfers.is_foreign(did, settings):
+        raise FundedAcross
+    if contract.version == BONDED_VERSION and not await bond_admits(tx, did, settings):
         raise BondRequired
-    accepted = rules.accepted(contract, agent.did)
+    accepted = rules.accepted(contract, did)
     if contract.funded:
         accepted = replace(accepted, hold_id=await _hold(tx, accepted, settings))
-    return await move(tx, contract, accepted, Act("accepted", agent.did), recorded.accepted(accepted))
+    return await move(tx, contract, accepted, Act("accepted", did), recorded.accepted(accepted))
+
+
+async def _require_active(tx: Tx, did: str, settings: Settings) -> None:
+    if transfers.is_foreign(did, settings):
+        await transfers.require_reachable(tx, did, settings)
+        return
+    # Locked, so that the agent does not end while the contract binds it.
+    owned = await agents.lock_owner_and_status(tx, did)
+    if owned is None or owned[1] != "active":
+        raise Forbidden("The agent is not active.")
 
 
 async def _hold(tx: Tx, contract: Contract, settings: Settings) -> int:

@@ -3,29 +3,31 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from fastapi import Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
 from hansa.foundation.plumbing.limits import LeasedLimit, WriteLimit
-from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.runtime import Config, Runtime, runtime_of
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents
 
 from .errors import PaymentNeedsApproval
 from .reading import ContractShown
-from .schemas import ContractOut
+from .when_decided import Begun, answer_when_decided, contract_json
 
 
 class ContractActs:
     """What a request gives to an act, whatever the act is."""
 
-    def __init__(self, config: Config, db: Db, *, writes: WriteLimit, key: IdempotencyKey = None) -> None:
+    def __init__(
+        self, config: Config, request: Request, *, writes: WriteLimit, key: IdempotencyKey = None
+    ) -> None:
         self.config = config
-        self._db = db
+        self.runtime = runtime_of(request)
         self._writes = writes
         self._key = key
 
@@ -33,7 +35,7 @@ class ContractActs:
         """The act that the agent requests by `route`."""
         stated = None if body is None else body.model_dump(mode="json")
         request = Repeatable(agent.did, route, self._key, stated) if self._key else None
-        return ContractAct(agent, request, self._db, self._writes, self.config)
+        return ContractAct(agent, request, self.runtime, self._writes)
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,8 @@ class ContractAct:
 
     agent: Agent
     request: Repeatable | None
-    db: Database
+    runtime: Runtime
     writes: LeasedLimit
-    settings: Settings
 
     @property
     def scope(self) -> bytes | None:
@@ -54,26 +55,35 @@ class ContractAct:
     async def once(self, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]) -> Response:
         """Carry it out once. What waits for the agent's owner leaves its key free, and is refused.
 
-        Raises: TooManyRequests, KeyReused, KeyInProgress, PaymentNeedsApproval, and what the act raises.
+        Where the act begins a payment to another registry, the decision is waited for, up to ten seconds.
+
+        Raises: TooManyRequests, KeyReused, KeyInProgress, PaymentNeedsApproval, what the act raises, and why the payee's
+        registry refused.
         """
         await self.writes.admit(self.agent.did)
-        outcome = await self.db.act(lambda tx: self._recalled_or_done(tx, act))
+        outcome = await self.runtime.database.act(lambda tx: self._recalled_or_done(tx, act))
         if isinstance(outcome, agents.Approval):
             raise PaymentNeedsApproval(
                 context={"approval_id": str(outcome.id), "expires_at": outcome.expires_at.isoformat()}
             )
         answer, replayed = outcome
+        if isinstance(answer, Begun):
+            answer = await answer_when_decided(self.runtime, answer)
         return answer_once(answer, replayed=replayed)
 
     async def _recalled_or_done(
         self, tx: Tx, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]
-    ) -> tuple[str, bool] | agents.Approval:
+    ) -> tuple[str | Begun, bool] | agents.Approval:
         if self.request is not None and (kept := await idempotency.recall(tx, self.request)) is not None:
-            return kept, True
+            return Begun.of_text(kept) or kept, True
         outcome = await act(tx)
         if isinstance(outcome, agents.Approval):
             return outcome
-        answer = ContractOut.of(outcome, self.settings.trust_domain).model_dump_json()
+        contract = outcome.contract
+        begun = None if contract.crossing is None else Begun(contract.id, contract.crossing)
+        answer = begun or contract_json(outcome, self.runtime.settings)
         if self.request is not None:
-            await idempotency.remember(tx, self.request, answer)
+            await idempotency.remember(
+                tx, self.request, answer if isinstance(answer, str) else answer.as_text()
+            )
         return answer, False

@@ -1,17 +1,17 @@
 """The contractor approves what was submitted: it is paid in the commit that says so."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms import agents
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import agents, transfers
 
-from . import paying, recorded, rules, store
-from .contract import Contract, Payment, Status
-from .moves import Act, move, require_in_time, take
+from . import paying, paying_across, rules
+from .approved import approve_once_paid
+from .contract import Contract, Status
+from .moves import require_in_time, take
 from .reading import ContractShown
 
 
@@ -25,23 +25,28 @@ class Approval:
 
 
 async def approve(
-    tx: Tx, agent: Agent, contract_id: int, approval: Approval, settings: Settings
+    tx: Tx, agent: Agent, contract_id: int, approval: Approval, runtime: Runtime
 ) -> ContractShown | agents.Approval:
     """Pay and approve what was submitted, or ask the agent's owner about the payment.
 
-    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, what `paying.pay_part` and
-    `paying.settle_token` raise, and what a spend policy refuses with.
+    A provider of another registry is paid by a crossing: the contract stays SUBMITTED until that is decided.
+
+    Raises: ContractUnknown, WrongParty, WrongState, PaymentUnderWay, DeadlinePassed, MilestoneNotNext, what a spend policy
+    refuses with, and what `paying.pay_part`, `paying.settle_token` or `paying_across.begin` raise.
     """
+    settings = runtime.settings
     contract = await take(tx, contract_id)
     rules.require_contractor(contract, agent.did)
     rules.require_state(contract, Status.SUBMITTED)
     await require_in_time(tx, contract)
     rules.require_next(contract, approval.milestone)
+    assert contract.provider_did is not None
+    if transfers.is_foreign(contract.provider_did, settings):
+        return await _approve_across(tx, agent, contract, approval, runtime)
     if approval.payment_token is not None:
         settling = partial(paying.settle_token, secret=approval.payment_token, settings=settings)
         return await approve_once_paid(tx, contract, settling, agent.did)
     if agent.is_governed and not contract.funded and not contract.auto_approve:
-        assert contract.provider_did is not None
         asked = await paying.clear(
             tx, agent, contract.provider_did, contract.part, consent=approval.consent, settings=settings
         )
@@ -50,24 +55,20 @@ async def approve(
     return await approve_once_paid(tx, contract, partial(paying.pay_part, settings=settings), agent.did)
 
 
-async def approve_once_paid(
-    tx: Tx, contract: Contract, pay: Callable[[Tx, Contract], Awaitable[Payment]], actor: str | None
-) -> ContractShown:
-    """Pay the submitted part and write that it is approved. Raises: what `pay` raises."""
-    # Read before the payment, which keeps the account of the fees locked until the commit.
-    counts = await _counts(tx, contract)
-    payment = await pay(tx, contract)
-    after = rules.approved(contract, payment)
-    milestone = contract.current.index if contract.current else None
-    if after.status == Status.COMPLETED:
-        event = recorded.completed(after, counts=counts)
-    else:
-        assert milestone is not None
-        event = recorded.milestone_approved(after, milestone, payment)
-    return await move(tx, contract, after, Act("approved", actor, milestone), event)
-
-
-async def _counts(tx: Tx, contract: Contract) -> bool:
-    """Whether the job counts toward the records of the two, once its last part is paid."""
-    assert contract.provider_did is not None
-    return contract.is_last_part and await store.counts(tx, contract.contractor_did, contract.provider_did)
+async def _approve_across(
+    tx: Tx, agent: Agent, contract: Contract, approval: Approval, runtime: Runtime
+) -> ContractShown | agents.Approval:
+    scope = approval.consent.request_scope
+    if approval.payment_token is not None:
+        approver = paying_across.Approver(agent.did, request_scope=scope)
+        return await paying_across.begin_with_token(tx, contract, approval.payment_token, approver, runtime)
+    held = paying_across.UNBUDGETED
+    if agent.is_governed and not contract.auto_approve:
+        assert contract.provider_did is not None
+        payment = paying.payment_of(contract.provider_did, contract.part, approval.consent, runtime.settings)
+        counted = await agents.hold_budget(tx, agent, payment, runtime.settings)
+        if counted is None:
+            return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
+        held = counted
+    approver = paying_across.Approver(agent.did, held, scope)
+    return await paying_across.begin(tx, contract, approver, runtime)

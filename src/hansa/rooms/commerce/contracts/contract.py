@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+from uuid import UUID
 
 from hansa.foundation.values.money import Minor
 
@@ -41,7 +42,10 @@ OPEN = (Status.PROPOSED, *UNDER_WAY)
 
 @dataclass(frozen=True)
 class Milestone:
-    """A part of the work. `state` is pending, submitted, approved or released."""
+    """A part of the work. `state` is pending, submitted, approved or released.
+
+    `payment_transfer` is the transfer that paid it, where the provider is an agent of another registry.
+    """
 
     index: int
     title: str
@@ -50,6 +54,7 @@ class Milestone:
     state: str = "pending"
     payment_tx_id: int | None = None
     submitted_at: datetime | None = None
+    payment_transfer: UUID | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,11 @@ class Terms:
 
 @dataclass(frozen=True)
 class Contract:
-    """A contract as it was at `now`, the database's clock."""
+    """A contract as it was at `now`, the database's clock.
+
+    Where the provider is an agent of another registry, `crossing` is the transfer that is under way for the submitted part,
+    and `payment_transfer` the one that paid last.
+    """
 
     id: int
     version: int
@@ -109,6 +118,8 @@ class Contract:
     amount_paid: Minor
     fee_paid: Minor
     payment_tx_id: int | None
+    payment_transfer: UUID | None
+    crossing: UUID | None
     hold_id: int | None
     hold_release_at: datetime | None
     dispute_id: int | None
@@ -156,8 +167,9 @@ class Contract:
 
 @dataclass(frozen=True)
 class Payment:
-    """What an approval paid; amounts in minor units."""
+    """What an approval paid; amounts in minor units. `transfer_id` is set where the units went to another registry."""
 
     tx_id: int
     amount: Minor
     fee: Minor
+    transfer_id: UUID | None = None

@@ -5,30 +5,35 @@ from functools import partial
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, PutOff, TransactionalKind
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms import ledger
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import ledger, transfers
 
-from . import paying, rules, store
-from .approve import approve_once_paid
+from . import paying, paying_across, rules, store
+from .approved import approve_once_paid
 from .contract import Contract, Ending, Status
 from .ending import fail, withdraw
 from .moves import DEADLINES, Act, move, suspensions_at_deadline
 from .suspension import stop
 
 # What keeps an automatic approval from being paid: the contract fails instead.
-_UNPAYABLE = (
+_UNPAYABLE: tuple[type[Refused], ...] = (
     ledger.InsufficientBalance,
     ledger.AccountSuspended,
     ledger.AccountUnknown,
     ledger.HoldEnded,
     ledger.HoldExpired,
+    *transfers.CROSSING_REFUSALS,
 )
 
 
-async def meet_deadline(tx: Tx, contract_id: int, settings: Settings) -> None:
-    """Do what the deadline of a contract brings, if it has come. Raises: PutOff while a suspension is to be followed."""
+async def meet_deadline(tx: Tx, contract_id: int, runtime: Runtime) -> None:
+    """Do what the deadline of a contract brings, if it has come and no payment crosses, whose decision brings it then.
+
+    Raises: PutOff while a suspension is to be followed.
+    """
+    settings = runtime.settings
     contract = await store.lock(tx, contract_id)
-    if contract is None or not rules.is_due(contract):
+    if contract is None or contract.crossing is not None or not rules.is_due(contract):
         return
     if suspensions := await suspensions_at_deadline(tx, contract):
         for suspension in suspensions:
@@ -45,7 +50,7 @@ async def meet_deadline(tx: Tx, contract_id: int, settings: Settings) -> None:
         case Status.ACCEPTED:
             await fail(tx, contract, Ending.NOT_SUBMITTED, Act("not_submitted", None), settings)
         case Status.SUBMITTED:
-            await _not_reviewed(tx, contract, settings)
+            await _not_reviewed(tx, contract, runtime)
         case Status.FAILED:
             await paying.free_hold(tx, contract, settings)
             await move(tx, contract, rules.hold_freed(contract), Act("hold_released", None))
@@ -53,10 +58,11 @@ async def meet_deadline(tx: Tx, contract_id: int, settings: Settings) -> None:
             raise AssertionError(f"{status} has no deadline")
 
 
-async def _not_reviewed(tx: Tx, contract: Contract, settings: Settings) -> None:
+async def _not_reviewed(tx: Tx, contract: Contract, runtime: Runtime) -> None:
+    settings = runtime.settings
     if contract.auto_approve:
         try:
-            await approve_once_paid(tx, contract, partial(paying.pay_part, settings=settings), None)
+            await _pay_and_approve(tx, contract, runtime)
         except _UNPAYABLE:
             pass
         else:
@@ -64,8 +70,16 @@ async def _not_reviewed(tx: Tx, contract: Contract, settings: Settings) -> None:
     await fail(tx, contract, Ending.NOT_REVIEWED, Act("not_reviewed", None), settings)
 
 
+async def _pay_and_approve(tx: Tx, contract: Contract, runtime: Runtime) -> None:
+    assert contract.provider_did is not None
+    if transfers.is_foreign(contract.provider_did, runtime.settings):
+        await paying_across.begin(tx, contract, paying_across.Approver(None), runtime)
+    else:
+        await approve_once_paid(tx, contract, partial(paying.pay_part, settings=runtime.settings), None)
+
+
 async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:
-    await meet_deadline(tx, job.payload["contract_id"], runtime.settings)
+    await meet_deadline(tx, job.payload["contract_id"], runtime)
 
 
 CONTRACT_DEADLINES = TransactionalKind(DEADLINES, _run)

@@ -18,18 +18,21 @@ class PageLinkInvalid(Unauthorized):
     remedy = "Request a new link at POST /contracts/{contract_id}/page-link as a party to the contract."
 
 
+class PaymentUnderWay(Conflict):
+    """The approved part is being paid to another registry; the contract is not changed before that is decided."""
+
+    code = "PAYMENT_UNDER_WAY"
+    sentence = "A payment of this contract to another registry is under way; retry when it is decided."
+    remedy = "Read GET /contracts/{contract_id} until its status changes or payment_tx_id is null."
+
+
 class ProviderUnknown(NotFound):
-    """No active agent of this registry has the provider's DID."""
+    """No active agent of this registry has the provider's DID, and no active peer speaks for it."""
 
     code = "PROVIDER_UNKNOWN"
-    sentence = "No active agent of this registry has the DID of the provider."
-
-
-class PeerUnknown(NotFound):
-    """The registry that holds the contract is not a peer of this one."""
-
-    code = "PEER_UNKNOWN"
-    sentence = "The registry that holds the contract is not a peer of this registry."
+    sentence = (
+        "No active agent of this registry has the DID of the provider, and no active peer speaks for it."
+    )
 
 
 class OwnContract(BadRequest):
@@ -76,6 +79,14 @@ class ContractUnfunded(Conflict):
 
     code = "CONTRACT_UNFUNDED"
     sentence = "The contractor's balance does not cover the amount and its fee; the proposal stays open."
+
+
+class FundedAcross(Invalid):
+    """Units are held only for a provider of this registry."""
+
+    code = "FUNDED_ACROSS"
+    sentence = "A funded contract needs a provider of the contractor's own registry."
+    remedy = "Propose the contract without `funded`."
 
 
 class TooManyProposals(Conflict):

@@ -26,11 +26,9 @@ class Consent:
     request_scope: bytes | None = None
 
 
-async def clear(
-    tx: Tx, agent: Agent, payee: str, amount: Minor, *, consent: Consent, settings: Settings
-) -> agents.Approval | None:
-    """Count a payment against the agent's spend policy, or ask its owner. Raises: what the policy refuses with."""
-    payment = agents.Payment(
+def payment_of(payee: str, amount: Minor, consent: Consent, settings: Settings) -> agents.Payment:
+    """A payment as a spend policy judges it."""
+    return agents.Payment(
         payee,
         amount,
         settings.settlement_currency,
@@ -39,6 +37,13 @@ async def clear(
         approval_id=consent.approval_id,
         request_scope=consent.request_scope,
     )
+
+
+async def clear(
+    tx: Tx, agent: Agent, payee: str, amount: Minor, *, consent: Consent, settings: Settings
+) -> agents.Approval | None:
+    """Count a payment against the agent's spend policy, or ask its owner. Raises: what the policy refuses with."""
+    payment = payment_of(payee, amount, consent, settings)
     if await agents.clear_payment(tx, agent, payment, settings) is agents.Clearance.NEEDS_APPROVAL:
         return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
     return None

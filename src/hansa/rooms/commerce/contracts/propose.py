@@ -8,11 +8,11 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.errors import Forbidden
-from hansa.rooms import agents
+from hansa.rooms import agents, transfers
 
 from . import paying, recorded, rules, store
 from .contract import Terms
-from .errors import ProviderUnknown, TermsInvalid, TooManyProposals
+from .errors import FundedAcross, ProviderUnknown, TermsInvalid, TooManyProposals
 from .moves import Act, begin
 from .reading import ContractShown
 
@@ -31,11 +31,12 @@ async def propose(
 ) -> ContractShown | agents.Approval:
     """Make a proposal, or ask the agent's owner about the payment that it commits the agent to.
 
-    Raises: OwnContract, TermsInvalid, ProviderUnknown, TooManyProposals, and what a spend policy refuses with.
+    Raises: OwnContract, TermsInvalid, ProviderUnknown, FundedAcross, TooManyProposals, what a spend policy refuses with, and
+    for a provider of another registry what `transfers.require_reachable` raises.
     """
     terms = proposal.terms
     rules.require_sound(terms, await store.now(tx))
-    await _require_provider(tx, terms.provider_did)
+    await _require_provider(tx, terms, settings)
     # Locked, so that the agent does not end while the contract comes to be, and proposes one after the other.
     owned = await agents.lock_owner_and_status(tx, agent.did)
     if owned is None or owned[1] != "active":
@@ -59,8 +60,17 @@ async def propose(
     return await begin(tx, contract, Act("proposed", agent.did), recorded.proposed(contract))
 
 
-async def _require_provider(tx: Tx, did: str | None) -> None:
+async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> None:
+    did = terms.provider_did
     if did is None:
+        return
+    if transfers.is_foreign(did, settings):
+        if terms.funded:
+            raise FundedAcross(field="funded")
+        try:
+            await transfers.require_reachable(tx, did, settings)
+        except transfers.ReceiverRegistryUnknown:
+            raise ProviderUnknown(context={"did": did}) from None
         return
     known = {} if is_system_did(did) else await agents.statuses_of(tx, [did])
     if known.get(did) != "active":

@@ -35,11 +35,20 @@ def reader_of(caller: Agent | Developer) -> str | None:
 async def read_contract(tx: Tx, caller: Agent | Developer, contract_id: int) -> ContractShown:
     """One contract. Raises: ContractUnknown, Forbidden."""
     reader = reader_of(caller)
+    if reader is not None:
+        return await read_contract_as(tx, reader, contract_id)
     contract = await store.find(tx, contract_id)
     if contract is None:
         raise ContractUnknown
-    if reader is not None:
-        rules.require_seen(contract, reader)
+    return await shown(tx, contract)
+
+
+async def read_contract_as(tx: Tx, did: str, contract_id: int) -> ContractShown:
+    """One contract as the agent `did` may read it. Raises: ContractUnknown."""
+    contract = await store.find(tx, contract_id)
+    if contract is None:
+        raise ContractUnknown
+    rules.require_seen(contract, did)
     return await shown(tx, contract)
 
 

@@ -1,5 +1,7 @@
 """The events of a contract's moves."""
 
+from uuid import UUID
+
 from hansa.foundation.events import (
     ContractAccepted,
     ContractCancelled,
@@ -60,6 +62,7 @@ def milestone_approved(contract: Contract, milestone: int, payment: Payment) -> 
         fee=format_amount(payment.fee),
         currency=contract.currency,
         tx_id=payment.tx_id,
+        transfer_id=_transfer(payment.transfer_id),
     )
 
 
@@ -75,6 +78,7 @@ def completed(contract: Contract, *, counts: bool) -> Event:
         currency=contract.currency,
         tx_id=contract.payment_tx_id,
         counts=counts,
+        transfer_id=_transfer(contract.payment_transfer),
     )
 
 
@@ -91,3 +95,7 @@ def ended(contract: Contract) -> Event:
         )
     kind = ContractCancelled if contract.status == Status.CANCELLED else ContractExpired
     return kind(*parties, ended_because=contract.ended_because)
+
+
+def _transfer(transfer_id: UUID | None) -> str | None:
+    return None if transfer_id is None else str(transfer_id)

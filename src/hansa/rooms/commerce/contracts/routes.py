@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.caller import (
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
-from hansa.rooms import agents, ledger
+from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.commerce.bonds import BOND_ADMITS, BondAdmits
 from hansa.rooms.commerce.payments.errors import (
     SettlementInProgress,
@@ -57,6 +57,7 @@ _EVERY_ACT: tuple[type[Refused], ...] = (
     errors.WrongParty,
     errors.ContractUnknown,
     errors.WrongState,
+    errors.PaymentUnderWay,
     errors.DeadlinePassed,
     Invalid,
     BodyInvalid,
@@ -87,6 +88,12 @@ _SPEND_POLICY: tuple[type[Refused], ...] = (
         Forbidden,
         *_SPEND_POLICY,
         errors.ProviderUnknown,
+        errors.FundedAcross,
+        transfers.CurrencyDiffers,
+        federation.AgentBlocked,
+        federation.PeerPaused,
+        federation.PeerSuspended,
+        federation.LicenceRequired,
         errors.TooManyProposals,
         Invalid,
         BodyInvalid,
@@ -124,7 +131,7 @@ async def accept_contract(
 ) -> Response:
     """Accept a proposal as its provider; of an open proposal the first agent that accepts is the provider."""
     act = acts.of(agent, f"/contracts/{contract_id}/accept")
-    return await act.once(lambda tx: accept(tx, agent, contract_id, acts.config, bond_admits))
+    return await act.once(lambda tx: accept(tx, agent.did, contract_id, acts.config, bond_admits))
 
 
 @router.post(
@@ -143,7 +150,7 @@ async def submit_work(
     deliverable = given.deliverable.model_dump() if given.deliverable else None
     submission = Submission(deliverable, given.milestone)
     act = acts.of(agent, f"/contracts/{contract_id}/submit", given)
-    return await act.once(lambda tx: submit(tx, agent, contract_id, submission))
+    return await act.once(lambda tx: submit(tx, agent.did, contract_id, submission))
 
 
 @router.post("/{contract_id}/request-changes", response_model=ContractOut, responses=problems(*_EVERY_ACT))
@@ -176,6 +183,7 @@ async def request_contract_changes(
         TokenExpired,
         ledger.HoldEnded,
         ledger.HoldExpired,
+        *transfers.CROSSING_REFUSALS,
     ),
 )
 async def approve_completion(
@@ -184,12 +192,12 @@ async def approve_completion(
     acts: Acting,
     body: ApprovalIn | None = None,
 ) -> Response:
-    """Approve what was submitted; it is paid in the same commit."""
+    """Approve what was submitted; it is paid in the same commit, to another registry once its transfer is decided."""
     given = body or ApprovalIn()
     act = acts.of(agent, f"/contracts/{contract_id}/approve-completion", given)
     consent = Consent(given.approval_id, act.scope)
     approval = Approval(given.milestone, consent, given.payment_token)
-    return await act.once(lambda tx: approve(tx, agent, contract_id, approval, acts.config))
+    return await act.once(lambda tx: approve(tx, agent, contract_id, approval, acts.runtime))
 
 
 @router.post("/{contract_id}/mark-failed", response_model=ContractOut, responses=problems(*_EVERY_ACT))

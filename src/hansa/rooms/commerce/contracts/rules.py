@@ -5,6 +5,7 @@
 - One deadline applies at a time: the proposal's end, the date of the work, the date of the review, the release of the
   hold after a failure. `due_at` is null where none applies, and while deadlines are stopped.
 - A date that had passed when the work's turn came does not count: the next date after it does.
+- While a payment crosses to another registry the contract stays SUBMITTED, and no act and no deadline moves it.
 - A dispute makes ACCEPTED, SUBMITTED, FAILED or COMPLETED DISPUTED. Dismissed, the contract returns to where it was; a
   ruling for one of the parties closes it.
 - Deadlines are stopped for a set of reasons; when the last reason ends, every date moves by the time that was stopped.
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from hansa.foundation.values.money import Minor, format_amount
 
@@ -23,6 +25,7 @@ from .errors import (
     DeadlinePassed,
     MilestoneNotNext,
     OwnContract,
+    PaymentUnderWay,
     TermsInvalid,
     TooManySubmissions,
     WrongParty,
@@ -106,7 +109,9 @@ def require_acceptable(contract: Contract, did: str) -> None:
 
 
 def require_state(contract: Contract, *allowed: Status) -> None:
-    """Raises: WrongState."""
+    """Raises: PaymentUnderWay, WrongState."""
+    if contract.crossing is not None:
+        raise PaymentUnderWay(context={"payment_tx_id": str(contract.crossing)})
     if contract.status not in allowed:
         wanted = " or ".join(allowed)
         raise WrongState(
@@ -176,7 +181,14 @@ def approved(contract: Contract, payment: Payment) -> Contract:
         amount_paid=Minor(contract.amount_paid + payment.amount),
         fee_paid=Minor(contract.fee_paid + payment.fee),
         payment_tx_id=payment.tx_id,
-        milestones=_with_current(contract, state="approved", payment_tx_id=payment.tx_id),
+        payment_transfer=payment.transfer_id,
+        crossing=None,
+        milestones=_with_current(
+            contract,
+            state="approved",
+            payment_tx_id=payment.tx_id,
+            payment_transfer=payment.transfer_id,
+        ),
     )
     if not contract.is_last_part:
         return _timed(replace(after, status=Status.ACCEPTED, turn_at=contract.now))
@@ -192,6 +204,16 @@ def approved(contract: Contract, payment: Payment) -> Contract:
             stopped_at=None,
         )
     )
+
+
+def paying(contract: Contract, transfer_id: UUID) -> Contract:
+    """The submitted part is being paid by a transfer to another registry; nothing else is done before it is decided."""
+    return replace(contract, crossing=transfer_id)
+
+
+def unpaid(contract: Contract) -> Contract:
+    """The transfer was aborted: the submitted part waits for its review as before."""
+    return replace(contract, crossing=None)
 
 
 def failed(contract: Contract, because: Ending, dispute_window: timedelta) -> Contract:

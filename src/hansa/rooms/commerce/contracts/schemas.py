@@ -19,6 +19,7 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
+from hansa.rooms import transfers
 
 from .contract import Ending, Milestone, Status, Terms
 from .reading import ContractShown
@@ -141,6 +142,23 @@ class FederatedSubmissionIn(FederatedAcceptIn):
     deliverable: DeliverableIn | None = None
     milestone: MilestoneIndex = None
 
+    @property
+    def submission(self) -> SubmissionIn:
+        """What the contractor's registry is asked to take."""
+        return SubmissionIn(deliverable=self.deliverable, milestone=self.milestone)
+
+
+class ProxyIn(RequestBody):
+    """An act of an agent of the calling registry on a contract of this one, once for each request_id."""
+
+    request_id: UUID
+    contract_id: int = Field(ge=1, lt=2**63, strict=True)
+    act: Literal["accept", "submit", "read", "dispute"]
+    actor_did: Did
+    body: dict[str, Any] = Field(
+        default={}, description="For submit {deliverable?, milestone?}; for dispute what files a dispute."
+    )
+
 
 class ApprovalIn(RequestBody):
     """What the contractor approves."""
@@ -187,7 +205,7 @@ class MilestoneOut(BaseModel):
             amount=format_amount(milestone.amount),
             due=milestone.due,
             state=milestone.state,
-            payment_tx_id=_transaction(milestone.payment_tx_id),
+            payment_tx_id=_payment(milestone.payment_tx_id, milestone.payment_transfer),
         )
 
 
@@ -235,7 +253,10 @@ class ContractOut(BaseModel):
     deliverables: list[DeliverableOut]
     status: Status
     ended_because: Ending | None
-    payment_tx_id: str | None
+    payment_tx_id: str | None = Field(
+        description="What paid last: a transaction, or the id of a transfer to the provider's registry. While the status is"
+        " SUBMITTED, the id of a transfer that is under way."
+    )
     hold_release_at: datetime | None = Field(
         description="After a failure that follows a submission: until then a dispute can claim what is held."
     )
@@ -262,7 +283,7 @@ class ContractOut(BaseModel):
             contractor_did=contract.contractor_did,
             provider_did=contract.provider_did,
             contractor_registry=registry,
-            provider_registry=registry if contract.provider_did else None,
+            provider_registry=_registry_of(contract.provider_did, registry),
             terms=contract.terms,
             acceptance_criteria=contract.acceptance_criteria,
             submit_by=contract.submit_by,
@@ -273,7 +294,7 @@ class ContractOut(BaseModel):
             deliverables=[_deliverable(line) for line in shown.history if line.deliverable is not None],
             status=contract.status,
             ended_because=contract.ended_because,
-            payment_tx_id=_transaction(contract.payment_tx_id),
+            payment_tx_id=_payment(contract.payment_tx_id, contract.crossing or contract.payment_transfer),
             hold_release_at=contract.hold_release_at,
             dispute_id=contract.dispute_id,
             expires_at=contract.expires_at,
@@ -283,6 +304,11 @@ class ContractOut(BaseModel):
             completed_at=contract.completed_at,
             history=[_line(line) for line in shown.history],
         )
+
+
+def _registry_of(provider: str | None, own: str) -> str | None:
+    """The trust domain of the provider's registry; `own` where its DID names none."""
+    return None if provider is None else transfers.namespace_of(provider) or own
 
 
 def _line(line: HistoryLine) -> ContractMoveOut:
@@ -296,5 +322,8 @@ def _deliverable(line: HistoryLine) -> DeliverableOut:
     return DeliverableOut(milestone=line.milestone, at=line.at, **line.deliverable)
 
 
-def _transaction(tx_id: int | None) -> str | None:
+def _payment(tx_id: int | None, transfer_id: UUID | None) -> str | None:
+    """The transaction that paid, or the transfer to another registry that pays or paid."""
+    if transfer_id is not None:
+        return str(transfer_id)
     return None if tx_id is None else f"tx-{tx_id}"

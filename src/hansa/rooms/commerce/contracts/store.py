@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
@@ -28,7 +29,8 @@ _TAKE = f"SELECT {_TAKEN}, t.now, t.milestones FROM commerce_take_contract($1) t
 _CONTRACTS = f"""
 SELECT {_COLUMNS}, clock_timestamp() AS now, (
   SELECT json_agg(json_build_object('index', m.index, 'title', m.title, 'amount', m.amount, 'due', m.due,
-    'state', m.state, 'payment_tx_id', m.payment_tx_id, 'submitted_at', m.submitted_at) ORDER BY m.index)
+    'state', m.state, 'payment_tx_id', m.payment_tx_id, 'payment_transfer', m.payment_transfer,
+    'submitted_at', m.submitted_at) ORDER BY m.index)
   FROM commerce_contract_milestone m WHERE m.contract_id = c.id) AS milestones
 FROM commerce_contract c
 """  # noqa: S608
@@ -59,6 +61,8 @@ _CHANGING = (
     "amount_paid",
     "fee_paid",
     "payment_tx_id",
+    "payment_transfer",
+    "crossing",
     "hold_id",
     "hold_release_at",
     "dispute_id",
@@ -74,9 +78,9 @@ _SAVE = f"UPDATE commerce_contract SET {_SETS} WHERE id = $1 AND status = $2 RET
 
 _SAVE_MILESTONES = """
 UPDATE commerce_contract_milestone o SET due = m.due, state = m.state, payment_tx_id = m.payment_tx_id,
-  submitted_at = m.submitted_at
-FROM unnest($2::smallint[], $3::timestamptz[], $4::text[], $5::bigint[], $6::timestamptz[])
-  AS m (index, due, state, payment_tx_id, submitted_at)
+  submitted_at = m.submitted_at, payment_transfer = m.payment_transfer
+FROM unnest($2::smallint[], $3::timestamptz[], $4::text[], $5::bigint[], $6::timestamptz[], $7::uuid[])
+  AS m (index, due, state, payment_tx_id, submitted_at, payment_transfer)
 WHERE o.contract_id = $1 AND o.index = m.index
 """
 
@@ -137,6 +141,17 @@ ORDER BY c.id DESC LIMIT $2
 _PAID_BY = """
 SELECT id FROM commerce_contract WHERE payment_tx_id = $1
 UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
+"""
+
+_PAID_BY_TRANSFER = "SELECT id FROM commerce_contract WHERE crossing = $1"
+
+_PAYMENTS_FAILED = """
+SELECT count(*) FROM commerce_contract_history
+WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND act = 'payment_failed'
+"""
+
+_WHO_BEGAN = """
+SELECT actor_did FROM commerce_contract_history WHERE contract_id = $1 AND act = 'payment_begun' ORDER BY id DESC LIMIT 1
 """
 
 _COUNT_BINDING = """
@@ -233,6 +248,24 @@ async def paid_by(tx: Tx, tx_id: int) -> int | None:
     return contract_id
 
 
+async def paid_by_transfer(tx: Tx, transfer_id: UUID) -> int | None:
+    """The contract of which a part is being paid by this transfer."""
+    contract_id: int | None = await tx.fetchval(_PAID_BY_TRANSFER, transfer_id)
+    return contract_id
+
+
+async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:
+    """How many transfers that should have paid this part were aborted."""
+    count: int = await tx.fetchval(_PAYMENTS_FAILED, contract_id, milestone)
+    return count
+
+
+async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
+    """The agent that approved what is being paid; None: the registry, when the time for the review was over."""
+    actor: str | None = await tx.fetchval(_WHO_BEGAN, contract_id)
+    return actor
+
+
 async def count_binding(tx: Tx, did: str) -> int:
     """How many contracts keep an agent from ending."""
     count: int = await tx.fetchval(_COUNT_BINDING, did)
@@ -283,6 +316,7 @@ async def _save_milestones(tx: Tx, before: Contract, after: Contract) -> None:
             [one.state for one in changed],
             [one.payment_tx_id for one in changed],
             [one.submitted_at for one in changed],
+            [one.payment_transfer for one in changed],
         )
 
 
@@ -335,9 +369,12 @@ def _contract(members: dict[str, Any], milestones: tuple[Milestone, ...]) -> Con
     return Contract(**members, milestones=milestones)
 
 
-def _milestone(*, due: str | None, submitted_at: str | None, amount: int, **members: Any) -> Milestone:
+def _milestone(
+    *, due: str | None, submitted_at: str | None, payment_transfer: str | None, amount: int, **members: Any
+) -> Milestone:
     return Milestone(
         **members,
+        payment_transfer=UUID(payment_transfer) if payment_transfer else None,
         amount=Minor(amount),
         due=datetime.fromisoformat(due) if due else None,
         submitted_at=datetime.fromisoformat(submitted_at) if submitted_at else None,

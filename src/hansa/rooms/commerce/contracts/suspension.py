@@ -43,14 +43,14 @@ async def resume(tx: Tx, contract_id: int, did: str, at: datetime) -> None:
 
 
 async def end_of_revoked(tx: Tx, contract_id: int, did: str, settings: Settings) -> None:
-    """End a contract of which a party was revoked; one that has ended, or is disputed, only runs on."""
+    """End a contract of which a party was revoked; one that has ended, is disputed or being paid only runs on."""
     contract = await take(tx, contract_id)
     await resume(tx, contract_id, did, contract.now)
     contract = await take(tx, contract_id)
     act = Act("party_revoked", None)
     if contract.status == Status.PROPOSED:
         await withdraw(tx, contract, Status.CANCELLED, Ending.PARTY_REVOKED, act)
-    elif contract.status in OPEN:
+    elif contract.status in OPEN and contract.crossing is None:
         await fail(tx, contract, Ending.PARTY_REVOKED, act, settings)
 
 

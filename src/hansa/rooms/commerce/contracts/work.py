@@ -20,19 +20,19 @@ class Submission:
     milestone: int | None
 
 
-async def submit(tx: Tx, agent: Agent, contract_id: int, submission: Submission) -> ContractShown:
-    """Submit the work, or the next milestone of it.
+async def submit(tx: Tx, did: str, contract_id: int, submission: Submission) -> ContractShown:
+    """Submit the work, or the next milestone of it, as the provider `did`.
 
-    Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed, MilestoneNotNext, TooManySubmissions.
+    Raises: ContractUnknown, WrongParty, WrongState, PaymentUnderWay, DeadlinePassed, MilestoneNotNext, TooManySubmissions.
     """
     contract = await take(tx, contract_id)
-    rules.require_provider(contract, agent.did)
+    rules.require_provider(contract, did)
     rules.require_state(contract, Status.ACCEPTED)
     await require_in_time(tx, contract)
     rules.require_next(contract, submission.milestone)
     milestone = contract.current.index if contract.current else None
     after = rules.submitted(contract)
-    act = Act("submitted", agent.did, milestone, deliverable=submission.deliverable)
+    act = Act("submitted", did, milestone, deliverable=submission.deliverable)
     return await move(tx, contract, after, act, recorded.submitted(after, milestone))
 
 

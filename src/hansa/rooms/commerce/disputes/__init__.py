@@ -4,6 +4,7 @@ from hansa.rooms.commerce.disputes.account_end import ACCOUNT_END, open_disputes
 from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle, signed_verdict
 from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
 from hansa.rooms.commerce.disputes.dispute import Dispute, DisputeFilter, DisputeStatus
+from hansa.rooms.commerce.disputes.filing import file
 from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
 from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeOut, RulingIn
@@ -29,6 +30,7 @@ __all__ = [
     "RulingIn",
     "SlashBond",
     "admin_router",
+    "file",
     "list_disputes",
     "malpractice_router",
     "open_disputes_of",

@@ -9,13 +9,14 @@ from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
-from hansa.rooms import ledger
+from hansa.rooms import ledger, transfers
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
 from . import recorded, store
 from .abroad import Abroad, abroad_of
 from .dispute import Decision, Dispute
+from .errors import RulingInvalid
 
 _NOTHING = BondSlashed(ZERO, None)
 
@@ -67,7 +68,8 @@ class Awards:
         return Minor(from_hold + self.earlier)
 
     async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
-        """Move them. Raises: MintTooLarge, SupplyExhausted."""
+        """Move them. Raises: RulingInvalid, MintTooLarge, SupplyExhausted."""
+        self._require_own_units()
         bond = await self._slash_bond(tx, slash_bond)
         orders = await self._orders(tx, Minor(self.decision.slash - bond.amount))
         done = await ledger.apply(tx, list(orders.values()), ledger.Book.of(self.settings)) if orders else []
@@ -80,6 +82,15 @@ class Awards:
             results.get("hold") if is_captured else None,
             tuple(self._events(bond, liquid, results.get("compensation"))),
         )
+
+    def _require_own_units(self) -> None:
+        """Units are issued to agents of this registry alone."""
+        did = self.dispute.complainant_did
+        if self.decision.compensation and transfers.is_foreign(did, self.settings):
+            raise RulingInvalid(
+                f"compensation_amount must be 0: {did} is an agent of another registry.",
+                field="compensation_amount",
+            )
 
     async def _slash_bond(self, tx: Tx, slash_bond: SlashBond) -> BondSlashed:
         if not self.decision.slash or self.abroad is not None:

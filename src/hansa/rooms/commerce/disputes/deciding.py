@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.jobs import Job, TransactionalKind
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import parse_amount
+from hansa.rooms import federation, transfers
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import SlashBond
 
@@ -21,7 +22,7 @@ from . import recorded, rules
 from .abroad import ask_to_slash, require_settleable
 from .awards import Awards, Moved
 from .bundle import proposal_for
-from .dispute import Decision, Dispute, DisputeStatus
+from .dispute import Decision, Dispute, DisputeStatus, Ruling
 from .moves import DEADLINES, begin_voting, move, take
 from .reading import with_evidence
 
@@ -72,6 +73,8 @@ async def rule(
     moved = await awards.move_units(tx, slash_bond)
     if contract is not None:
         contract = await _end_of(tx, contract, awards, moved)
+    if decision.ruling is Ruling.IN_FAVOR_OF_COMPLAINANT:
+        await _count_against_peer(tx, dispute, settings)
     fee_paid = dispute.fee_paid if contract is None else contract.fee_paid
     after = rules.decided(dispute, decision, moved.slashed, fee_paid, administrator.id)
     return await _close(tx, dispute, after, settings, *moved.events)
@@ -89,6 +92,15 @@ async def meet_deadline(tx: Tx, dispute_id: int, settings: Settings) -> None:
         assert dispute.contract_status is not None
         await contracts.restore(tx, contract, dispute.contract_status, settings)
     await _close(tx, dispute, rules.unruled(dispute), settings)
+
+
+async def _count_against_peer(tx: Tx, dispute: Dispute, settings: Settings) -> None:
+    """A dispute that an agent of another registry lost is evidence on that registry."""
+    if not transfers.is_foreign(dispute.defendant_did, settings):
+        return
+    peer = await transfers.peer_of(tx, dispute.defendant_did)
+    if peer is not None:
+        await federation.record_signal(tx, peer.id, "dispute_lost", str(dispute.id))
 
 
 async def _end_of(tx: Tx, contract: contracts.Contract, awards: Awards, moved: Moved) -> contracts.Contract:

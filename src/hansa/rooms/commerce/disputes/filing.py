@@ -8,8 +8,8 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
 from hansa.foundation.values.money import Minor
-from hansa.rooms import agents, journal
-from hansa.rooms.commerce import contracts, settlements
+from hansa.rooms import agents, journal, transfers
+from hansa.rooms.commerce import contracts
 
 from . import recorded, rules, store
 from .dispute import Complaint, Dispute, Piece
@@ -29,15 +29,15 @@ class Malpractice:
     claimed_damages: Minor | None
 
 
-async def file(tx: Tx, agent: Agent, complaint: Complaint, settings: Settings) -> Dispute:
-    """File a dispute.
+async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
+    """File a dispute; either party may be an agent of another registry.
 
     Raises: OwnDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and what `find_subject` raises.
     """
     rules.require_other(complaint)
     subject = await find_subject(tx, complaint, settings)
-    await _lock_parties(tx, complaint)
-    if await store.count_filed(tx, agent.did) >= rules.OPEN_DISPUTES_MAX:
+    await _lock_parties(tx, complaint, settings)
+    if await store.count_filed(tx, complaint.complainant_did) >= rules.OPEN_DISPUTES_MAX:
         raise TooManyDisputes
     windows = store.Windows(
         timedelta(hours=settings.dispute_evidence_hours), timedelta(days=settings.dispute_ruling_days)
@@ -45,9 +45,9 @@ async def file(tx: Tx, agent: Agent, complaint: Complaint, settings: Settings) -
     dispute = await store.insert(tx, complaint, subject, windows)
     if dispute is None:
         raise DisputeExists
-    await store.add_evidence(tx, dispute.id, agent.did, complaint.evidence)
+    await store.add_evidence(tx, dispute.id, complaint.complainant_did, complaint.evidence)
     if subject is not None and subject.contract is not None:
-        await contracts.dispute(tx, subject.contract, dispute.id, agent.did)
+        await contracts.dispute(tx, subject.contract, dispute.id, complaint.complainant_did)
     await journal.append(tx, recorded.filed(dispute, settings.settlement_currency))
     await schedule(tx, dispute)
     return await with_evidence(tx, dispute)
@@ -69,16 +69,18 @@ async def file_malpractice(tx: Tx, agent: Agent, record: Malpractice, settings: 
         is_malpractice=True,
         evidence=record.evidence,
     )
-    return await file(tx, agent, complaint, settings)
+    return await file(tx, complaint, settings)
 
 
-async def _lock_parties(tx: Tx, complaint: Complaint) -> None:
+async def _lock_parties(tx: Tx, complaint: Complaint, settings: Settings) -> None:
     """Neither party ends while the dispute comes to be. Raises: DefendantUnknown, Forbidden."""
     for did in sorted((complaint.complainant_did, complaint.defendant_did)):
-        owned = await agents.lock_owner_and_status(tx, did)
-        if owned is None and did == complaint.defendant_did:
-            if await settlements.peer_of_defendant(tx, did) is None:
+        if transfers.is_foreign(did, settings):
+            if await transfers.peer_of(tx, did) is None:
                 raise DefendantUnknown
             continue
+        owned = await agents.lock_owner_and_status(tx, did)
+        if owned is None and did == complaint.defendant_did:
+            raise DefendantUnknown
         if did == complaint.complainant_did and (owned is None or owned[1] != "active"):
             raise Forbidden("The agent is not active.")

@@ -115,7 +115,7 @@ async def file_dispute(
     complaint = body.filed_by(agent.did)
 
     async def filed(tx: Tx) -> DisputeOut:
-        return DisputeOut.of(await file(tx, agent, complaint, config))
+        return DisputeOut.of(await file(tx, complaint, config))
 
     answer = await once(db, _repeatable(agent.did, "/disputes/", key, body), filed)
     answer.status_code = 201

@@ -22,7 +22,7 @@ from hansa.rooms.commerce.payments.routes import hot_router, router
 from hansa.rooms.commerce.payments.rules import Terms, Token
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
 from hansa.rooms.commerce.payments.settlements import SETTLEMENTS, Settlements, resume_settlements
-from hansa.rooms.commerce.payments.settling_across import end_by_decision
+from hansa.rooms.commerce.payments.settling_across import begin_within, end_by_decision
 from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 
 JOBS: tuple[JobKind, ...] = (
@@ -52,6 +52,7 @@ __all__ = [
     "Verifier",
     "VerifyOrder",
     "authorize",
+    "begin_within",
     "buy_router",
     "end_by_decision",
     "hot_router",

@@ -12,11 +12,13 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import ledger, transfers
 
 from . import rules, store
 from .ending import end_unpaid
-from .rules import Token
+from .errors import TokenExpired, TokenUnknown
+from .rules import Terms, Token
 
 
 async def settle_across(runtime: Runtime, token: Token) -> None:
@@ -26,17 +28,18 @@ async def settle_across(runtime: Runtime, token: Token) -> None:
         return
     try:
         corridor = await database.look(lambda tx: transfers.corridor_to(tx, token.payee, runtime))
-        await database.act(lambda tx: _reserve_or_time_out(tx, corridor, token.id))
+        await database.act(lambda tx: reserve_or_time_out(tx, corridor, token.id))
     except Unavailable:
         raise
     except Refused as refusal:
         reason = rules.reason_of(refusal.code)
         await database.act(lambda tx: _fail_unreserved(tx, token.id, runtime.settings, reason))
         return
-    await transfers.ask_to_prepare(runtime, corridor, token.id)
+    await transfers.ask_to_prepare(runtime, token.id)
 
 
-async def _reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UUID) -> None:
+async def reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UUID) -> None:
+    """Reserve the transfer of a settling token, once, or fail a token whose time is over. Raises: as `reserve_payment`."""
     token = await _unreserved(tx, token_id)
     if token is None:
         return
@@ -60,6 +63,22 @@ async def _unreserved(tx: Tx, token_id: UUID) -> Token | None:
     if token is None or token.status != "settling":
         return None
     return None if await transfers.find_payment(tx, token_id) is not None else token
+
+
+async def begin_within(tx: Tx, secret: str, terms: Terms, memo: str) -> transfers.CrossingPayment:
+    """Let a token settle in the commit of what it pays for; returns the transfer to be reserved in that commit.
+
+    Raises: TokenUnknown, TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired.
+    """
+    token = await store.lock_by_hash(tx, fingerprint(secret))
+    if token is None:
+        raise TokenUnknown
+    rules.require_matching(token, terms)
+    begun = await store.begin_settlement_of(tx, token.id, None)
+    if begun is None:
+        raise TokenExpired
+    order = ledger.TransferOrder(token.caller, token.payee, token.paid, memo)
+    return transfers.CrossingPayment(token.id, order, rules.SETTLING_SECONDS)
 
 
 async def end_by_decision(tx: Tx, decision: transfers.CrossingDecision, settings: Settings) -> None:

@@ -24,9 +24,8 @@ async def peer_of_defendant(tx: Tx, did: str) -> federation.PeerRecord | None:
 
 
 async def begin(tx: Tx, peer: federation.PeerRecord, ruled: RuledAbroad) -> None:
-    """Open the settlement, and count the lost dispute against the peer."""
+    """Open the settlement."""
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
     new = settlement.opened(ruled.claim, ruled.compensation, await store.now(tx))
     await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)
-    await federation.record_signal(tx, peer.id, "dispute_lost", str(ruled.claim.dispute_id))

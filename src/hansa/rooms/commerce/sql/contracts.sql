@@ -9,7 +9,8 @@ BEGIN
   PERFORM FROM commerce_contract WHERE id = wanted FOR NO KEY UPDATE;
   RETURN QUERY SELECT c, clock_timestamp(), (
     SELECT json_agg(json_build_object('index', m.index, 'title', m.title, 'amount', m.amount, 'due', m.due,
-      'state', m.state, 'payment_tx_id', m.payment_tx_id, 'submitted_at', m.submitted_at) ORDER BY m.index)
+      'state', m.state, 'payment_tx_id', m.payment_tx_id, 'payment_transfer', m.payment_transfer,
+      'submitted_at', m.submitted_at) ORDER BY m.index)
     FROM commerce_contract_milestone m WHERE m.contract_id = c.id)
   FROM commerce_contract c WHERE c.id = wanted;
 END $$;

@@ -1,5 +1,6 @@
 """Peer trust: how far other registries are trusted, by what was observed of them."""
 
+from .calls import call_peer
 from .recording import classify_peers, record_crossings, record_signal
 from .routes import router
 from .rules import SignalKind
@@ -8,6 +9,7 @@ from .verdicts import accepts_cards, may_cross
 __all__ = [
     "SignalKind",
     "accepts_cards",
+    "call_peer",
     "classify_peers",
     "may_cross",
     "record_crossings",

@@ -3,7 +3,7 @@
 from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_peer, set_auto_slash
 from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
-from .calling import OWN_CERTIFICATE, PEER_CALLS, OwnCertificate, call_peer, connections_to_peers
+from .calling import CALL_LIMITS, OWN_CERTIFICATE, PEER_CALLS, OwnCertificate, call_peer, connections_to_peers
 from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
 from .errors import (
     FederationOff,
@@ -46,6 +46,7 @@ from .topology import Topology, read_topology
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
+    "CALL_LIMITS",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
     "OWN_CERTIFICATE",

@@ -17,7 +17,7 @@ from .errors import FederationOff
 from .records import PeerRecord
 
 CERTIFICATE_LIFETIME = timedelta(days=1)
-LIMITS = CallLimits(seconds=10.0, body_bytes=2 * 1024 * 1024)
+CALL_LIMITS = CallLimits(seconds=10.0, body_bytes=2 * 1024 * 1024)
 
 
 class OwnCertificate:
@@ -49,7 +49,7 @@ async def call_peer(
     path: str,
     body: Any = None,
     *,
-    limits: CallLimits = LIMITS,
+    limits: CallLimits = CALL_LIMITS,
 ) -> Answer:
     """Call a route of a peer; `body` is sent as JSON unless it is None. Never within a transaction.
 

@@ -8,14 +8,24 @@ from .destination import (
     net_at_peer,
     peer_of,
     raised_by_fee,
+    require_reachable,
     require_receiver,
 )
-from .errors import CROSSING_REFUSALS, ReceiverIsForeign, ReceiverIsLocal, TransferUnknown
+from .errors import (
+    CROSSING_REFUSALS,
+    CurrencyDiffers,
+    ReceiverIsForeign,
+    ReceiverIsLocal,
+    ReceiverRegistryUnknown,
+    TransferUnknown,
+    refusal_of,
+)
 from .exchange import SIGNATORY
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
+from .judging import is_withheld_abroad
 from .outbox import OUTBOX, Outbox, open_outbox
-from .paying import CrossingPayment, ask_to_prepare, find_payment, reserve_payment
+from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
@@ -47,11 +57,13 @@ __all__ = [
     "CrossingDecision",
     "CrossingPayment",
     "CrossingView",
+    "CurrencyDiffers",
     "MinAmountOut",
     "Outbox",
     "QuoteId",
     "ReceiverIsForeign",
     "ReceiverIsLocal",
+    "ReceiverRegistryUnknown",
     "TransferUnknown",
     "UndecidedTransfer",
     "across",
@@ -64,6 +76,8 @@ __all__ = [
     "find_payment",
     "is_foreign",
     "is_settled_with",
+    "is_withheld_abroad",
+    "movement_of",
     "namespace_of",
     "net_at_peer",
     "not_compared",
@@ -72,6 +86,8 @@ __all__ = [
     "peer_router",
     "preview_crossing",
     "raised_by_fee",
+    "refusal_of",
+    "require_reachable",
     "require_receiver",
     "reserve_payment",
     "undecided_transfers",

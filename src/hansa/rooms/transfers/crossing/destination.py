@@ -16,6 +16,7 @@ from hansa.rooms.transfers import pools
 
 from .corridor import Corridor, namespace_of
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
+from .judging import is_withheld_abroad
 
 NOT_FOUND = 404
 FEE_PATH = "fees.cross_registry.base_rate_percent"
@@ -39,18 +40,35 @@ async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
 
 
 async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
-    """The corridor by which units reach the DID now.
+    """The corridor by which units reach the DID now, by a swap where its registry has another currency.
 
-    Raises: ReceiverRegistryUnknown, CurrencyDiffers, and what `require_may_cross` raises.
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and what `require_may_cross` raises.
     """
-    peer = await peer_of(tx, did)
-    if peer is None:
-        raise ReceiverRegistryUnknown
-    await federation.require_may_cross(tx, runtime.settings, peer)
-    corridor = Corridor.to(peer, runtime)
+    corridor = Corridor.to(await _open_peer(tx, did, runtime.settings), runtime)
     if corridor.currency_received is not None and not await pools.has_pool(tx, corridor.key):
         raise CurrencyDiffers
     return corridor
+
+
+async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
+    """The peer at which units of this registry's own currency reach the DID now.
+
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers, AgentBlocked, and what `require_may_cross` raises.
+    """
+    peer = await _open_peer(tx, did, settings)
+    if peer.settlement_currency != settings.settlement_currency:
+        raise CurrencyDiffers
+    return peer
+
+
+async def _open_peer(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
+    peer = await peer_of(tx, did)
+    if peer is None:
+        raise ReceiverRegistryUnknown
+    await federation.require_may_cross(tx, settings, peer)
+    if await is_withheld_abroad(tx, did):
+        raise federation.AgentBlocked(context={"did": did})
+    return peer
 
 
 def fee_of_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import share
-from hansa.rooms import agents, federation, ledger
+from hansa.rooms import agents, catalogue, federation, ledger
 from hansa.rooms.transfers import pools
 
 from . import store
@@ -52,14 +52,12 @@ class Judge:
         for one in messages:
             if one.type is MessageType.PREPARE and one.body is not None and one.body.transfer_id not in known:
                 new.setdefault(one.body.transfer_id, one.body)
-        payers = {
-            one.body.sender_did
-            for one in messages
-            if one.type is MessageType.PREPARED and one.body is not None
-        }
-        if new or payers:
+        deciding = [one.body for one in messages if one.type is MessageType.PREPARED and one.body is not None]
+        if new or deciding:
             judge.closed = await _why_closed(tx, corridor)
-            judge.blocked = await _blocked(tx, payers, {body.receiver_did for body in new.values()})
+            payees = {body.receiver_did for body in new.values()}
+            judge.blocked = await _blocked(tx, {body.sender_did for body in deciding}, payees)
+            judge.blocked |= await withheld_abroad(tx, {body.receiver_did for body in deciding})
         if any(one.body is not None and one.body.swap is not None for one in messages):
             judge.pool = await pool_at_work(tx, corridor)
         if new:
@@ -73,7 +71,7 @@ class Judge:
         assert body is not None
         code, has_units = None, True
         if message.type is MessageType.PREPARED:
-            code = self._why_not_committed(body.sender_did) or self._why_not_swapped(message)
+            code = self._why_not_committed(body) or self._why_not_swapped(message)
         is_replay = sent is None or sent.state is not SentState.COMMITTED
         if message.type is MessageType.RECEIPT and message.proof is not None and is_replay:
             order = reserve_out(self.corridor, body).order(self.corridor.book)
@@ -144,9 +142,9 @@ class Judge:
             return BLOCKED
         return self.refused[body.transfer_id]
 
-    def _why_not_committed(self, payer: str) -> str | None:
+    def _why_not_committed(self, body: Body) -> str | None:
         """Suspension and licences. A peer that was paused meanwhile ends nothing that is under way."""
-        if payer in self.blocked:
+        if not self.blocked.isdisjoint((body.sender_did, body.receiver_did)):
             return BLOCKED
         return None if self.closed == federation.PeerPaused.code else self.closed
 
@@ -198,6 +196,20 @@ async def _why_closed(tx: Tx, corridor: Corridor) -> str | None:
     except Refused as refusal:
         return refusal.code
     return None
+
+
+async def is_withheld_abroad(tx: Tx, did: str) -> bool:
+    """Whether the home of an agent of another registry suspended or revoked it, as far as that is known here."""
+    return bool(await withheld_abroad(tx, {did}))
+
+
+async def withheld_abroad(tx: Tx, dids: set[str]) -> frozenset[str]:
+    """Those agents of other registries whose mirrors are suspended or revoked, or that are on the blocklist."""
+    if not dids:
+        return frozenset()
+    statuses = await catalogue.mirrored_statuses(tx, list(dids))
+    ended = {did for did, status in statuses.items() if status != "active"}
+    return await federation.blocklisted_among(tx, dids) | ended
 
 
 async def _blocked(tx: Tx, payers: set[str], payees: set[str]) -> frozenset[str]:

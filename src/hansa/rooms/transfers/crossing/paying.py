@@ -10,7 +10,7 @@ from uuid import UUID
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.money import Minor
-from hansa.rooms import ledger
+from hansa.rooms import agents, federation, ledger
 
 from . import sender, store
 from .corridor import Corridor
@@ -24,18 +24,20 @@ from .reserving import RESERVE
 from .swapping_out import swap_terms
 
 RETRY_SECONDS = 2.0
+UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
 @dataclass(frozen=True)
 class CrossingPayment:
     """A payment that crosses; without a decision within `seconds` it is ABORT.
 
-    An ABORT frees the Idempotency-Key of `request_scope`.
+    An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of a budget for it.
     """
 
     transfer_id: UUID
     order: ledger.TransferOrder
     seconds: float
+    held: agents.HeldBudget = UNBUDGETED
     request_scope: bytes | None = None
     bounds: Bounds = NO_BOUNDS
 
@@ -67,8 +69,8 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
         memo=order.message,
         expected_fee=terms.fee,
         backend="async",
-        is_counted=False,
-        capability_id=None,
+        is_counted=payment.held.is_counted,
+        capability_id=payment.held.capability_id,
         request_scope=payment.request_scope.hex() if payment.request_scope else None,
         deadline_seconds=payment.seconds,
         first_retry_seconds=RETRY_SECONDS,
@@ -88,12 +90,24 @@ async def find_payment(tx: Tx, transfer_id: UUID) -> CrossingView | None:
     return None if row is None else view_of_sent(row)
 
 
-async def ask_to_prepare(runtime: Runtime, corridor: Corridor, transfer_id: UUID) -> None:
+async def movement_of(tx: Tx, corridor: Corridor, transfer_id: UUID) -> int:
+    """The ledger transaction by which the units of a reserved transfer left."""
+    left = await ledger.crossing(tx, corridor.frame, "out", transfer_id, corridor.book)
+    assert left is not None
+    assert left.tx_id is not None
+    return left.tx_id
+
+
+async def ask_to_prepare(runtime: Runtime, transfer_id: UUID) -> None:
     """Ask the payee's registry once; without its answer it is asked again by a job until the deadline."""
     database = runtime.database
     row = await database.look(lambda tx: store.sent_row(tx, transfer_id))
     if row is None or row["state"] != "reserved":
         return
+    peer = await database.look(lambda tx: federation.peer_by_spiffe_id(tx, row["peer"]))
+    if peer is None or peer.ledger_id is None:
+        return
+    corridor = Corridor.to(peer, runtime)
     try:
         await exchange(runtime, corridor, sender.outstanding(store.sent_of(row)), rounds=1)
     except PeerSilent:

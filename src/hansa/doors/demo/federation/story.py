@@ -1,0 +1,269 @@
+"""The steps of the demo of a federation in their order, and the verdict."""
+
+import asyncio
+import secrets
+import tempfile
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import httpx2
+from rich.console import Console
+from rich.table import Table
+
+from hansa.doors.demo.cards import demo_cards
+from hansa.doors.demo.client import DemoAgent, DemoFailed
+from hansa.doors.demo.federation.call_across import pay_across
+from hansa.doors.demo.federation.registries import DemoRegistry, three_registries
+from hansa.doors.demo.screen import Screen
+from hansa_client import HansaError
+
+STEPS = 7
+TRANSFERS = 12
+AMOUNT = Decimal("1.5")
+LOCKED = "locked"
+WAIT_SECONDS = 60
+PAUSE_SECONDS = 0.1
+DOUBT = {"reserved", "prepared", "in_doubt"}
+
+
+async def run_federation_demo(console: Console) -> dict[str, Any]:
+    """Carry the demo out; the report is what was counted. Raises: DemoFailed."""
+    screen = Screen(console, STEPS)
+    begun = monotonic()
+    with tempfile.TemporaryDirectory(prefix="hansa-federation-") as directory:
+        screen.step("start three registries, each with its own database, keys and authority")
+        async with three_registries(Path(directory), screen) as registries:
+            for registry in registries:
+                screen.line(f"{registry.name:<6} {registry.url}  trust domain {registry.name}.example")
+            try:
+                report = await _Story(screen, *registries).told()
+            except (HansaError, httpx2.HTTPError) as trouble:
+                raise DemoFailed(str(trouble)) from trouble
+    report["seconds"] = round(monotonic() - begun, 1)
+    _show(report, console)
+    return report
+
+
+class _Story:
+    """One run."""
+
+    def __init__(self, screen: Screen, north: DemoRegistry, south: DemoRegistry, west: DemoRegistry) -> None:
+        self._screen = screen
+        self._north, self._south, self._west = north, south, west
+        self._all = (north, south, west)
+        self._run = secrets.token_hex(3)
+        self._expected: dict[str, Decimal] = {}
+        self._homes: dict[str, tuple[DemoRegistry, DemoAgent]] = {}
+
+    async def told(self) -> dict[str, Any]:
+        """All steps; the report. Raises: DemoFailed."""
+        self._screen.step("make each two of them peers by an invitation")
+        await self._join()
+        self._screen.step("create agents, and find those of the other registries")
+        payer, service, payee = await self._agents()
+        self._screen.step("pay for a call of an agent of another registry")
+        received = await pay_across(self._screen, self._north, payer, self._south, service)
+        self._expected[payer.did] -= received.amount
+        self._expected[service.did] += received.net
+        self._screen.step("suspend an agent; its suspension arrives at the peers")
+        seconds = await self._suspend(service)
+        self._screen.step("kill a registry in the middle of money")
+        committed = await self._kill(payer, payee)
+        self._screen.step("check every balance, every supply, and the audit across")
+        report = await self._verdict()
+        return {**report, "suspension_seconds": seconds, "committed_after_kill": committed}
+
+    async def _join(self) -> None:
+        for inviting, accepting in (
+            (self._north, self._south),
+            (self._south, self._west),
+            (self._west, self._north),
+        ):
+            invited = await inviting.command("peer", "invite")
+            peer = await accepting.command("peer", "accept", invited["invitation"])
+            self._screen.line(f"{accepting.name} accepted the invitation of {peer['name']}: {peer['status']}")
+
+        async def are_all_active() -> bool:
+            rosters = [
+                (await one.client.ask("GET", "/api/v1/federation/peers")).json()["peers"] for one in self._all
+            ]
+            others = len(self._all) - 1
+            return all([peer["status"] for peer in roster] == ["active"] * others for roster in rosters)
+
+        await _until(are_all_active, "the registries are not peers of each other")
+
+    async def _agents(self) -> tuple[DemoAgent, DemoAgent, DemoAgent]:
+        cards = demo_cards(self._run)
+        payer, service, payee = await asyncio.gather(
+            *(self._agent(home, card) for home, card in zip(self._all, cards, strict=False))
+        )
+        for name in (service.name, payee.name):
+            await _until(lambda name=name: self._is_found(name), f"{name} is not found at north")  # type: ignore[misc]
+            self._screen.line(f"north finds {name}")
+        return payer, service, payee
+
+    async def _agent(self, home: DemoRegistry, card: dict[str, Any]) -> DemoAgent:
+        password = "Demo-" + secrets.token_urlsafe(12) + "-9a!"
+        owner = await home.client.join(f"Owner {home.name}", f"{home.name}@example.com", password)
+        agent = await home.client.create_agent(owner, "hansa", card)
+        self._expected[agent.did] = Decimal(await home.client.balance(agent))
+        self._homes[agent.did] = (home, agent)
+        self._screen.line(f"{home.name:<6} {agent.name:<20} {agent.did}")
+        return agent
+
+    async def _is_found(self, name: str) -> bool:
+        answer = await self._north.client.ask("GET", "/api/v1/discover", params={"query": name})
+        return name in [result["name"] for result in answer.json()["results"]]
+
+    async def _suspend(self, agent: DemoAgent) -> float:
+        administrator = await self._south.administrator()
+        form = {"username": administrator.email, "password": administrator.password}
+        login = await self._south.client.ask("POST", "/api/v1/auth/login", data=form)
+
+        async def act(name: str) -> None:
+            await self._south.client.ask(
+                "POST",
+                f"/api/v1/admin/agents/bulk/{name}",
+                json={"agent_dids": [agent.did], "reason": "The demo shows it."},
+                headers={"Authorization": f"Bearer {login.json()['access_token']}"},
+            )
+
+        begun = monotonic()
+        await act("suspend")
+
+        async def is_hidden() -> bool:
+            seen = [
+                (await one.client.ask("GET", f"/api/v1/agent-cards/{agent.did}")).json()["status"]
+                for one in (self._north, self._west)
+            ]
+            return seen == ["suspended"] * 2
+
+        await _until(is_hidden, "the suspension did not arrive")
+        seconds = round(monotonic() - begun, 1)
+        self._screen.line(f"{agent.name} is suspended at north and west {seconds} s later")
+
+        async def is_receipted() -> bool:
+            path = f"/api/v1/agents/{agent.did}/enforcement-receipts"
+            items = (await self._south.client.ask("GET", path)).json()["items"]
+            return sum(item["receipt"] is not None for item in items) == len(self._all) - 1
+
+        await _until(is_receipted, "the peers have not signed receipts")
+        self._screen.line("both peers signed a receipt of it")
+        await act("reinstate")
+        return seconds
+
+    async def _kill(self, payer: DemoAgent, payee: DemoAgent) -> int:
+        client = self._north.client
+
+        async def send(number: int) -> str:
+            body = {
+                "receiver_did": payee.did,
+                "amount": str(AMOUNT),
+                "message": f"demo {number}",
+                "backend": "async",
+            }
+            answer = await client.send("/api/v1/teg/cross-registry-transfer", body, payer.headers)
+            if answer.json().get("status") != LOCKED:
+                raise DemoFailed(f"a transfer to another registry returned {answer.text[:300]}")
+            transfer_id: str = answer.json()["transfer_id"]
+            return transfer_id
+
+        ids = await asyncio.gather(*(send(number) for number in range(TRANSFERS)))
+        await self._north.kill()
+        self._screen.line(f"{TRANSFERS} transfers of {AMOUNT} were reserved at north; north was killed")
+        await self._north.start()
+        self._screen.line("north serves again")
+        states = {transfer: await self._decided(payer, transfer) for transfer in ids}
+        committed = [one for one in states.values() if one["state"] == "committed"]
+        self._expected[payer.did] -= sum((Decimal(one["amount"]) for one in committed), Decimal())
+        self._expected[payee.did] += sum((Decimal(one["amount_received"]) for one in committed), Decimal())
+        self._screen.line(
+            f"{len(committed)} were committed, {len(ids) - len(committed)} aborted and returned"
+        )
+        return len(committed)
+
+    async def _decided(self, payer: DemoAgent, transfer_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+
+        async def is_decided() -> bool:
+            answer = await self._north.client.ask(
+                "GET", f"/api/v1/teg/transfers/{transfer_id}", headers=payer.headers
+            )
+            found.update(answer.json())
+            is_credited = found["credited_at"] is not None or found["state"] == "aborted"
+            return found["state"] not in DOUBT and is_credited
+
+        await _until(is_decided, "a transfer is not decided")
+        return found
+
+    async def _verdict(self) -> dict[str, Any]:
+        balances = {}
+        for did, (home, agent) in self._homes.items():
+            balances[did] = Decimal(await home.client.balance(agent))
+        if balances != self._expected:
+            raise DemoFailed(f"the balances are {balances}, and not {self._expected}")
+        supplies: dict[str, Any] = {}
+        pairs: dict[str, Any] = {}
+
+        async def do_the_books_agree() -> bool:
+            for one in self._all:
+                path = "/api/v1/public/supply-invariant"
+                supplies[one.name] = (await one.client.ask("GET", path)).json()
+                pairs[one.name] = (await one.internal("/api/v1/projections/cross-frame-audit"))["pairs"]
+            sound = all((one["status"], one["delta"]) == ("OK", "0") for one in supplies.values())
+            quiet = all(
+                (pair["delta"], pair["in_flight"], pair["disputed"]) == ("0", "0", "0")
+                for listed in pairs.values()
+                for pair in listed
+            )
+            return sound and quiet and do_agree(pairs)
+
+        await _until(do_the_books_agree, "the books of the registries do not agree")
+        doubts = [await one.command("transfers", "in-doubt") for one in self._all]
+        if any(doubts):
+            raise DemoFailed("a transfer is in doubt")
+        return {
+            "agents": [
+                {"name": agent.name, "registry": home.name, "balance": f"{balances[did]:f}"}
+                for did, (home, agent) in self._homes.items()
+            ],
+            "supplies": supplies,
+            "pairs": pairs,
+        }
+
+
+def do_agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
+    """Whether what one registry states to have sent is what the other states to have received."""
+    stated = {
+        (name, pair["peer"]): (pair["out"], pair["in"]) for name, listed in pairs.items() for pair in listed
+    }
+    return all(
+        stated.get((peer, name)) == (received, sent) for (name, peer), (sent, received) in stated.items()
+    )
+
+
+async def _until(condition: Callable[[], Awaitable[bool]], otherwise: str) -> None:
+    """Wait for what a sound federation comes to. Raises: DemoFailed."""
+    deadline = monotonic() + WAIT_SECONDS
+    while not await condition():
+        if monotonic() > deadline:
+            raise DemoFailed(f"{otherwise} after {WAIT_SECONDS} seconds")
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+def _show(report: dict[str, Any], console: Console) -> None:
+    table = Table(title="What crossed", title_justify="left")
+    for column in ("registry", "peer"):
+        table.add_column(column)
+    for column in ("sent", "received", "under way", "delta"):
+        table.add_column(column, justify="right")
+    for name, pairs in report["pairs"].items():
+        for pair in pairs:
+            table.add_row(name, pair["peer"], pair["out"], pair["in"], pair["in_flight"], pair["delta"])
+    console.print(table)
+    for name, supply in report["supplies"].items():
+        console.print(f"supply of {name}: delta {supply['delta']}: [bold green]{supply['status']}[/]")
+    console.print(f"the books agree; {report['seconds']} s")

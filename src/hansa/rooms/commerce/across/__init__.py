@@ -1,0 +1,6 @@
+"""Contracts of which one party is an agent of another registry; the contract is kept at the contractor's."""
+
+from .peer_routes import router as peer_router
+from .routes import router
+
+__all__ = ["peer_router", "router"]

@@ -1,0 +1,63 @@
+"""The route by which another registry relays what its agents do with contracts of this one."""
+
+from collections.abc import Awaitable, Callable
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import Repeatable, once
+from hansa.foundation.plumbing.limits import WriteLimit
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unavailable
+from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn
+from hansa.rooms.commerce.disputes.schemas import DisputeOut
+from hansa.rooms.commerce.relaying import PASSED_ON
+
+from .errors import ActorOfAnother, PeerActInvalid
+from .peer_acts import PeerActs
+
+ROUTE = "/contracts/cross-registry/proxy"
+
+router = APIRouter(tags=["federation"], route_class=GuardedRoute)
+
+
+@router.post(
+    ROUTE,
+    response_model=ContractOut | DisputeOut,
+    responses=problems(
+        CertificateMissing,
+        NotAPeer,
+        ActorOfAnother,
+        *PASSED_ON,
+        PeerActInvalid,
+        Invalid,
+        BodyInvalid,
+        TooManyRequests,
+        Unavailable,
+    ),
+)
+async def relay_act_of_peer(
+    body: ProxyIn, caller: CurrentPeer, request: Request, *, writes: WriteLimit
+) -> Response:
+    """Carry out an act of an agent of the calling registry; the same request_id gets the same answer for a day."""
+    caller.require_open()
+    await writes.admit(body.actor_did)
+    runtime = runtime_of(request)
+    acts = PeerActs(runtime, caller, body)
+    await acts.require_own_actor()
+    done: dict[str, Callable[[Tx], Awaitable[BaseModel]]] = {
+        "accept": acts.accept,
+        "submit": acts.submit,
+        "dispute": acts.dispute,
+        "read": acts.read,
+    }
+    repeatable = None
+    if body.act != "read":
+        stated = body.model_dump(mode="json")
+        repeatable = Repeatable(caller.spiffe_id, ROUTE, str(body.request_id), stated)
+    return await once(runtime.database, repeatable, done[body.act])

@@ -1,0 +1,109 @@
+"""Pay a part of a contract to a provider of another registry: its units cross, and the contract waits for the decision.
+
+The transfer has a name that follows from the contract, the part and how often its payment failed, so that a registry that was
+restored and forgot a payment finds it again instead of paying twice. With a payment token the transfer has the token's id.
+"""
+
+from dataclasses import dataclass, replace
+from uuid import UUID, uuid5
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.money import ZERO
+from hansa.rooms import agents, ledger, transfers
+from hansa.rooms.commerce import payments
+
+from . import rules, store
+from .approved import approve_once_paid
+from .contract import Contract, Payment
+from .errors import PaymentUnderWay
+from .moves import Act, move
+from .reading import ContractShown
+
+SECONDS = 300.0
+"""Without a decision the transfer is aborted: nobody waits for it so long."""
+NAMES = UUID("8a1c5d1e-52d5-4b0f-9a55-0d0ff3a1c7e9")
+UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
+
+
+@dataclass(frozen=True)
+class Approver:
+    """Who approves: an agent, or None where the time for the review is over.
+
+    An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of the agent's budget.
+    """
+
+    did: str | None
+    held: agents.HeldBudget = UNBUDGETED
+    request_scope: bytes | None = None
+
+
+async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime) -> ContractShown:
+    """Set the submitted part aside for the provider's registry; what was paid before a restore is approved at once.
+
+    Raises: PaymentUnderWay, what `transfers.require_reachable` and `transfers.reserve_payment` raise.
+    """
+    assert contract.provider_did is not None
+    corridor = await transfers.corridor_to(tx, contract.provider_did, runtime)
+    transfer_id, earlier = await _name_of(tx, contract, corridor)
+    if earlier is not None:
+        if earlier.state != "committed":
+            raise PaymentUnderWay(context={"payment_tx_id": str(transfer_id)})
+        tx_id = await transfers.movement_of(tx, corridor, transfer_id)
+        return await approve_paid_across(tx, contract, transfer_id, tx_id, approver.did)
+    order = ledger.TransferOrder(
+        contract.contractor_did, contract.provider_did, contract.part, f"Contract {contract.id}"
+    )
+    payment = transfers.CrossingPayment(transfer_id, order, SECONDS, approver.held, approver.request_scope)
+    return await _begun(tx, corridor, contract, payment, approver.did)
+
+
+async def begin_with_token(
+    tx: Tx, contract: Contract, secret: str, approver: Approver, runtime: Runtime
+) -> ContractShown:
+    """As `begin`, by settling a payment token of the contractor. Raises: what `payments.begin_within` raises too."""
+    assert contract.provider_did is not None
+    corridor = await transfers.corridor_to(tx, contract.provider_did, runtime)
+    terms = payments.Terms(contract.contractor_did, contract.provider_did, contract.part, contract.id)
+    settled = await payments.begin_within(tx, secret, terms, f"Contract {contract.id}")
+    payment = replace(settled, request_scope=approver.request_scope)
+    return await _begun(tx, corridor, contract, payment, approver.did)
+
+
+async def approve_paid_across(
+    tx: Tx, contract: Contract, transfer_id: UUID, tx_id: int, actor: str | None
+) -> ContractShown:
+    """Write that the submitted part is approved, which this transfer paid."""
+
+    async def paid(_: Tx, paying: Contract) -> Payment:
+        return Payment(tx_id, paying.part, ZERO, transfer_id)
+
+    return await approve_once_paid(tx, contract, paid, actor)
+
+
+async def _begun(
+    tx: Tx,
+    corridor: transfers.Corridor,
+    contract: Contract,
+    payment: transfers.CrossingPayment,
+    actor: str | None,
+) -> ContractShown:
+    await transfers.reserve_payment(tx, corridor, payment)
+    milestone = contract.current.index if contract.current else None
+    after = rules.paying(contract, payment.transfer_id)
+    return await move(tx, contract, after, Act("payment_begun", actor, milestone))
+
+
+async def _name_of(
+    tx: Tx, contract: Contract, corridor: transfers.Corridor
+) -> tuple[UUID, transfers.CrossingView | None]:
+    """The name of the next transfer, and the transfer itself where a restored registry has it already."""
+    milestone = contract.current.index if contract.current else None
+    number = await store.payments_failed(tx, contract.id, milestone)
+    while True:
+        parts = (corridor.book.frame, contract.id, contract.created_at.isoformat(), milestone, number)
+        transfer_id = uuid5(NAMES, " ".join(str(part) for part in parts))
+        found = await transfers.find_payment(tx, transfer_id)
+        if found is None or found.state != "aborted":
+            return transfer_id, found
+        number += 1
