@@ -174,7 +174,6 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{saga_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{currency}": "BOB",
         "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
-        "{saga_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1e",
         "{sequence:int}": "1",
         "{tx_id:int}": "1",
         "{tile:path}": "0/000.p/1",
