@@ -233,6 +233,8 @@ async def test_the_supply_audit_is_for_services_of_the_operator(purses: Purses, 
         "delta": "0",
         "status": "OK",
         "agent_count": 2,
+        "wrapped": [],
+        "locked": [],
     }
 
 
@@ -262,6 +264,8 @@ async def test_every_reading_of_the_supply_tells_a_burn(purses: Purses) -> None:
         "delta": "0",
         "status": "OK",
         "agent_count": 2,
+        "wrapped": [],
+        "locked": [],
     }
     assert {name: supply[name] for name in told} == told
     badge = (await registry.get("/public/badge/supply?format=json")).json()
