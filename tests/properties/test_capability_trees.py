@@ -20,7 +20,7 @@ from hansa.rooms.agents.capabilities.use import Presenter, consume
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
 
-EXAMPLES = by_tier(60, 1000, 10_000)
+EXAMPLES = by_tier(25, 1000, 10_000)
 WORDS = ("a", "b", "c")
 
 
@@ -154,7 +154,7 @@ NARROWINGS = st.builds(
 
 
 @seed(printed_seed())
-@settings(max_examples=by_tier(300, 20_000, 200_000), deadline=None, database=None)
+@settings(max_examples=by_tier(100, 20_000, 200_000), deadline=None, database=None)
 @given(TERMS, NARROWINGS)
 def test_what_is_drawn_allows_nothing_that_its_parent_does_not(parent: Terms, asked: Narrowing):
     try:

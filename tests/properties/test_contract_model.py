@@ -302,7 +302,7 @@ def driver(database_farm: DatabaseFarm, tmp_path: Path) -> Iterator[Driver]:
 
 def test_contracts_and_disputes_do_what_the_model_says(driver: Driver) -> None:
     ContractMachine.driver = driver
-    histories, steps = by_tier((25, 40), (600, 50), (6_000, 60))
+    histories, steps = by_tier((10, 40), (600, 50), (6_000, 60))
     run_state_machine_as_test(
         seed(printed_seed())(ContractMachine),
         settings=settings(
