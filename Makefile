@@ -9,7 +9,7 @@ IN_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test test-deep test-release check types structure format map events synchronous client-wheel pictures bench bench-full lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test test-deep test-release check types structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -39,6 +39,7 @@ test: browser openapi-tools stock-clients ## every test, on the embedded databas
 
 test-deep: browser openapi-tools stock-clients ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests
+	$(BIN)/python -m tests.lighthouse.judge
 
 test-release: browser openapi-tools stock-clients ## the same tests before a release (a night)
 	HANSA_TEST_TIER=2 $(PYTEST) tests
@@ -77,6 +78,9 @@ client-wheel: setup ## build the distribution hansa-client into dist/
 pictures: browser ## take the pictures of the README anew
 	$(BIN)/python -m tests.browser.pictures
 
+lighthouse: browser ## judge pages by Lighthouse as a slow telephone loads them; each category has to reach 95
+	$(BIN)/python -m tests.lighthouse.judge
+
 bench: .venv/.test ## the small benches, each beside its baseline; those over HTTP need wrk (Debian: apt install wrk)
 	$(BIN)/python -m bench
 
@@ -84,7 +88,7 @@ bench-full: .venv/.test ## the same benches at their large sizes
 	$(BIN)/python -m bench --full
 
 lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
-	cd requirements && for f in service build test openapi stock_clients; do \
+	cd requirements && for f in service build test openapi stock_clients lighthouse; do \
 	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
 
 clean: ## remove the environment and every cache

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0129"
-down_revision = "0123"
+down_revision = "0125"
 
 SQL = """
 CREATE TABLE federation_authorization (

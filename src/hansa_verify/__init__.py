@@ -4,6 +4,7 @@ from .attestations import ChainVerdict, Warned, read_export, read_record, verify
 from .balance_proof import verify_liabilities
 from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, encoded, read_json
 from .card import CARD_PROFILE, Verdict, verify_card, verify_document
+from .contract_proof import verify_contract_proof
 from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, CompactSignature, DetachedSignature, read_compact, read_entry
 from .keys import AuditorKey, NotAKey, RegistryKey, public_key_of, read_auditor_keys, read_keys
@@ -31,5 +32,5 @@ __all__ = [
     "key_thumbprint", "licence_hash", "propose", "public_key_of", "read_amount", "read_auditor_keys",
     "read_certificate", "read_compact", "read_entry", "read_export", "read_issued_list", "read_json",
     "read_keys", "read_record", "read_signal", "read_verifier_key", "scores_of", "verify_attestations",
-    "verify_card", "verify_document", "verify_liabilities", "verify_licence", "verify_registry_card",
+    "verify_card", "verify_contract_proof", "verify_document", "verify_liabilities", "verify_licence", "verify_registry_card",
 ]  # fmt: skip

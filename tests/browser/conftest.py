@@ -13,7 +13,8 @@ from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry
 
 # A busy machine is no failure.
-expect.set_options(timeout=30_000)
+PATIENCE_MILLISECONDS = 120_000
+expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 
 @dataclass
@@ -65,6 +66,7 @@ async def visit(browser: Browser, registry: TestRegistry) -> AsyncIterator[OpenP
     async def open_page(path: str, *, clock: bool = False, **settings: Any) -> Visit:
         context = await browser.new_context(base_url=registry.settings.base_url, **settings)
         contexts.append(context)
+        context.set_default_timeout(PATIENCE_MILLISECONDS)
         opened = Visit(await context.new_page())
 
         def notice(request: Request) -> None:

@@ -92,6 +92,8 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_and_keeps_its_own_
         opened = await settled(visit, path, viewport={"width": 320, "height": 740})
         widths[path] = await opened.page.evaluate("document.documentElement.scrollWidth")
         assert (path, opened.strangers, opened.complaints) == (path, [], [])
+        # An open page goes on reading what it shows.
+        await opened.page.close()
     assert widths == dict.fromkeys(paths, 320)
 
 
@@ -103,6 +105,7 @@ async def test_every_text_stands_out_from_its_background_by_day_and_by_night(reg
         for scheme in ("light", "dark"):
             await page.emulate_media(color_scheme=scheme)
             assert (path, scheme, await page.evaluate(FAINT_TEXTS)) == (path, scheme, [])
+        await page.close()
 
 
 async def test_the_first_stop_of_the_keyboard_leads_to_the_content(visit):

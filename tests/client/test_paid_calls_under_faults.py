@@ -26,7 +26,7 @@ from tests.registry import PASSWORD, card_of
 CALLS = by_tier(150, 100_000, 300_000)
 SERVICES = 3
 KILLS = by_tier(4, 400, 1200)
-SECONDS = by_tier(300, 14_000, 40_000)
+SECONDS = by_tier(540, 14_000, 40_000)
 
 
 @dataclass

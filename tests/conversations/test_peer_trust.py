@@ -63,6 +63,8 @@ async def test_without_evidence_a_peer_is_unmeasured_and_reads_a_half(registry: 
             "score": 0.5,
             "interactions": 0,
             "evidence": {"crossings": 0, "disputes_lost": 0, "cards_refused": 0, "unanswered": 0},
+            "reason": "0 interactions; 10 are needed for a measurement.",
+            "refuses": [],
         }
     ]
 

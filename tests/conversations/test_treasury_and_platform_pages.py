@@ -5,6 +5,7 @@ import re
 import pytest
 
 from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.rooms import ledger
 from tests.browsing import BrowserOf, browser_of
 from tests.registry import TestRegistry, at_once
 
@@ -67,6 +68,22 @@ async def test_units_are_granted_to_an_agent_once_with_a_reference(registry, eve
     assert await agent.balance() == "105"
     log = (await everything.open("/administration/log?act=units.grant")).text
     assert ("1 acts" in log, "Prize" in log) == (True, True)
+    assert (await registry.supply())["status"] == "OK"
+
+
+async def test_the_account_for_shortfalls_is_funded_from_the_treasury_and_no_other_system_account_is(
+    registry, everything
+):
+    await everything.open("/administration/treasury")
+    form = everything.form("/administration/treasury/grant")
+    shortfall = "did:hansa:system:shortfall"
+    granted = await twice(everything, form, payee=shortfall, granted="5", grant_ref="After a restore")
+    assert "The units are granted." in granted.text
+    holding = await registry.database.look(lambda tx: ledger.balance_of(tx, shortfall))
+    assert holding.liquid == 5 * 10**8
+    for other in ("treasury", "fee_collector", "unclaimed"):
+        fields = {"payee": f"did:hansa:system:{other}", "granted": "1", "grant_ref": "No"}
+        assert (await everything.send("/administration/treasury/grant", **fields)).status_code == 422
     assert (await registry.supply())["status"] == "OK"
 
 

@@ -9,6 +9,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
 from hansa.rooms import auditor
+from hansa.rooms.auditor import solvency
 from hansa_verify import read_auditor_keys, verify_attestations
 from tests.registry import StartRegistry, TestRegistry
 
@@ -147,3 +148,24 @@ async def test_the_agora_card_lists_the_priced_agents_and_how_they_are_paid(regi
         card["payment"]["verify"].removeprefix(base), json={"token": "apt_" + "0" * 64}
     )
     assert verified.json()["valid"] is False
+
+
+def test_the_verdict_is_unknown_while_an_audit_could_not_read_the_ledger_or_commit_to_the_liabilities():
+    sound = {
+        "status": "OK",
+        "terms": {"circulating": "1.5"},
+        "checks": {"supply": "OK"},
+        "liabilities": {"total": "1.5"},
+    }
+    older = {name: value for name, value in sound.items() if name != "liabilities"}
+    unread = {**sound, "status": None, "terms": None, "checks": {}, "liabilities": None}
+    other_total = {**sound, "liabilities": {"total": "1.4"}}
+    failed_check = {**sound, "checks": {"supply": "OK", "escrow": "BREACH"}}
+    stated = (sound, older, unread, other_total, failed_check)
+    assert [solvency.verdict_of(one) for one in stated] == [
+        "SOLVENT",
+        "UNKNOWN",
+        "UNKNOWN",
+        "BREACH",
+        "BREACH",
+    ]

@@ -164,7 +164,7 @@ def _restored(world: World) -> Iterator[World]:
         if name not in world.backups and not world.backups:
             yield replace(world.copy(), backups={name: one.copy()})
         elif name in world.backups:
-            for noticed in (True, False):
+            for noticed in ("noticed", "not noticed"):
                 after = world.copy()
                 after.registries[name] = one.restored(world.backups[name], noticed=noticed)
                 after.asked = False

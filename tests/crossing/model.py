@@ -154,15 +154,19 @@ class Registry:
         )
         return stamped + self._apply(kept, step)
 
-    def restored(self, backup: "Registry", *, noticed: bool) -> "Registry":
-        """The state of the backup; where the high-water file shows it, a new epoch begins at once."""
+    def restored(self, backup: "Registry", *, noticed: str) -> "Registry":
+        """The state of the backup; where the high-water file shows it, a new epoch begins, where it is missing the heads are awaited."""
         old = backup.copy()
         old.was_restored = True
         old.nonces = self.nonces + 1000
-        for kept in old.toward.values() if noticed else ():
+        for kept in old.toward.values() if noticed != "not noticed" else ():
             old.nonces += 1
-            kept.pair = pair_chain.begin_epoch(kept.pair, f"{self.name}{old.nonces}")
-            _reopen(kept)
+            nonce = f"{self.name}{old.nonces}"
+            if noticed == "noticed":
+                kept.pair = pair_chain.begin_epoch(kept.pair, nonce)
+                _reopen(kept)
+            else:
+                kept.pair = pair_chain.await_heads(kept.pair, nonce)
         return old
 
     def _terms(self, kept: Toward, message: Message) -> Terms:
@@ -177,7 +181,9 @@ class Registry:
 
     def _judgement(self, kept: Toward, body: Body, _message: Message | None = None) -> Judgement:
         code = "SENDER_SUSPENDED" if "-late" + body.transfer_id in self.blocked else None
-        return Judgement(code, kept.pair.may_decide, body.amount <= max(self.units, self.shortfalls))
+        has_units = body.amount <= max(self.units, self.shortfalls)
+        is_shortfall = self.units < body.amount <= self.shortfalls
+        return Judgement(code, kept.pair.may_decide, has_units, is_shortfall)
 
     def _apply(self, kept: Toward, step: Step) -> list[Message]:
         for money in step.money:
@@ -202,11 +208,10 @@ class Registry:
             case MoneyKind.ABORT_OUT:
                 self.units, kept.transit = self.units + amount, kept.transit - amount
             case MoneyKind.REPLAY_OUT:
-                if self.units >= amount:
-                    self.units -= amount
-                else:
-                    self.shortfalls -= amount
-                kept.transit += amount
+                self.units, kept.transit = self.units - amount, kept.transit + amount
+                kept.net_in -= amount
+            case MoneyKind.SHORTFALL_OUT:
+                self.shortfalls, kept.transit = self.shortfalls - amount, kept.transit + amount
                 kept.net_in -= amount
             case MoneyKind.COMMIT_OUT:
                 kept.net_in -= amount

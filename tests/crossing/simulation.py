@@ -153,9 +153,10 @@ class History:
 
     def _restore(self, name: str) -> None:
         if name in self.backups:
-            noticed = self.rng.random() < 0.5
+            drawn = self.rng.random()
+            noticed = "noticed" if drawn < 0.5 else "file missing" if drawn < 0.7 else "not noticed"
             self.honest[name] = self.honest[name].restored(self.backups[name], noticed=noticed)
-            self._note("restore", name, "noticed" if noticed else "not noticed")
+            self._note("restore", name, noticed)
 
     def _transmit(self, author: str, to: str, messages: list[Message]) -> None:
         for message in messages:

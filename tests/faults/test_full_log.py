@@ -11,7 +11,7 @@ async def test_requests_are_answered_although_nothing_can_be_logged(operated: La
     registry = operated(LOG_LEVEL="debug")
     registry.log = Path("/dev/full")
     await registry.start()
-    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False, timeout=60) as http:
         answers = [
             await http.get(path) for path in ("/health", "/api/v1/public/supply-invariant", "/nowhere")
         ]

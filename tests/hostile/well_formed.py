@@ -283,6 +283,13 @@ async def _genesis(stage: Stage) -> str:
     return str(made.json()["hash"])
 
 
+async def _issued_lid(stage: Stage) -> str:
+    """The id of a certificate that the registry issued."""
+    await _genesis(stage)
+    lid = "SELECT lid FROM federation_certificate WHERE type = 'genesis'"
+    return str(await stage.registry.database.read(lambda tx: tx.fetchval(lid)))
+
+
 async def _before_genesis(stage: Stage) -> WellFormed:
     await _forget_licences(stage)
     return _json()
@@ -537,6 +544,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
+    "/licences/{lid:uuid}": _issued_lid,
     "{lid}/suspend": _licence("suspend"),
     "{lid}/reinstate": _licence("reinstate"),
     "{lid}/revoke": _licence("revoke"),
@@ -590,6 +598,7 @@ _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
     "GET /log/proof": lambda _: {"index": "0"},
+    "GET /witness/checkpoint": lambda _: {"origin": "nobody.example/log"},
     "GET /log/consistency": lambda _: {"old_size": "1"},
     "GET /verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/contracts/{contract_id}/federated": lambda _: {"contractor_registry": "elsewhere.example"},

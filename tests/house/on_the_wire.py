@@ -185,6 +185,7 @@ _.contractor_did
 _.contractor_registry
 _.contracts_completed
 _.controller
+_.copies
 _.cosigned_at
 _.count
 _.counterparty
@@ -324,9 +325,11 @@ _.first_timestamp
 _.first_use
 _.first_use_id
 _.foreign_only
+_.forks
 _.format
 _.former_secret_until
 _.formula
+_.found_at
 _.frame
 _.frame_trust_domain
 _.freshness
@@ -538,6 +541,7 @@ _.origins
 _.other_count
 _.otpauth_uri
 _.out
+_.own
 _.owned_only
 _.owner
 _.page
@@ -592,6 +596,7 @@ _.pricing
 _.pricing_model
 _.privacy_url
 _.private_key_pem
+_.profile
 _.proof
 _.proofs
 _.properties
@@ -618,6 +623,7 @@ _.quote_token
 _.ranges
 _.rate
 _.reacted
+_.read_at
 _.reason
 _.reason_code
 _.reasons
@@ -640,6 +646,7 @@ _.reference
 _.referrals
 _.refresh_token
 _.refused
+_.refuses
 _.registry
 _.registry_card
 _.registry_card_version
@@ -855,6 +862,7 @@ _.transit_net
 _.transit_ref
 _.tries
 _.trouble
+_.trust
 _.trust_domain
 _.trust_manifest
 _.trust_state
@@ -907,6 +915,7 @@ _.wallets
 _.warn_below
 _.webhook_id
 _.why
+_.witness
 _.witnesses
 _.wrapped
 _.wrapped_currency

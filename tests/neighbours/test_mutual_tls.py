@@ -97,7 +97,7 @@ async def test_a_peer_is_known_by_the_certificate_of_its_registry_in_both_direct
 
 
 async def test_a_route_for_peers_answers_401_on_the_public_listener(pair: Neighbours):
-    async with httpx2.AsyncClient(base_url=pair.b.public_url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=pair.b.public_url, trust_env=False, timeout=60) as http:
         answer = await http.get(ASKING)
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "CLIENT_CERTIFICATE_REQUIRED")
 

@@ -179,3 +179,41 @@ async def test_a_blocklisted_agent_is_refused(network: Network):
         await database.read(lambda tx: federation.require_not_blocked(tx, "did:hansa:x", agent.did))
     assert (refused.value.status, refused.value.code) == (403, "AGENT_BLOCKED")
     assert refused.value.context == {"did": agent.did}
+
+
+async def test_inside_one_trust_domain_no_licence_is_asked_for(network: Network):
+    a, b = network.pair.a, network.pair.b
+    demanded = {"federation_licences": "required"}
+    assert await network.outcome(a, b, **demanded) == "LICENCE_REQUIRED own unverified"
+    assert await network.outcome(a, b, **demanded, trust_domain="b.example") == "crosses"
+    await network.execute(a, "UPDATE federation_peer SET status = 'inactive', paused_at = now()")
+    assert await network.outcome(a, b, **demanded, trust_domain="b.example") == "PEER_PAUSED"
+
+
+async def test_crossing_goes_on_while_a_frame_rotates_its_licence_signing_key(network: Network):
+    a, b = network.pair.a, network.pair.b
+    runtime_a, runtime_b = a.registry.runtime, b.registry.runtime
+    settings = network.settings(b)
+    new = await runtime_b.database.act(
+        lambda tx: federation.rotate_licensing_key(tx, None, settings, runtime_b.seal, reason=None)
+    )
+    assert new.is_waiting
+    for one, other in ((a, b), (b, a)):
+        await network.refresh(one)
+        assert await network.outcome(one, other) == "crosses"
+    subject = Subject("b.example", "registry-b", b.public_url)
+    request = CertificateRequest(subject, "founding", new.public_key, None, states_term=False)
+    issued = await runtime_a.database.act(
+        lambda tx: federation.issue_certificate(tx, None, runtime_a.settings, runtime_a.seal, request)
+    )
+    genesis = await runtime_a.database.read(lambda tx: federation.held_licence(tx, runtime_a.settings))
+    assert genesis is not None
+    delivered = Delivered(issued.certificate, [genesis.network.certificate])
+    await runtime_b.database.act(
+        lambda tx: federation.join_network(tx, None, settings, runtime_b.seal, delivered)
+    )
+    assert await runtime_b.database.read(federation.licensing_public_key) == new.public_key
+    await federation.sync_by_name(runtime_a, None, "registry-b")
+    for one, other in ((a, b), (b, a)):
+        await network.refresh(one)
+        assert await network.outcome(one, other) == "crosses"

@@ -115,17 +115,22 @@ async def neighbours(
 
 async def befriend(one: Neighbour, other: Neighbour) -> PeerRecord:
     """Make the other one an approved and active peer, as after both commands of an invitation."""
-    runtime = other.registry.runtime
-    assert runtime.authority is not None
-    bundle = bundle_of(other.trust_domain, runtime.authority.bundle_pem, 1)
-    card = await other.registry.http.get("/.well-known/registry-card.json")
-    keys = await other.registry.http.get("/.well-known/registry-jwks.json")
-    expected = ExpectedRegistry(other.trust_domain, one.trust_domain)
-    verified = judge_card(card.text, keys.text, expected, now=datetime.now(UTC))
-    new = NewPeer(other.public_url, bundle, "approved", card=verified)
-    peer = await one.registry.database.act(lambda tx: federation.add_peer(tx, new))
+    peer = await introduce(one.registry, other.registry)
     await one.trust_followed()
     return peer
+
+
+async def introduce(one: TestRegistry, other: TestRegistry) -> PeerRecord:
+    """As `befriend`, of registries whose listeners are elsewhere."""
+    assert other.runtime.authority is not None
+    trust_domain = other.settings.trust_domain
+    bundle = bundle_of(trust_domain, other.runtime.authority.bundle_pem, 1)
+    card = await other.http.get("/.well-known/registry-card.json")
+    keys = await other.http.get("/.well-known/registry-jwks.json")
+    expected = ExpectedRegistry(trust_domain, one.settings.trust_domain)
+    verified = judge_card(card.text, keys.text, expected, now=datetime.now(UTC))
+    new = NewPeer(other.settings.base_url, bundle, "approved", card=verified)
+    return await one.database.act(lambda tx: federation.add_peer(tx, new))
 
 
 @asynccontextmanager

@@ -13,13 +13,30 @@ from tests.operation.registry_process import RegistryProcess, is_alive, postgres
 Launch = Callable[..., RegistryProcess]
 
 
+@pytest.fixture(scope="session")
+async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of a registry that was started once, with the usual settings, and stopped.
+
+    A first start costs four times what a later one does.
+    """
+    registry = RegistryProcess(tmp_path_factory.mktemp("founded") / "data")
+    await registry.start()
+    ended = await registry.stop()
+    assert ended.code == 0, ended
+    return registry.data_dir
+
+
 @pytest.fixture
-async def operated(tmp_path: Path) -> AsyncIterator[Launch]:
-    """Makes registries, not yet started: `operated("name", port=…, workers=…, SETTING="value")`."""
+async def operated(tmp_path: Path, founded_data: Path) -> AsyncIterator[Launch]:
+    """Makes registries, not yet started: `operated("name", port=…, workers=…, SETTING="value")`.
+
+    The first one of a test may start as a copy of one that was founded: no two have the same keys.
+    """
     made: list[RegistryProcess] = []
 
     def make(name: str = "data", **options: object) -> RegistryProcess:
-        made.append(RegistryProcess(tmp_path / name, **options))
+        founded = None if made else founded_data
+        made.append(RegistryProcess(tmp_path / name, founded=founded, **options))
         return made[-1]
 
     yield make
@@ -29,9 +46,11 @@ async def operated(tmp_path: Path) -> AsyncIterator[Launch]:
 
 
 @pytest.fixture(scope="session")
-async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+async def running(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
     """A running registry, shared by tests that leave it as it is."""
-    registry = RegistryProcess(tmp_path_factory.mktemp("running") / "data")
+    registry = RegistryProcess(tmp_path_factory.mktemp("running") / "data", founded=founded_data)
     try:
         await registry.start()
         yield registry

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -21,8 +22,21 @@ from tests.operation.forked_commands import CommandServer, ForkedCommand, can_fo
 COMMAND = Path(sys.executable).with_name("hansa")
 COMMANDS = CommandServer()
 READY_LINE = re.compile(r"ready (http://127\.0\.0\.1:[0-9]+)\n")
-START_SECONDS = 60
-STOP_SECONDS = 60
+# Bounds on what hangs, on a machine with much else to do.
+START_SECONDS = 240
+STOP_SECONDS = 240
+COME_TO_PASS_SECONDS = 120
+
+# What founding a registry does not read.
+SETTINGS_AFTER_FOUNDING = {
+    "DATABASE_POOL_SIZE",
+    "FEDERATION_PORT",
+    "HANSA_RATE_LIMIT_READS",
+    "LOG_FORMAT",
+    "LOG_LEVEL",
+    "RATE_LIMIT_READS",
+    "TRUSTED_PROXIES",
+}
 
 # Below the range that the system hands out to clients: one that connects while nobody listens could meet itself.
 PORTS = range(20_000, 30_000)
@@ -52,8 +66,10 @@ class RegistryProcess:
         workers: int = 1,
         as_account: Sequence[str] = (),
         as_program: bool = False,
+        founded: Path | None = None,
         **settings: str,
     ) -> None:
+        """With `founded`, the data directory of a registry that was stopped, the first start is of a copy of it."""
         self.data_dir = data_dir
         self.log = data_dir.with_name(f"{data_dir.name}.log")
         self.url = ""
@@ -62,6 +78,8 @@ class RegistryProcess:
         self._settings = settings
         self._as_account = as_account
         self._as_program = as_program
+        is_ordinary = not as_account and not as_program and settings.keys() <= SETTINGS_AFTER_FOUNDING
+        self._founded = founded if is_ordinary else None
         self._process: Process | ForkedCommand | None = None
 
     @property
@@ -87,6 +105,8 @@ class RegistryProcess:
         self.seconds_to_ready = monotonic() - started
 
     async def start_without_waiting(self) -> None:
+        if self._founded is not None and not self.data_dir.exists():
+            shutil.copytree(self._founded, self.data_dir, symlinks=True)
         with self.log.open("ab") as log:
             self._process = await launch(
                 *("serve", *self._arguments),
@@ -203,7 +223,7 @@ def _processes() -> list[tuple[int, int, str]]:
     return found
 
 
-async def until(condition: Callable[[], object], seconds: float = 30) -> None:
+async def until(condition: Callable[[], object], seconds: float = COME_TO_PASS_SECONDS) -> None:
     """Wait for what must come to pass."""
     deadline = monotonic() + seconds
     while not condition():

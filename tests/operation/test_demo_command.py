@@ -17,7 +17,7 @@ async def inhabited(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[R
     """A registry with one agent that no demo made."""
     registry = RegistryProcess(tmp_path_factory.mktemp("inhabited") / "data")
     await registry.start()
-    async with httpx2.AsyncClient(base_url=f"{registry.url}/api/v1", trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=f"{registry.url}/api/v1", trust_env=False, timeout=60) as http:
         await create_an_agent(http)
     yield registry
     await registry.kill()
@@ -51,7 +51,7 @@ async def test_without_a_terminal_nothing_is_written_into_a_registry_with_agents
     [line] = ended.complaints
     assert "has 1 cards that are not from a demo" in line
     assert "with --yes" in line
-    async with httpx2.AsyncClient(base_url=inhabited.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=inhabited.url, trust_env=False, timeout=60) as http:
         assert (await http.get("/api/v1/agent-cards/discover")).json()["total"] == 1
 
 

@@ -42,7 +42,7 @@ async def test_the_demo_succeeds_with_two_workers_and_both_find_its_agents(opera
     assert ended.code == 0, ended
     # A connection of its own for each search: the workers take turns.
     async with httpx2.AsyncClient(
-        base_url=registry.url, trust_env=False, headers={"Connection": "close"}
+        base_url=registry.url, trust_env=False, timeout=60, headers={"Connection": "close"}
     ) as http:
         for _ in range(8):
             await until_found(http, "Lingua")

@@ -99,7 +99,7 @@ async def test_a_certificate_that_a_client_writes_into_the_headers_is_not_forwar
     trusted = ssl.create_default_context(cadata=(await proxied.hansa("bundle")).output)
     forged = {"Client-Cert": ":AAAA:", "X-SSL-Client-Cert": "x"}
     address = proxied.settings["FEDERATION_BASE_URL"]
-    async with httpx2.AsyncClient(base_url=address, verify=trusted, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=address, verify=trusted, trust_env=False, timeout=60) as http:
         answer = await http.get("/.well-known/spiffe-bundle.json", headers=forged)
     # A header that arrived would be refused as unreadable.
     assert answer.status_code == 200, answer.text

@@ -68,11 +68,12 @@ def write(directory: Path, svid: Svid, trusted: IdentityAuthority) -> None:
 
 
 @pytest.fixture(scope="module")
-async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+async def served(tmp_path_factory: pytest.TempPathFactory, founded_data: Path) -> AsyncIterator[Served]:
     port = free_port()
     registry = RegistryProcess(
         tmp_path_factory.mktemp("federated") / "data",
         workers=2,
+        founded=founded_data,
         FEDERATION_PORT=str(port),
         TRUSTED_PROXIES="127.0.0.1",
     )
@@ -96,7 +97,7 @@ async def test_a_service_reads_the_log_by_the_certificate_that_the_operator_gave
             answer = await http.get(LOG, params={"limit": 1})
             assert answer.status_code == 200, answer.text
             assert answer.json()["items"][0]["sequence"] == 1
-    async with httpx2.AsyncClient(base_url=served.registry.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=served.registry.url, trust_env=False, timeout=60) as http:
         assert (await http.get(LOG)).status_code == 401
 
 
@@ -138,7 +139,7 @@ async def test_without_a_certificate_of_this_trust_domain_there_is_no_connection
     context = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
     if showing != "nothing":
         context.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}-key.pem")
-    async with httpx2.AsyncClient(base_url=served.url, verify=context, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=served.url, verify=context, trust_env=False, timeout=60) as http:
         with pytest.raises(httpx2.TransportError):
             await http.get("/health")
 
@@ -175,7 +176,7 @@ async def test_nothing_older_than_tls_1_3_is_spoken(served: Served, tmp_path: Pa
     context = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
     context.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}-key.pem")
     context.maximum_version = ssl.TLSVersion.TLSv1_2
-    async with httpx2.AsyncClient(base_url=served.url, verify=context, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=served.url, verify=context, trust_env=False, timeout=60) as http:
         with pytest.raises(httpx2.ConnectError):
             await http.get("/health")
 

@@ -38,9 +38,9 @@ class Evidence:
 
 
 @pytest.fixture(scope="module")
-async def evidence(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Evidence]:
+async def evidence(tmp_path_factory: pytest.TempPathFactory, founded_data: Path) -> AsyncIterator[Evidence]:
     folder = tmp_path_factory.mktemp("calm")
-    registry = RegistryProcess(folder / "data", TRUSTED_PROXIES="127.0.0.1")
+    registry = RegistryProcess(folder / "data", founded=founded_data, TRUSTED_PROXIES="127.0.0.1")
     try:
         told = await _quiet_storm(registry, folder / "history.jsonl")
         await registry.stop()

@@ -35,9 +35,11 @@ PASSWORD = "Quiet-Harbour-41-Lantern"
 
 
 @pytest.fixture(scope="module")
-async def serving(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+async def serving(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
     """A registry that serves; each test acts under names of its own."""
-    registry = RegistryProcess(tmp_path_factory.mktemp("serving") / "data")
+    registry = RegistryProcess(tmp_path_factory.mktemp("serving") / "data", founded=founded_data)
     await registry.start()
     yield registry
     await registry.kill()
@@ -54,8 +56,10 @@ class CreatedAtRest:
 
 
 @pytest.fixture(scope="module")
-async def created_at_rest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[CreatedAtRest]:
-    registry = RegistryProcess(tmp_path_factory.mktemp("resting") / "data")
+async def created_at_rest(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[CreatedAtRest]:
+    registry = RegistryProcess(tmp_path_factory.mktemp("resting") / "data", founded=founded_data)
     await registry.start()
     await registry.stop()
     process = await asyncio.create_subprocess_exec(
@@ -99,7 +103,7 @@ async def log_in(http: httpx2.AsyncClient, name: str, password: str = PASSWORD) 
 
 
 async def profile_of(url: str, name: str, password: str = PASSWORD) -> dict[str, object]:
-    async with httpx2.AsyncClient(base_url=url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         login = await log_in(http, name, password)
         assert login.status_code == 200, login.text
         token = login.json()["access_token"]
@@ -108,7 +112,7 @@ async def profile_of(url: str, name: str, password: str = PASSWORD) -> dict[str,
 
 
 async def public(url: str, path: str) -> dict[str, object]:
-    async with httpx2.AsyncClient(base_url=url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         answer = await http.get(f"/api/v1/public/{path}")
         assert answer.status_code == 200
         return answer.json()
@@ -145,7 +149,7 @@ async def test_the_areas_can_be_chosen_and_the_outcome_printed_as_json(serving: 
 
 
 async def test_a_taken_address_or_name_is_refused_and_nobody_is_promoted(serving: RegistryProcess):
-    async with httpx2.AsyncClient(base_url=serving.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=serving.url, trust_env=False, timeout=60) as http:
         body = {"name": "cy", "email": "cy@example.org", "password": PASSWORD, "tos_accepted": True}
         answer = await http.post("/api/v1/auth/register", json={**body, "age_confirmed": True})
         assert answer.status_code == 201
@@ -389,6 +393,10 @@ async def test_a_database_of_ones_own_is_used_where_it_is_named(database_farm: D
         "mint --amount=1 --ref=x",
         "burn --amount=1 --ref=x",
         "keys rotate",
+        "keys rotate-licensing",
+        "keys rotate-witness",
+        "keys rotate-authority",
+        "keys rotate-sealing",
         "bundle",
         "service enrol auditor --out=OUT",
         "service list",

@@ -137,6 +137,7 @@ async def test_a_person_logs_in_over_the_proxy_and_the_session_states_the_addres
     cookie = logged_in.headers["set-cookie"]
     assert cookie.startswith("__Host-hansa_session=")
     assert "Secure" in cookie
+    assert logged_in.headers["strict-transport-security"].startswith("max-age=31536000")
     sessions = await ask(client, "GET", "/account/sessions", headers={"Cookie": cookie.partition(";")[0]})
     assert "127.0.0.1" in sessions.text
     assert SPOOFED not in sessions.text

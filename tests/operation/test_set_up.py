@@ -194,7 +194,7 @@ def silent_index() -> Iterator[tuple[str, socket.socket]]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/", listener
 
 
-@pytest.mark.parametrize("number", by_tier(INTERRUPTIONS[:2], INTERRUPTIONS, INTERRUPTIONS))
+@pytest.mark.parametrize("number", by_tier(INTERRUPTIONS[:1], INTERRUPTIONS, INTERRUPTIONS))
 def test_an_interrupted_installation_heals(checkout: Path, silent_index, number: signal.Signals):
     index, listener = silent_index
     (checkout / "requirements" / "service.txt").write_text(WANTED)

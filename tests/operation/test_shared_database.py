@@ -71,7 +71,7 @@ async def test_a_server_that_goes_away_is_a_503_with_retry_after_until_it_is_bac
     postgres = EmbeddedPostgres(tmp_path / "server")
     registry = operated(DATABASE_URL=await postgres.start())
     await registry.start()
-    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False, timeout=60) as http:
         await postgres.stop()
         away = [await http.get(path) for path in ("/health", "/api/v1/public/supply-invariant")]
         alive = await http.get("/livez")

@@ -42,7 +42,7 @@ async def test_a_request_under_way_is_answered_before_the_service_stops(operated
     registry = operated()
     await registry.start()
     blocker = await asyncpg.connect(await registry.database())
-    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False, timeout=60) as http:
         async with blocker.transaction():
             await blocker.execute("LOCK TABLE plumbing_rate_limit")
             request = asyncio.create_task(http.get("/api/v1/public/registry-config"))
@@ -92,7 +92,7 @@ async def test_a_signal_before_the_service_is_ready_leaves_nothing_running(opera
 async def test_two_registries_live_side_by_side(operated: Launch):
     north, south = operated("north", REGISTRY_NAME="north"), operated("south", REGISTRY_NAME="south")
     await asyncio.gather(north.start(), south.start())
-    async with httpx2.AsyncClient(trust_env=False) as http:
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
         names = [(await http.get(f"{one.url}/health")).json()["registry_name"] for one in (north, south)]
     assert names == ["north", "south"]
     assert postgres_pid(north.data_dir) != postgres_pid(south.data_dir)
@@ -142,5 +142,5 @@ def _accepts(url: str) -> bool:
 
 
 async def _supply(registry: RegistryProcess) -> dict[str, str]:
-    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False, timeout=60) as http:
         return (await http.get("/api/v1/public/supply-invariant")).json()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +12,11 @@ from tests.operation.registry_process import Ended, RegistryProcess, children_of
 
 
 @pytest.fixture(scope="module")
-async def stopped(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+async def stopped(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
     """A registry that served and was stopped."""
-    registry = RegistryProcess(tmp_path_factory.mktemp("stopped") / "data")
+    registry = RegistryProcess(tmp_path_factory.mktemp("stopped") / "data", founded=founded_data)
     await registry.start()
     await registry.stop()
     yield registry

@@ -44,7 +44,7 @@ async def statuses_of(url: str, headers: dict[str, str]) -> set[int]:
     """What the agent is answered over connections of their own, which the workers share among them."""
 
     async def ask() -> int:
-        async with httpx2.AsyncClient(base_url=f"{url}/api/v1", trust_env=False) as alone:
+        async with httpx2.AsyncClient(base_url=f"{url}/api/v1", trust_env=False, timeout=60) as alone:
             return (await alone.get("/agents/me", headers=headers)).status_code
 
     return set(await asyncio.gather(*(ask() for _ in range(CONNECTIONS))))

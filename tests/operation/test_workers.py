@@ -35,7 +35,7 @@ def workers_of(registry: RegistryProcess) -> list[int]:
 async def test_workers_serve_together_and_stop_together(registry: RegistryProcess):
     processes = [registry.pid, *children_of(registry.pid)]
     assert len(workers_of(registry)) == 2
-    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False, timeout=60) as http:
         answers = [
             (await http.get("/health", headers={"Connection": "close"})).status_code for _ in range(20)
         ]
@@ -97,7 +97,7 @@ async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryP
     path = "/api/v1/public/registry-config"
     # A connection of its own for each request: the workers take turns.
     async with httpx2.AsyncClient(
-        base_url=registry.url, trust_env=False, headers={"Connection": "close"}
+        base_url=registry.url, trust_env=False, timeout=60, headers={"Connection": "close"}
     ) as http:
         for _ in range(20):
             assert (await http.get(path)).status_code == 200

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from hansa.doors.startup import bring_up_to_date, open_database, require_data_directory
+from hansa.doors.startup import adoptable_database, require_data_directory
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.authority import KEY_NAME, AuthorityFile, new_authority
 from hansa.foundation.plumbing.database import Database, Tx
@@ -25,7 +25,6 @@ from hansa.foundation.plumbing.registry_identity import (
     fingerprint_of_authority,
     key_recorded,
     replace_key,
-    require_adoptable,
 )
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import REFRESH_HINT_SECONDS, bundle_of
@@ -96,19 +95,12 @@ async def rotate_authority(settings: Settings, reason: str | None, *, stolen: bo
     """Take the next step of the rotation. Raises: Refused, BadKey, and what opening the database raises."""
     require_data_directory(settings)
     files = _Files(settings)
-    async with open_database(settings) as dsn:
-        await bring_up_to_date(dsn, settings.database_variable)
-        database = Database(dsn, pool_size=1)
-        await database.open()
-        try:
-            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
-            step = await _completed(database, files)
-            if stolen and step != "replaced":
-                step = await _replaced(database, files, settings, reason)
-            elif step is None:
-                step = await _taken(database, files, settings, reason)
-        finally:
-            await database.close()
+    async with adoptable_database(settings) as database:
+        step = await _completed(database, files)
+        if stolen and step != "replaced":
+            step = await _replaced(database, files, settings, reason)
+        elif step is None:
+            step = await _taken(database, files, settings, reason)
     return RotationStep(step, _bundle_thumbprint(files, settings))
 
 

@@ -1,10 +1,9 @@
 """Verification of balance proofs from the command line: reads the proof, or what a registry publishes, and the keys."""
 
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hansa.doors.attestation_verification import KEY_SET
-from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
+from hansa.doors.card_verification import CannotRead, is_address, read_source
 from hansa_verify import (
     Judgement,
     NotAKey,
@@ -36,12 +35,3 @@ def verify_source(source: str, keys: str | None, balance: str | None) -> Judgeme
     except (NotCanonical, NotAKey) as trouble:
         raise CannotRead(f"{source} contains no usable proof or keys: {trouble}.") from None
     return verify_liabilities(document, key_set, balance=expected)
-
-
-def balance_verdict_json(verdict: Judgement) -> dict[str, Any]:
-    """The verdict for a program."""
-    return {
-        "valid": verdict.is_valid,
-        "code": verdict.code,
-        "steps": steps_json(verdict.steps),
-    }

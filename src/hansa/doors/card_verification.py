@@ -18,6 +18,7 @@ import httpx2
 
 from hansa_verify import (
     RULES_VERSION,
+    Judgement,
     NotAKey,
     NotCanonical,
     Proposal,
@@ -77,6 +78,11 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
 def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """The steps of a verdict for a program."""
     return [{"name": step.name, "holds": step.holds, "said": step.said} for step in steps]
+
+
+def judgement_json(verdict: Judgement) -> dict[str, Any]:
+    """A verdict without members of its own, for a program."""
+    return {"valid": verdict.is_valid, "code": verdict.code, "steps": steps_json(verdict.steps)}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

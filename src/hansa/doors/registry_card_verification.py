@@ -1,4 +1,4 @@
-"""Verification of a registry card from the command line: reads the card and the keys of its host, and lets the verifier judge."""
+"""Verification of a registry card, and of a contract proof that rests on it, from the command line: reads the documents and the keys."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +13,18 @@ from hansa.doors.card_verification import (
     read_source,
     steps_json,
 )
-from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
-from hansa_verify.registry_card import CardReader, CardVerdict, verify_registry_card
+from hansa_verify import (
+    CardReader,
+    CardVerdict,
+    Judgement,
+    NotAKey,
+    NotCanonical,
+    RegistryKey,
+    read_json,
+    read_keys,
+    verify_contract_proof,
+    verify_registry_card,
+)
 
 CARD = "/.well-known/registry-card.json"
 
@@ -40,13 +50,20 @@ def verify_source(request: RegistryCardToVerify) -> CardVerdict:
     if request.keys is None and not is_address(place):
         raise CannotRead(f"--keys is required for a card in a file: use --keys https://REGISTRY{KEY_SET}")
     keys = request.keys or urljoin(place, KEY_SET if request.at is None else KEY_HISTORY)
-    text = read_source(place)
-    try:
-        key_set = read_keys(read_json(read_source(keys)))
-    except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{keys} contains no usable keys: {trouble}.") from None
+    text, key_set = read_source(place), _keys(keys)
     reader = CardReader(proved_domain=request.trust_domain)
     return verify_registry_card(text, key_set, at=request.at, reader=reader)
+
+
+def verify_contract_source(source: str, card: str | None, keys: str | None) -> Judgement:
+    """The verdict on a contract proof, by default with card and keys of its host. Raises: CannotRead."""
+    if not is_address(source) and card is None:
+        raise CannotRead(f"--card is required for a proof in a file: use --card https://REGISTRY{CARD}")
+    card_place = urljoin(source, CARD) if card is None else card
+    if keys is None and not is_address(card_place):
+        raise CannotRead(f"--keys is required for a card in a file: use --keys https://REGISTRY{KEY_SET}")
+    key_set = _keys(keys or urljoin(card_place, KEY_SET))
+    return verify_contract_proof(read_source(source), read_source(card_place), key_set)
 
 
 def registry_card_verdict_json(verdict: CardVerdict) -> dict[str, Any]:
@@ -60,6 +77,13 @@ def registry_card_verdict_json(verdict: CardVerdict) -> dict[str, Any]:
         "steps": steps_json(verdict.steps),
         "signed": _plain(verdict.signed),
     }
+
+
+def _keys(place: str) -> tuple[RegistryKey, ...]:
+    try:
+        return read_keys(read_json(read_source(place)))
+    except (NotCanonical, NotAKey) as trouble:
+        raise CannotRead(f"{place} contains no usable keys: {trouble}.") from None
 
 
 def _plain(value: Any) -> Any:

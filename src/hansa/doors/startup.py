@@ -26,7 +26,12 @@ from hansa.foundation.plumbing.mail import mailbox
 from hansa.foundation.plumbing.migrate import Migrated, has_schema, migrate
 from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.positions import is_settled, settle_positions
-from hansa.foundation.plumbing.registry_identity import own_identity, record_identity, require_own
+from hansa.foundation.plumbing.registry_identity import (
+    own_identity,
+    record_identity,
+    require_adoptable,
+    require_own,
+)
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
@@ -74,6 +79,24 @@ async def open_database(settings: Settings) -> AsyncIterator[str]:
             yield dsn
     else:
         yield running
+
+
+@asynccontextmanager
+async def adoptable_database(settings: Settings) -> AsyncIterator[Database]:
+    """One connection to the database of this trust domain, whatever its recorded keys are; its schema is up to date.
+
+    Raises: NoRegistry, DatabaseOfAnother, and what opening the database raises.
+    """
+    require_data_directory(settings)
+    async with open_database(settings) as dsn:
+        await bring_up_to_date(dsn, settings.database_variable)
+        database = Database(dsn, pool_size=1)
+        await database.open()
+        try:
+            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
+            yield database
+        finally:
+            await database.close()
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hansa.rooms.auditor.across.rules import Comparison, Totals, compare
 from tests.properties.scale import by_tier, printed_seed
 
-HISTORIES = by_tier(3_000, 30_000, 300_000)
+HISTORIES = by_tier(1_000, 30_000, 300_000)
 
 
 class Corridor:

@@ -79,7 +79,7 @@ def test_a_card_from_another_registry_is_plain(ground: int):
 
 def test_what_the_quick_look_takes_the_whole_judgement_takes_as_it_stands():
     lot, taken = random.Random(printed_seed()), 0
-    for _ in range(by_tier(1500, 20_000, 500_000)):
+    for _ in range(by_tier(800, 20_000, 500_000)):
         card = copy.deepcopy(lot.choice(GROUNDS))
         for _ in range(lot.randint(1, 3)):
             spoil(card, lot)

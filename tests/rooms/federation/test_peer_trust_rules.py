@@ -7,7 +7,7 @@ import pytest
 from hansa.rooms.federation.peer_trust.rules import FAILURES, SUCCESSES, Thresholds, next_state, score
 from tests.properties.scale import by_tier, printed_seed
 
-RUNS = by_tier(20_000, 200_000, 2_000_000)
+RUNS = by_tier(5_000, 200_000, 2_000_000)
 LIMITS = Thresholds(10, 0.70, 0.50, 0.30, 0.05)
 WORST_FIRST = ["suspended", "restricted", "warn", "ok"]
 

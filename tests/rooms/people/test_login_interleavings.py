@@ -10,7 +10,15 @@ import pytest
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms.people import login, partial_login, recovery_keys, sessions, store, two_factor
+from hansa.rooms.people import (
+    login,
+    partial_login,
+    recovery_keys,
+    session_store,
+    sessions,
+    store,
+    two_factor,
+)
 from hansa.rooms.people.recovery import new_password
 from hansa.rooms.people.sessions import Client, OpenSession
 from hansa.rooms.people.two_factor import store as factors
@@ -145,7 +153,7 @@ async def set_scene(registry: TestRegistry) -> Scene:
         assert developer_id == account.id
         await factors.keep_seed(tx, account.id, b"")
         await factors.turn_on(tx, account.id, [fingerprint(code) for code in BACKUP_CODES])
-        opened = await sessions.continue_session(tx, await store.open_session(tx, account.id, "", ""))
+        opened = await sessions.continue_session(tx, await session_store.open_session(tx, account.id, "", ""))
         halves = (await partial_login.begin(tx, account.id), await partial_login.begin(tx, account.id))
         return account, opened, halves, (await recovery_keys.issue(tx, account.id))[0]
 

@@ -128,6 +128,28 @@ def rotate_authority(
     )
 
 
+@app.command("rotate-sealing", epilog=examples("hansa keys rotate-sealing --data-dir /srv/hansa"))
+def rotate_sealing_key(
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rotate the sealing key and encrypt every stored secret anew; the registry must not run.
+
+    Rotate the signing keys as well after a theft: whoever had the sealing key and the database has them.
+    """
+    from hansa.doors.sealing_rotation import rotate_sealing_key as rotate
+
+    settings = settings_from(data_dir=data_dir)
+    require_short(reason)
+    found = run_act(rotate(settings, reason or None))
+    print_outcome(
+        f"encrypted anew: {found.resealed}; not readable before: {found.unreadable}; copy the key to the other machines",
+        {"resealed": found.resealed, "unreadable": found.unreadable},
+        as_json=as_json,
+    )
+
+
 @app.command(
     "rotate-witness", epilog=examples("hansa keys rotate-witness", "hansa keys rotate-witness --stolen")
 )

@@ -85,6 +85,39 @@ def verify_registry_card(
 
 
 @app.command(
+    "contract-proof",
+    epilog=examples(
+        "hansa verify contract-proof https://registry.example.org/api/v1/jurisdiction/contracts/7",
+        "hansa verify contract-proof proof.json --card https://registry.example.org/.well-known/registry-card.json",
+    ),
+)
+def verify_contract_proof(
+    source: Annotated[str, typer.Argument(help="Proof of a contract (URL or file).")],
+    *,
+    card: Annotated[
+        str | None,
+        typer.Option(
+            help="Registry card: URL or file. Required if the proof is a file; default: its host's."
+        ),
+    ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(help="Keys of the registry: URL or file. Required if the card is a file."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify a contract as evidence of an authorization. Exit 0: valid; 1: invalid; 2: it cannot be read."""
+    from hansa.doors import registry_card_verification as cards
+    from hansa.doors.card_verification import CannotRead, judgement_json
+
+    try:
+        verdict = cards.verify_contract_source(source, card, keys)
+    except CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    _answer(verdict, judgement_json(verdict), [verdict.code], as_json=as_json)
+
+
+@app.command(
     "verdict",
     epilog=examples(
         "hansa verify verdict bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"
@@ -227,13 +260,13 @@ def verify_balance_proof(
 ) -> None:
     """Verify that what a registry owes is counted. Exit 0: valid; 1: invalid; 2: proof or keys cannot be read."""
     from hansa.doors import balance_verification
-    from hansa.doors.card_verification import CannotRead
+    from hansa.doors.card_verification import CannotRead, judgement_json
 
     try:
         verdict = balance_verification.verify_source(source, keys, balance)
     except CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    _answer(verdict, balance_verification.balance_verdict_json(verdict), [verdict.code], as_json=as_json)
+    _answer(verdict, judgement_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(

@@ -43,6 +43,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "production",
             "settings",
             "backups",
+            "keys",
             "several-machines",
             "observing",
             "administrators",

@@ -1,8 +1,9 @@
 """The page of proofs: the registry card with what was verified, the licence with its chain, the head of the log and its witnesses."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
@@ -45,6 +46,9 @@ class CardShown(BaseModel):
     signed_at: datetime | None
     expires_at: datetime | None
     checks: list[CheckShown]
+    compliance: "ComplianceShown | None" = Field(
+        description="Null without a profile and without authorizations."
+    )
 
 
 class CertificateShown(BaseModel):
@@ -65,6 +69,15 @@ class LicenceShown(BaseModel):
     chain: list[CertificateShown]
 
 
+class ComplianceShown(BaseModel):
+    """What the registry card states of its jurisdiction."""
+
+    profile: str | None
+    version: str | None
+    regulated_actions: list[str]
+    authorizations: int = Field(description="How many live authorizations there are.")
+
+
 class LogShown(BaseModel):
     """The newest checkpoint of the log."""
 
@@ -80,6 +93,7 @@ class ProofsOut(BaseModel):
     licence: LicenceShown | None
     log: LogShown | None
     witnesses: auditor.LogWitnessesOut
+    forks: auditor.LogForksOut = Field(description="Logs of others that have forked.")
 
 
 @both_forms(router, "/proofs")
@@ -94,6 +108,7 @@ async def show_proofs(
             licence=await _licence(tx, settings),
             log=await _log(tx),
             witnesses=auditor.LogWitnessesOut.of(await auditor.list_log_witnesses(tx, settings)),
+            forks=auditor.LogForksOut.of(await auditor.list_forks(tx), settings.trust_domain),
         )
 
     return page_or_json(request, "proofs.html", await db.read(reading))
@@ -114,7 +129,14 @@ async def _card(tx: Tx, settings: Settings, last_audit: federation.ReadLastAudit
         signed_at=verdict.signed_at,
         expires_at=verdict.expires_at,
         checks=[CheckShown(name=step.name, holds=step.holds, said=step.said) for step in verdict.steps],
+        compliance=_compliance(served.card.get("compliance")),
     )
+
+
+def _compliance(block: Mapping[str, Any] | None) -> ComplianceShown | None:
+    if block is None:
+        return None
+    return ComplianceShown.model_validate({**block, "authorizations": len(block["authorizations"])})
 
 
 async def _licence(tx: Tx, settings: Settings) -> LicenceShown | None:
@@ -122,10 +144,11 @@ async def _licence(tx: Tx, settings: Settings) -> LicenceShown | None:
     if own is None:
         return None
     texts = [own.network.certificate, *own.network.chain]
-    return LicenceShown(state=own.state, chain=[one for text in texts if (one := _certificate(text))])
+    return LicenceShown(state=own.state, chain=[one for text in texts if (one := certificate_shown(text))])
 
 
-def _certificate(text: str) -> CertificateShown | None:
+def certificate_shown(text: str) -> CertificateShown | None:
+    """The certificate in a table; None for a text that is none."""
     try:
         certificate = read_certificate(text)
     except BadLicence:

@@ -13,7 +13,22 @@ WRAPPED = {
     "status": "OK",
 }
 
+FORK = {
+    "origin": "peer.example.org/log",
+    "kind": "same_size",
+    "found_at": "2026-01-02T03:04:05+00:00",
+    "copies": [
+        {"witness": "hansa.local", "checkpoint": "peer.example.org/log\n8\n…\n\n— peer.example.org/log …\n"},
+        {
+            "witness": "third.example",
+            "checkpoint": "peer.example.org/log\n8\n…\n\n— peer.example.org/log …\n",
+        },
+    ],
+}
+
 BRIDGES: dict[str, Any] = {
+    "LogForkOut": FORK,
+    "ForkCopyOut": FORK["copies"][0],
     "SlashMessagesIn.messages": [LICENCE_JWS],
     "SlashMessagesOut.messages": [LICENCE_JWS],
     "SettlementOut.reason": None,

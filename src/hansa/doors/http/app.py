@@ -21,6 +21,7 @@ from hansa.doors.console import (
     event_pages,
     federation_pages,
     guide_pages,
+    licence_pages,
     log_in_pages,
     own_agents,
     pages,
@@ -80,6 +81,7 @@ def service_routes() -> ServiceRoutes:
         swap_pages.router,
         federation_pages.router,
         proofs_page.router,
+        licence_pages.router,
         status_page.router,
     ]
     routes: list[BaseRoute] = [

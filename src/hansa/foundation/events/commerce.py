@@ -190,7 +190,7 @@ class DisputeRuled(_DisputeEvent, frozen=True):
     counts: bool
 
 
-class DisputeSlash(AgentEvent, frozen=True):
+class DisputeSlash(AgentEvent, frozen=True, omit_defaults=True):
     """Units of a defendant ceased to be, those of its bond first.
 
     `tx_id` destroyed the liquid part, or the bond's where there was no liquid one; `bond_tx_id` destroyed the bond's.
@@ -210,7 +210,7 @@ class DisputeSlash(AgentEvent, frozen=True):
     """Of a dispute that another registry decided: that registry, whose number `dispute_id` is."""
 
 
-class DisputeCompensationMinted(AgentEvent, frozen=True):
+class DisputeCompensationMinted(AgentEvent, frozen=True, omit_defaults=True):
     """Units came into being in the account of a complainant."""
 
     is_always_recorded: ClassVar[bool] = True

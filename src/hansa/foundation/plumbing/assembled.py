@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Background, Blocker, Room
 from hansa.foundation.plumbing.runtime import Slots
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.settings import Settings
 
 # Some are read as properties that fill in what the operator left out.
@@ -58,6 +59,10 @@ class Assembly:
     @cached_property
     def rounds(self) -> tuple[PeriodicTask, ...]:
         return tuple(one for room in self.rooms for one in room.rounds)
+
+    @cached_property
+    def sealed(self) -> tuple[SealedColumn, ...]:
+        return tuple(one for room in self.rooms for one in room.sealed)
 
     @cached_property
     def background(self) -> tuple[Background, ...]:

@@ -23,6 +23,7 @@ PLUMBING = Room(
         sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
         sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_mails_without_job),
     ),
+    sealed=(mail_queue.SEALED_MAILS,),
     offers=(
         DEVELOPER_CHECK,
         AGENT_CHECK,

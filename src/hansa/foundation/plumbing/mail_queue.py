@@ -19,11 +19,13 @@ from hansa.foundation.plumbing.jobs import GiveUp, Job, LeasedKind, PutOff, Retr
 from hansa.foundation.plumbing.metrics import mails_total
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 
 SENT_AT_ONCE = 5
 SEND_SECONDS = 30
 RETRIES = Retries(attempts_max=None, pause_seconds=60, pause_max_seconds=3600)
 PURPOSE = "letter"
+SEALED_MAILS = SealedColumn("plumbing_letter", "id", "sealed_content", lambda _: PURPOSE)
 KIND = "mail"
 
 _ADD = """

@@ -165,7 +165,8 @@ def _of_signing_key(place: str, pem: bytes) -> bytes:
     return sha256(private_key_in(place, pem).public_key().public_bytes_raw()).digest()
 
 
-def _of_secret(place: str, content: bytes) -> bytes:
+def fingerprint_of_secret(place: str, content: bytes) -> bytes:
+    """The fingerprint of the shared secret in that place. Raises: BadKey."""
     return sha256(f"fingerprint {secret_in(place, content)}".encode()).digest()
 
 
@@ -181,7 +182,7 @@ def fingerprint_of_authority(place: str, pem: bytes) -> bytes:
 _FINGERPRINTED: dict[str, tuple[str, Callable[[str, bytes], bytes]]] = {
     **{f"{kind}-token": (f"{kind}-token.pem", _of_signing_key) for kind in TokenKind},
     AUTHORITY: (f"{AUTHORITY}.pem", fingerprint_of_authority),
-    SEALING: (SEALING, _of_secret),
+    SEALING: (SEALING, fingerprint_of_secret),
 }
 
 KEY_FILES = {name: file for name, (file, _) in _FINGERPRINTED.items()}

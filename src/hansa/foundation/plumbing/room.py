@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.runtime import Filling, Runtime, Slot
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 
 Metric: TypeAlias = Counter | Gauge | Histogram
 Background: TypeAlias = Callable[[Runtime], AbstractAsyncContextManager[None]]
@@ -82,6 +83,8 @@ class Room:
     """The names of the settings that the room reads."""
     metrics: tuple[Metric, ...] = ()
     account_end: AccountEnd | None = None
+    sealed: tuple[SealedColumn, ...] = ()
+    """The columns of secrets that the registry must be able to read again."""
     offers: tuple[Slot[Any], ...] = ()
     fills: tuple[Filling, ...] = ()
 

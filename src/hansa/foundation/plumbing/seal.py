@@ -20,8 +20,10 @@ class BadSeal(Exception):
 class Seal:
     """Seals and opens under the key of one data directory."""
 
-    def __init__(self, keys: Keyring) -> None:
-        self._key = sha256(f"{KEY_NAME} {keys.secret(KEY_NAME)}".encode()).digest()
+    def __init__(self, keys: Keyring | str) -> None:
+        """The sealing key is that of the data directory; a text is the key itself."""
+        secret = keys if isinstance(keys, str) else keys.secret(KEY_NAME)
+        self._key = sha256(f"{KEY_NAME} {secret}".encode()).digest()
         self._cipher = AESGCM(self._key)
 
     def close(self, secret: bytes, purpose: str) -> bytes:

@@ -38,6 +38,7 @@ class SystemAccount(StrEnum):
     TREASURY = "treasury"
     FEE_COLLECTOR = "fee_collector"
     UNCLAIMED = "unclaimed"
+    SHORTFALL = "shortfall"
 
 
 def mint_did(method: str, issuer: str, unique: UUID) -> str:

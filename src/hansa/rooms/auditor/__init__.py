@@ -27,8 +27,10 @@ from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.transparency import LogEmpty, read_checkpoint
 from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
 from hansa.rooms.auditor.witnessing import (
+    LogForksOut,
     LogWitnessesOut,
     ask_witnesses,
+    list_forks,
     list_log_witnesses,
     replace_sealed_witness_key,
     rotate_witness_key,
@@ -42,6 +44,7 @@ __all__ = [
     "AuditVerdict",
     "AuditorKey",
     "LogEmpty",
+    "LogForksOut",
     "LogWitnessesOut",
     "SupplyPoint",
     "SupplyVerdict",
@@ -54,6 +57,7 @@ __all__ = [
     "audit_when_due",
     "initialize_auditor",
     "list_attestations",
+    "list_forks",
     "list_log_witnesses",
     "read_checkpoint",
     "read_watch",

@@ -9,14 +9,24 @@ from hansa.rooms import federation
 from .across import compare_with_peers
 from .across import peer_router as totals_router
 from .across import router as across_router
-from .attestations import admin_router, forget_retired_keys, root_router
+from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, root_router
 from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
 from .solvency import solvency_router
-from .transparency import log_router
-from .witnessing import ASK, ASK_SECONDS, ask_witnesses, forget_retired_witness_keys, witness_router
+from .transparency import TILES, KeptTiles, log_router
+from .witnessing import (
+    ASK,
+    ASK_SECONDS,
+    FOLLOW,
+    FOLLOW_SECONDS,
+    SEALED_WITNESS_KEYS,
+    ask_witnesses,
+    follow_peers,
+    forget_retired_witness_keys,
+    witness_router,
+)
 
 ROOM = Room(
     name="auditor",
@@ -36,6 +46,7 @@ ROOM = Room(
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
+        scheduled(FOLLOW, FOLLOW_SECONDS, follow_peers),
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
         sweep("auditor: forget retired keys of the witness", 3600, forget_retired_witness_keys),
     ),
@@ -50,7 +61,12 @@ ROOM = Room(
             "witnessed_logs",
         }
     ),
-    offers=(FOREST,),
-    fills=(federation.LAST_AUDIT.filled_with(last_audit), FOREST.built_by(lambda _: KeptForest())),
+    sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
+    offers=(FOREST, TILES),
+    fills=(
+        federation.LAST_AUDIT.filled_with(last_audit),
+        FOREST.built_by(lambda _: KeptForest()),
+        TILES.built_by(lambda runtime: KeptTiles(runtime.database)),
+    ),
     metrics=(audit_status, supply_delta),
 )

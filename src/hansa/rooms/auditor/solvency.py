@@ -125,21 +125,23 @@ async def read_solvency_card(_: Public, response: Response, db: Db, settings: Co
 
 def _figures(stated: dict[str, Any]) -> dict[str, Any]:
     """The figures of an audit record, as the card has them."""
-    terms, delta, liabilities = stated["terms"], stated["delta"], stated["liabilities"]
+    terms, delta = stated["terms"], stated["delta"]
     return {
         "currency": stated["currency"],
         "as_of": stated["ts"],
         "as_of_event_seq": stated["as_of_event_seq"],
-        "verdict": _verdict(stated),
+        "verdict": verdict_of(stated),
         "supply": terms and {name: str(amount) for name, amount in terms.items()},
         "delta": None if delta is None else str(delta),
         "checks": stated["checks"],
-        "liabilities": liabilities,
+        "liabilities": stated.get("liabilities"),
     }
 
 
-def _verdict(stated: dict[str, Any]) -> Verdict:
-    liabilities = stated["liabilities"]
+def verdict_of(stated: dict[str, Any]) -> Verdict:
+    """The verdict on what an audit record states."""
+    # Records from before the proof of liabilities have no such member.
+    liabilities = stated.get("liabilities")
     if stated["status"] is None or liabilities is None:
         return "UNKNOWN"
     is_sound = stated["status"] == "OK" and all(found == "OK" for found in stated["checks"].values())

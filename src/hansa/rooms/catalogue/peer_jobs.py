@@ -58,7 +58,10 @@ def _reading(
                 await read(runtime, peer)
         except federation.PeerUnknown:
             return
-        except (OutgoingTrouble, PeerClosed, federation.FederationOff) as trouble:
+        except OutgoingTrouble as trouble:
+            await runtime.database.act(lambda tx: federation.record_signal(tx, int(job.key), "unanswered"))
+            raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
+        except (PeerClosed, federation.FederationOff) as trouble:
             raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
 
     return LeasedKind(kind, run, at_once, LEASE_SECONDS, RETRIES)

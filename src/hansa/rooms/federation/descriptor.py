@@ -11,6 +11,7 @@ from .admission import check_licence
 from .admission import router as admission_router
 from .charter import (
     LAST_AUDIT,
+    SEALED_REGISTRY_KEYS,
     admin_router,
     authorizations_admin_router,
     card_admin_router,
@@ -25,12 +26,13 @@ from .charter import (
 from .crossing import refresh_licences
 from .invitations import invitations_admin_router, invitations_router
 from .jurisdiction import ATTESTED_CONTRACT, jurisdiction_router
+from .licences import SEALED_LICENSING_KEYS, renew_card
 from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
-from .licences import renew_card
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
-from .peer_trust import classify_peers
+from .peer_trust import ask_peers, classify_peers, public_trust_router
+from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
     OWN_CERTIFICATE,
@@ -57,6 +59,7 @@ RENEWAL_SECONDS = 3600
 """The card is renewed at half of a window of thirty days; an hour more does not matter."""
 
 CLASSIFICATION_SECONDS = 60
+OWN_TRUST_SECONDS = 600
 LICENCE_ROUND_SECONDS = 300
 
 ROOM = Room(
@@ -73,6 +76,8 @@ ROOM = Room(
         Routes(1750, licences_admin_router),
         Routes(1760, licences_router),
         Routes(1765, peer_trust_router),
+        Routes(1768, public_trust_router),
+        Routes(1769, trust_peer_router),
         Routes(1767, operator_router),
         Routes(1770, invitations_admin_router),
         Routes(1780, invitations_router),
@@ -91,6 +96,7 @@ ROOM = Room(
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
         scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
+        scheduled("federation: how far peers trust this registry", OWN_TRUST_SECONDS, ask_peers),
         sweep_with_runtime("federation: classify peers", CLASSIFICATION_SECONDS, classify_peers),
     ),
     settings=frozenset(
@@ -137,6 +143,7 @@ ROOM = Room(
     ),
     background=(connections_to_peers,),
     metrics=(peer_refusals_total,),
+    sealed=(SEALED_REGISTRY_KEYS, SEALED_LICENSING_KEYS),
     offers=(
         ATTESTED_CONTRACT,
         LAST_AUDIT,

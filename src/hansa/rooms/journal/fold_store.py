@@ -68,15 +68,15 @@ FROM folded GROUP BY settled
 """  # noqa: S608
 
 
-def _transfers(account: str, bucket: str, delta: str, condition: str = "true") -> str:
-    """What the rows that stand for transfers add to one bucket of each account, summed."""
-    return f"""
-SELECT {_IS_SETTLED} AS settled, {account} AS account, {bucket} AS bucket, sum({delta}) AS delta
-FROM journal_event v WHERE {_IS_LEDGER_EVENT} AND v.data IS NULL AND {condition} GROUP BY 1, 2, 3"""  # noqa: S608
-
-
-# The same entries that `journal_entries` gives for each row.
+# The same entries that `journal_entries` gives for each row. Rows that stand for transfers are read twice, by payer and by
+# payee: each reading can be shared by several processes.
 _MOVES = f"""
+WITH paid AS (
+  SELECT {_IS_SETTLED} AS settled, v.aggregate_id AS payer, v.tx_type = 'capture' AS is_capture, v.terms,
+    -sum(v.amount + coalesce(v.freed, 0) + v.fee) AS delta, sum(v.freed) FILTER (WHERE v.freed_after IS NOT NULL) AS freed,
+    sum(v.fee) FILTER (WHERE v.collector_after IS NOT NULL) AS fee
+  FROM journal_event v WHERE {_IS_LEDGER_EVENT} AND v.data IS NULL GROUP BY 1, 2, 3, 4
+)
 SELECT account, bucket, coalesce(sum(delta) FILTER (WHERE settled), 0) AS settled,
   coalesce(sum(delta) FILTER (WHERE NOT settled), 0) AS pending
 FROM (
@@ -85,21 +85,12 @@ FROM (
 } AS settled, e ->> 'account' AS account, e ->> 'bucket' AS bucket, (e ->> 'delta')::numeric * $5 AS delta
   FROM journal_event v CROSS JOIN LATERAL jsonb_array_elements(v.data -> 'entries') e
   WHERE {_IS_LEDGER_EVENT} AND v.data IS NOT NULL
-  UNION ALL {
-    _transfers(
-        "v.aggregate_id",
-        "CASE v.tx_type WHEN 'capture' THEN 'escrow' ELSE 'liquid' END",
-        "-(v.amount + coalesce(v.freed, 0) + v.fee)",
-    )
-}
-  UNION ALL {_transfers("v.payee", "'liquid'", "v.amount")}
-  UNION ALL {_transfers("v.aggregate_id", "'liquid'", "v.freed", "v.freed_after IS NOT NULL")}
-  UNION ALL
-  SELECT c.settled, t.collector, c.bucket, c.delta
-  FROM ({
-    _transfers("v.terms", "'liquid'", "v.fee", "v.collector_after IS NOT NULL")
-}) c (settled, terms, bucket, delta)
-    JOIN journal_transfer_terms t ON t.id = c.terms
+  UNION ALL SELECT settled, payer, CASE WHEN is_capture THEN 'escrow' ELSE 'liquid' END, delta FROM paid
+  UNION ALL SELECT settled, payer, 'liquid', freed FROM paid WHERE freed IS NOT NULL
+  UNION ALL SELECT settled, t.collector, 'liquid', fee FROM paid JOIN journal_transfer_terms t ON t.id = paid.terms
+    WHERE fee IS NOT NULL
+  UNION ALL SELECT {_IS_SETTLED}, v.payee, 'liquid', sum(v.amount) FROM journal_event v
+    WHERE {_IS_LEDGER_EVENT} AND v.data IS NULL GROUP BY 1, 2
 ) moved GROUP BY account, bucket
 """  # noqa: S608
 

@@ -36,6 +36,11 @@ class Book:
         """The account with this registry's reserve of the pool that it shares with the registry of this ledger id."""
         return leg_did(self.did_method, ledger_id)
 
+    @property
+    def shortfall(self) -> str:
+        """The account that pays what this registry committed before a restore and whose payer does not hold it now."""
+        return system_did(self.did_method, SystemAccount.SHORTFALL)
+
     def transit(self, ledger_id: str) -> str:
         """The account for what crosses to and from the registry with this ledger id."""
         return transit_did(self.did_method, ledger_id)

@@ -24,7 +24,7 @@ async def initialize_ledger(tx: Tx, book: Book, supply: Minor) -> bool:
 
     Returns whether it was issued now. Several processes may call it at once: they take turns at the treasury.
     """
-    await store.open_accounts(tx, [book.treasury, book.fee_collector], kind="system")
+    await store.open_accounts(tx, [book.treasury, book.fee_collector, book.shortfall], kind="system")
     if supply == 0:
         return False
     await lock_treasury(tx, book)

@@ -5,7 +5,7 @@ from hansa.foundation.plumbing.metrics import webhook_tries_total
 from hansa.foundation.plumbing.room import AccountEnd, Room, Routes
 
 from .owner_notices import OWNER_NOTICES
-from .webhooks import WEBHOOKS, erase_webhooks, forget_old_deliveries, router
+from .webhooks import SEALED_SECRETS, WEBHOOKS, erase_webhooks, forget_old_deliveries, router
 
 ROOM = Room(
     name="notifications",
@@ -15,4 +15,5 @@ ROOM = Room(
     settings=frozenset({"outgoing_allow_hosts"}),
     metrics=(webhook_tries_total,),
     account_end=AccountEnd(erase=erase_webhooks),
+    sealed=SEALED_SECRETS,
 )

@@ -15,6 +15,7 @@ from .expiry import forget_ended
 from .invites import router as invites_router
 from .recovery import FORGOTTEN_PASSWORDS, check_password_setter
 from .routes import router
+from .two_factor import SEALED_SEEDS
 
 ROOM = Room(
     name="people",
@@ -50,6 +51,7 @@ ROOM = Room(
         }
     ),
     metrics=(passwords_waiting,),
+    sealed=(SEALED_SEEDS,),
     offers=(CALLS,),
     fills=(
         DEVELOPER_CHECK.filled_with(check_developer),

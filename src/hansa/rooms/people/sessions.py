@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.tokens import Claims, TokenIssuer, TokenKind
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
-from . import store
+from . import session_store
 from .errors import SessionUnknown
 from .schemas import SessionOut
 
@@ -41,7 +41,7 @@ class Client:
 class OpenSession:
     """A session with the refresh token that continues it, shown once."""
 
-    session: store.Session
+    session: session_store.Session
     refresh_token: str
 
     def access_token(self, tokens: TokenIssuer, lifetime_minutes: int) -> str:
@@ -60,16 +60,16 @@ def opening_for(client: Client) -> Callable[[Tx, int], Awaitable[OpenSession]]:
 
     async def open_session(tx: Tx, developer_id: int) -> OpenSession:
         return await continue_session(
-            tx, await store.open_session(tx, developer_id, client.name, client.address)
+            tx, await session_store.open_session(tx, developer_id, client.name, client.address)
         )
 
     return open_session
 
 
-async def continue_session(tx: Tx, session: store.Session) -> OpenSession:
+async def continue_session(tx: Tx, session: session_store.Session) -> OpenSession:
     """Give the session its next refresh token."""
     refresh_token = new_hex("hrt_")
-    await store.add_refresh_token(tx, session.id, fingerprint(refresh_token), REFRESH_DAYS)
+    await session_store.add_refresh_token(tx, session.id, fingerprint(refresh_token), REFRESH_DAYS)
     return OpenSession(session, refresh_token)
 
 
@@ -79,32 +79,32 @@ async def refresh(tx: Tx, refresh_token: str) -> OpenSession | None:
     None when it is not good. The caller refuses after the commit, because a second use has ended the session.
     """
     token_hash = fingerprint(refresh_token)
-    session = await store.use_refresh_token(tx, token_hash)
+    session = await session_store.use_refresh_token(tx, token_hash)
     if session is None:
-        await store.end_session_of_used_token(tx, token_hash)
+        await session_store.end_session_of_used_token(tx, token_hash)
         return None
     return await continue_session(tx, session)
 
 
 async def end_all(tx: Tx, developer_id: int) -> None:
     """End every session of the account, with its developer and refresh tokens, and the logins that are half done."""
-    await store.end_sessions(tx, developer_id)
+    await session_store.end_sessions(tx, developer_id)
 
 
 async def end_one(tx: Tx, developer_id: int, session_id: UUID) -> None:
     """End one session of the account. Raises: SessionUnknown, also for somebody else's and for one that has ended."""
-    if not await store.end_session(tx, developer_id, session_id):
+    if not await session_store.end_session(tx, developer_id, session_id):
         raise SessionUnknown
 
 
 async def end_one_if_open(tx: Tx, developer_id: int, session_id: UUID) -> None:
     """End one session of the account, unless it has ended: a page that is sent twice changes nothing more."""
-    await store.end_session(tx, developer_id, session_id)
+    await session_store.end_session(tx, developer_id, session_id)
 
 
 async def open_ones(tx: Tx, developer: Developer, *, limit: int, offset: int) -> tuple[int, list[SessionOut]]:
     """How many sessions are open, and a page of them, the one used last first."""
-    found = await store.open_sessions(tx, developer.id, REFRESH_DAYS, limit, offset)
+    found = await session_store.open_sessions(tx, developer.id, REFRESH_DAYS, limit, offset)
     shown = [
         SessionOut(
             id=one.id,
@@ -116,7 +116,7 @@ async def open_ones(tx: Tx, developer: Developer, *, limit: int, offset: int) ->
         )
         for one in found
     ]
-    return await store.count_open_sessions(tx, developer.id, REFRESH_DAYS), shown
+    return await session_store.count_open_sessions(tx, developer.id, REFRESH_DAYS), shown
 
 
 async def check_session(runtime: Runtime, claims: Claims) -> Developer:
@@ -125,7 +125,7 @@ async def check_session(runtime: Runtime, claims: Claims) -> Developer:
     Raises: Unauthorized when it has expired by the database's clock, or its session has ended.
     """
     developer = await runtime.database.read(
-        lambda tx: store.developer_in_session(
+        lambda tx: session_store.developer_in_session(
             tx, int(claims.subject), UUID(claims.session), claims.expires_at
         )
     )

@@ -9,9 +9,12 @@ from .bridge import peer_router as bridge_peer_router
 from .bridge import router as bridge_router
 from .crossing import (
     CROSSING_JOBS,
+    HIGH_WATER,
+    HIGH_WATER_TASK,
     OUTBOX,
     PAYMENT_DECIDED,
     SIGNATORY,
+    HighWater,
     Outbox,
     is_settled_with,
     open_outbox,
@@ -45,6 +48,7 @@ ROOM = Room(
     settings=frozenset(
         {
             "agent_rbac_mode",
+            "data_dir",
             "fx_breaker",
             "fx_rate_mode",
             "fx_reserve_floor",
@@ -57,8 +61,10 @@ ROOM = Room(
         }
     ),
     background=(open_outbox,),
-    offers=(OUTBOX, PAYMENT_DECIDED, SIGNATORY),
+    rounds=(HIGH_WATER_TASK,),
+    offers=(HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY),
     fills=(
+        HIGH_WATER.built_by(HighWater),
         OUTBOX.built_by(Outbox),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
         federation.PEER_SETTLED.filled_with(_is_settled_with),

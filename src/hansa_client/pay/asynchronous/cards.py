@@ -1,5 +1,6 @@
-"""Signed cards of payees, read from the caller's own registry."""
+"""Signed cards of payees, read from the caller's own registry, or from the home of an agent of one of its peers."""
 
+import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +17,10 @@ CARDS_MAX = 1000
 
 
 class AsyncSignedCards:
-    """Cards that the registry signed; each is kept for five minutes. A verdict on a payment is never kept."""
+    """Cards that their registry signed; each is kept for five minutes. A verdict on a payment is never kept.
+
+    The home of an agent of another registry is the active peer that the caller's own registry lists for its DID.
+    """
 
     def __init__(self, registry: AsyncRegistry) -> None:
         self._registry = registry
@@ -34,21 +38,41 @@ class AsyncSignedCards:
         return card
 
     async def _read(self, did: str) -> Mapping[str, Any]:
-        call = Call("GET", f"/api/v1/agents/{quote(did, safe=':')}/card-export")
         try:
-            exported = await self._registry.fetch(call)
+            return await _signed_card(self._registry, did)
         except NotFound:
-            raise OfferDeclined(f"The registry {self._registry.url} knows no payee {did}.") from None
-        verdict = verify_card(exported.content, await self._keys())
-        if not verdict.is_valid or verdict.card is None:
-            raise OfferDeclined(f"The card of {did} is not signed by {self._registry.url}: {verdict.code}.")
-        if verdict.card.get("did") not in {None, did}:
-            raise OfferDeclined(f"The card of {did} is that of another agent.")
-        return verdict.card
-
-    async def _keys(self) -> tuple[RegistryKey, ...]:
-        published = await self._registry.fetch(Call("GET", "/.well-known/registry-jwks.json"))
+            address = await self._address_of_home(did)
         try:
-            return read_keys(read_json(published.content))
-        except (NotCanonical, NotAKey) as trouble:
-            raise OfferDeclined(f"The keys of {self._registry.url} are not usable: {trouble}.") from None
+            async with AsyncRegistry(address) as home:
+                return await _signed_card(home, did)
+        except NotFound:
+            raise OfferDeclined(f"The registry {address} knows no payee {did}.") from None
+
+    async def _address_of_home(self, did: str) -> str:
+        """Where the peer is that speaks for the DID. Raises: OfferDeclined, HansaError."""
+        roster = await self._registry.fetch(Call("GET", "/api/v1/federation/peers"))
+        _, _, issuer, *_ = [*did.split(":"), "", "", ""]
+        for peer in json.loads(roster.content)["peers"]:
+            if (peer["trust_domain"], peer["status"]) == (issuer, "active"):
+                address: str = peer["registry_url"]
+                return address
+        raise OfferDeclined(f"The registry {self._registry.url} knows no payee {did}.")
+
+
+async def _signed_card(registry: AsyncRegistry, did: str) -> Mapping[str, Any]:
+    """The card of an agent that this registry signed. Raises: NotFound, OfferDeclined, HansaError."""
+    exported = await registry.fetch(Call("GET", f"/api/v1/agents/{quote(did, safe=':')}/card-export"))
+    verdict = verify_card(exported.content, await _keys(registry))
+    if not verdict.is_valid or verdict.card is None:
+        raise OfferDeclined(f"The card of {did} is not signed by {registry.url}: {verdict.code}.")
+    if verdict.card.get("did") not in {None, did}:
+        raise OfferDeclined(f"The card of {did} is that of another agent.")
+    return verdict.card
+
+
+async def _keys(registry: AsyncRegistry) -> tuple[RegistryKey, ...]:
+    published = await registry.fetch(Call("GET", "/.well-known/registry-jwks.json"))
+    try:
+        return read_keys(read_json(published.content))
+    except (NotCanonical, NotAKey) as trouble:
+        raise OfferDeclined(f"The keys of {registry.url} are not usable: {trouble}.") from None

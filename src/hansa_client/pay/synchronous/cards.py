@@ -1,6 +1,7 @@
 # Generated from hansa_client/pay/asynchronous/cards.py by `python -m tests.house.synchronous`.
-"""Signed cards of payees, read from the caller's own registry."""
+"""Signed cards of payees, read from the caller's own registry, or from the home of an agent of one of its peers."""
 
+import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +18,10 @@ CARDS_MAX = 1000
 
 
 class SignedCards:
-    """Cards that the registry signed; each is kept for five minutes. A verdict on a payment is never kept."""
+    """Cards that their registry signed; each is kept for five minutes. A verdict on a payment is never kept.
+
+    The home of an agent of another registry is the active peer that the caller's own registry lists for its DID.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -35,21 +39,41 @@ class SignedCards:
         return card
 
     def _read(self, did: str) -> Mapping[str, Any]:
-        call = Call("GET", f"/api/v1/agents/{quote(did, safe=':')}/card-export")
         try:
-            exported = self._registry.fetch(call)
+            return _signed_card(self._registry, did)
         except NotFound:
-            raise OfferDeclined(f"The registry {self._registry.url} knows no payee {did}.") from None
-        verdict = verify_card(exported.content, self._keys())
-        if not verdict.is_valid or verdict.card is None:
-            raise OfferDeclined(f"The card of {did} is not signed by {self._registry.url}: {verdict.code}.")
-        if verdict.card.get("did") not in {None, did}:
-            raise OfferDeclined(f"The card of {did} is that of another agent.")
-        return verdict.card
-
-    def _keys(self) -> tuple[RegistryKey, ...]:
-        published = self._registry.fetch(Call("GET", "/.well-known/registry-jwks.json"))
+            address = self._address_of_home(did)
         try:
-            return read_keys(read_json(published.content))
-        except (NotCanonical, NotAKey) as trouble:
-            raise OfferDeclined(f"The keys of {self._registry.url} are not usable: {trouble}.") from None
+            with Registry(address) as home:
+                return _signed_card(home, did)
+        except NotFound:
+            raise OfferDeclined(f"The registry {address} knows no payee {did}.") from None
+
+    def _address_of_home(self, did: str) -> str:
+        """Where the peer is that speaks for the DID. Raises: OfferDeclined, HansaError."""
+        roster = self._registry.fetch(Call("GET", "/api/v1/federation/peers"))
+        _, _, issuer, *_ = [*did.split(":"), "", "", ""]
+        for peer in json.loads(roster.content)["peers"]:
+            if (peer["trust_domain"], peer["status"]) == (issuer, "active"):
+                address: str = peer["registry_url"]
+                return address
+        raise OfferDeclined(f"The registry {self._registry.url} knows no payee {did}.")
+
+
+def _signed_card(registry: Registry, did: str) -> Mapping[str, Any]:
+    """The card of an agent that this registry signed. Raises: NotFound, OfferDeclined, HansaError."""
+    exported = registry.fetch(Call("GET", f"/api/v1/agents/{quote(did, safe=':')}/card-export"))
+    verdict = verify_card(exported.content, _keys(registry))
+    if not verdict.is_valid or verdict.card is None:
+        raise OfferDeclined(f"The card of {did} is not signed by {registry.url}: {verdict.code}.")
+    if verdict.card.get("did") not in {None, did}:
+        raise OfferDeclined(f"The card of {did} is that of another agent.")
+    return verdict.card
+
+
+def _keys(registry: Registry) -> tuple[RegistryKey, ...]:
+    published = registry.fetch(Call("GET", "/.well-known/registry-jwks.json"))
+    try:
+        return read_keys(read_json(published.content))
+    except (NotCanonical, NotAKey) as trouble:
+        raise OfferDeclined(f"The keys of {registry.url} are not usable: {trouble}.") from None

@@ -76,12 +76,14 @@ async def issue(sender: TreasuryAct, request: Request, db: Db, settings: Config)
 
 @router.post("/administration/treasury/grant")
 async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
-    """Pay an agent from the treasury, without a fee."""
+    """Pay an agent, or the account for shortfalls, from the treasury, without a fee."""
+    book = ledger.Book.of(settings)
 
     async def granted(tx: Tx) -> None:
         fields = sender.form.read_as(GrantFields)
         payee = fields.payee.strip()
-        if (await agents.statuses_of(tx, [payee])).get(payee) in {None, "revoked"}:
+        status = (await agents.statuses_of(tx, [payee])).get(payee)
+        if payee != book.shortfall and status in {None, "revoked"}:
             raise FormRefused({"payee": "No agent of this registry that is not revoked has this DID."})
         await ledger.grant_by_administrator(
             tx,
@@ -89,7 +91,7 @@ async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config)
             payee=payee,
             amount=parse_positive(fields.granted),
             ref=fields.grant_ref,
-            book=ledger.Book.of(settings),
+            book=book,
         )
 
     return await _carry_out(request, sender, db, settings, granted, done="granted")

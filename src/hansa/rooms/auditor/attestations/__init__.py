@@ -9,6 +9,7 @@ from .appending import (
 )
 from .errors import AttestationUnknown
 from .keys import (
+    SEALED_AUDITOR_KEYS,
     checkpoint_keys,
     forget_retired_keys,
     initialize_attestations,
@@ -21,6 +22,7 @@ from .reading import (
     attestation_of_cycle,
     list_attestations,
     prove_records,
+    published_keys,
     read_newest_audit,
     read_watch,
 )
@@ -30,6 +32,7 @@ from .schemas import AttestationOut
 
 __all__ = [
     "ANY_ORIGIN",
+    "SEALED_AUDITOR_KEYS",
     "Attestation",
     "AttestationOut",
     "AttestationUnknown",
@@ -45,6 +48,7 @@ __all__ = [
     "initialize_attestations",
     "list_attestations",
     "prove_records",
+    "published_keys",
     "read_newest_audit",
     "read_watch",
     "rebaseline_transit",

@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 
 from . import store
 from .errors import AuditorKeySealed
@@ -19,6 +20,7 @@ from .records import AuditorKey, SigningKey
 from .rules import kid_of
 
 SEALED_FOR = "auditor signing key"
+SEALED_AUDITOR_KEYS = SealedColumn("auditor_key", "kid", "sealed_key", lambda _: SEALED_FOR)
 GRACE_DAYS = 7
 
 

@@ -1,6 +1,7 @@
 """The tiled log (C2SP tlog-tiles): everything that the registry publishes and might deny, in one Merkle tree."""
 
 from .errors import LogEmpty
+from .kept_tiles import TILES, KeptTiles
 from .proofs import Inclusion, prove_growth, prove_objects, read_checkpoint
 from .routes import log_router
 from .schemas import InclusionOut
@@ -9,8 +10,10 @@ from .store import lock_log
 
 __all__ = [
     "LEAVES_AT_ONCE",
+    "TILES",
     "Inclusion",
     "InclusionOut",
+    "KeptTiles",
     "LogEmpty",
     "append_and_sign",
     "lock_log",

@@ -15,7 +15,10 @@ from hansa.foundation.values.errors import Invalid, TooManyRequests
 
 from . import proofs
 from .errors import ANY_ORIGIN, LeafUnknown, LogEmpty, TileUnknown
+from .kept_tiles import TILES, KeptTiles
 from .schemas import ConsistencyOut, LeafProofOut
+
+Tiles = Annotated[KeptTiles, Depends(TILES.given)]
 
 SIZE_MAX = 2**62
 IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable", **ANY_ORIGIN}
@@ -60,7 +63,7 @@ async def read_log_checkpoint(_: Public, db: Db) -> Response:
         **problems(TileUnknown, Invalid, TooManyRequests),
     },
 )
-async def read_log_tile(_: Public, db: Db, tile: str) -> Response:
+async def read_log_tile(_: Public, tiles: Tiles, tile: str) -> Response:
     """A tile of hashes (`0/x001/234`) or of entries (`entries/000.p/5`); it never changes."""
     found = _TILE.fullmatch(tile)
     if found is None:
@@ -72,7 +75,7 @@ async def read_log_tile(_: Public, db: Db, tile: str) -> Response:
     width = int(found[3]) if found[3] else None
     if width is not None and width >= proofs.TILE_WIDTH:
         raise TileUnknown
-    content = await db.look(lambda tx: proofs.read_tile(tx, level, number, width))
+    content = await tiles.read(level, number, width)
     return Response(content, media_type="application/octet-stream", headers=IMMUTABLE)
 
 

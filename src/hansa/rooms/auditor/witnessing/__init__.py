@@ -2,22 +2,30 @@
 
 from .asking import ASK, ASK_SECONDS, ask_witnesses, list_log_witnesses
 from .keys import (
+    SEALED_WITNESS_KEYS,
     forget_retired_witness_keys,
     initialize_witness,
     replace_sealed_witness_key,
     rotate_witness_key,
 )
+from .peer_logs import FOLLOW, FOLLOW_SECONDS, follow_peers, list_forks
 from .routes import witness_router
-from .schemas import LogWitnessesOut, LogWitnessOut
+from .schemas import LogForksOut, LogWitnessesOut, LogWitnessOut
 
 __all__ = [
     "ASK",
     "ASK_SECONDS",
+    "FOLLOW",
+    "FOLLOW_SECONDS",
+    "SEALED_WITNESS_KEYS",
+    "LogForksOut",
     "LogWitnessOut",
     "LogWitnessesOut",
     "ask_witnesses",
+    "follow_peers",
     "forget_retired_witness_keys",
     "initialize_witness",
+    "list_forks",
     "list_log_witnesses",
     "replace_sealed_witness_key",
     "rotate_witness_key",

@@ -12,10 +12,14 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.auditor.attestations import published_keys
 from hansa.rooms.auditor.transparency import LogEmpty, prove_growth
-from hansa_verify import WITNESS_KEY, find_cosignature, log, read_verifier_key
+from hansa.rooms.auditor.transparency.notes import origin_of
+from hansa_verify import LOG_KEY, WITNESS_KEY, VerifierKey, find_cosignature, log, read_verifier_key
 
 from . import store
+from .peer_logs import peer_witnesses
+from .policy import policy_text
 from .records import LogWitness, Witness
 from .submission import written
 
@@ -33,15 +37,30 @@ def witnesses_of(settings: Settings) -> list[Witness]:
     return [Witness(read_verifier_key(key, WITNESS_KEY), address.rstrip("/")) for key, _, address in parts]
 
 
+async def all_witnesses(tx: Tx, settings: Settings) -> list[Witness]:
+    """The witnesses that the operator names, and the active peers; each name once."""
+    named = {one.key.name: one for one in await peer_witnesses(tx)}
+    named |= {one.key.name: one for one in witnesses_of(settings)}
+    return list(named.values())
+
+
 async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, LogWitness | None]]:
-    """The witnesses that the operator names, each with what it cosigned last."""
+    """The witnesses of the own log, each with what it cosigned last."""
     found = await store.log_witnesses(tx)
-    return [(one, found.get(one.key.name)) for one in witnesses_of(settings)]
+    return [(one, found.get(one.key.name)) for one in await all_witnesses(tx, settings)]
+
+
+async def own_policy(tx: Tx, settings: Settings) -> str:
+    """The policy of the own log, as text."""
+    origin = origin_of(settings.trust_domain)
+    keys = [VerifierKey(origin, key.public_key, LOG_KEY) for key in await published_keys(tx)]
+    return policy_text(keys, f"{settings.base_url}/log", await all_witnesses(tx, settings))
 
 
 async def ask_witnesses(runtime: Runtime) -> None:
     """Ask each witness for its cosignature."""
-    await asyncio.gather(*(_ask(runtime, witness) for witness in witnesses_of(runtime.settings)))
+    asked = await runtime.database.read(lambda tx: all_witnesses(tx, runtime.settings))
+    await asyncio.gather(*(_ask(runtime, witness) for witness in asked))
 
 
 @dataclass(frozen=True)

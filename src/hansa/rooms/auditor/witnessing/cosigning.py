@@ -18,7 +18,7 @@ from hansa_verify.log import cosignature_line, cosigned_message
 from . import store
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid
 from .keys import cosigning_keys, current_public_key, verifier_key
-from .records import NewCheckpoint, WitnessedLog
+from .records import Fork, NewCheckpoint, WitnessedLog
 from .submission import Submission
 
 _log = structlog.get_logger()
@@ -50,13 +50,17 @@ async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Sub
 
     Raises: OriginUnknown, NotSigned, SubmissionInvalid, NotConsistent, WitnessKeySealed.
     """
-    checkpoint = _signed_checkpoint(settings, submission)
+    checkpoint = _signed_checkpoint(settings, submission, await store.keys_of_peer_log(tx, submission.origin))
     keys = await cosigning_keys(tx, seal)
     known = await store.lock_log(tx, checkpoint.origin)
     if submission.old_size != (known.size if known else 0):
         return Stale(known.size if known else 0)
     if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
-        _log.warning("a log signed two trees of one size", origin=known.origin, size=known.size)
+        _log.critical("a log signed two trees of one size", origin=known.origin, size=known.size)
+        own = await store.seen(tx, known.origin)
+        assert own is not None
+        shown_here = settings.trust_domain
+        await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
         return Stale(known.size)
     _require_consistent(known, checkpoint, submission)
     timestamp = await store.epoch_seconds(tx)
@@ -79,9 +83,11 @@ async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Sub
     )
 
 
-def _signed_checkpoint(settings: Settings, submission: Submission) -> log.Checkpoint:
-    keys = keys_by_origin(settings).get(submission.origin)
-    if keys is None:
+def _signed_checkpoint(
+    settings: Settings, submission: Submission, peer_keys: Sequence[bytes]
+) -> log.Checkpoint:
+    keys = [*keys_by_origin(settings).get(submission.origin, ()), *peer_keys]
+    if not keys:
         raise OriginUnknown
     try:
         checkpoint = log.read_checkpoint(submission.note, keys, submission.origin)

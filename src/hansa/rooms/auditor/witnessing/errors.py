@@ -32,6 +32,13 @@ class NotConsistent(Invalid):
     sentence = "The proof does not show that the log continues the checkpoint that was cosigned last."
 
 
+class NothingCosigned(NotFound):
+    """The witness has cosigned no checkpoint of that log."""
+
+    code = "NOTHING_COSIGNED"
+    sentence = "This witness has cosigned no checkpoint of a log of that origin."
+
+
 class WitnessKeySealed(Unavailable):
     """The key of the witness was encrypted with a different sealing key than this process has."""
 

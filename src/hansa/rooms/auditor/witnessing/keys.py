@@ -12,12 +12,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa_verify import WITNESS_KEY, VerifierKey
 
 from . import store
 from .errors import WitnessKeySealed
 
 SEALED_FOR = "witness key"
+SEALED_WITNESS_KEYS = SealedColumn("auditor_witness_key", "public_key", "sealed_key", lambda _: SEALED_FOR)
 GRACE_DAYS = 7
 LEAF = "witness_key"
 

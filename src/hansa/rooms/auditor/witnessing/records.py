@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from hansa_verify import VerifierKey
 
+from .forks import ForkKind
+
 
 @dataclass(frozen=True)
 class WitnessedLog:
@@ -26,6 +28,34 @@ class LogWitness:
     cosigned_at: datetime | None
     asked_at: datetime
     trouble: str | None
+
+
+@dataclass(frozen=True)
+class PeerLog:
+    """The keys of a peer's log, and that of the peer as a witness."""
+
+    ledger_id: str
+    log_keys: list[VerifierKey]
+    witness_key: VerifierKey | None
+
+
+@dataclass(frozen=True)
+class Fork:
+    """Two checkpoints with the signature of one log; `other_witness` was shown the other one."""
+
+    origin: str
+    kind: ForkKind
+    own_note: str
+    other_note: str
+    other_witness: str
+
+
+@dataclass(frozen=True)
+class KeptFork:
+    """A fork as it was found."""
+
+    fork: Fork
+    found_at: datetime
 
 
 class NewCheckpoint(NamedTuple):

@@ -1,20 +1,28 @@
 """Witnessing over HTTP: cosign other logs, and show who cosigns this one."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, read_within
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.values.errors import PayloadTooLarge, TooManyRequests
+from hansa.foundation.values.errors import Invalid, PayloadTooLarge, TooManyRequests
 
 from . import cosigning
-from .asking import SIZE_TYPE, list_log_witnesses
-from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed
-from .schemas import LogWitnessesOut, WitnessOut
+from .asking import SIZE_TYPE, list_log_witnesses, own_policy
+from .errors import (
+    NotConsistent,
+    NothingCosigned,
+    NotSigned,
+    OriginUnknown,
+    SubmissionInvalid,
+    WitnessKeySealed,
+)
+from .peer_logs import list_forks, seen_checkpoint
+from .schemas import LogForksOut, LogWitnessesOut, WitnessOut
 from .submission import BODY_MAX_BYTES, read_submission
 
 FRESH = {"Access-Control-Allow-Origin": "*", "Cache-Control": "no-cache"}
@@ -30,6 +38,8 @@ BODY: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+
+Origin = Annotated[str, Query(min_length=1, max_length=255, examples=["peer.example.org/log"])]
 
 witness_router = APIRouter(
     tags=["auditor"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]
@@ -77,3 +87,37 @@ async def read_log_witnesses(_: Public, response: Response, db: Db, settings: Co
     """The witnesses that cosign the log of this registry, and what each cosigned last."""
     response.headers.update(FRESH)
     return LogWitnessesOut.of(await db.look(lambda tx: list_log_witnesses(tx, settings)))
+
+
+@witness_router.get(
+    "/witness/checkpoint",
+    response_class=Response,
+    responses={
+        200: {"description": "The checkpoint, a signed note.", **TEXT},
+        **problems(Invalid, NothingCosigned, TooManyRequests),
+    },
+)
+async def read_cosigned_checkpoint(_: Public, db: Db, origin: Origin) -> Response:
+    """The checkpoint of another log that was cosigned last, with the log's signature, as it was shown to this registry."""
+    found = await db.look(lambda tx: seen_checkpoint(tx, origin))
+    if found is None:
+        raise NothingCosigned
+    return Response(found.note, media_type="text/plain; charset=utf-8", headers=FRESH)
+
+
+@witness_router.get("/log/forks", responses=problems(TooManyRequests))
+async def read_log_forks(_: Public, response: Response, db: Db, settings: Config) -> LogForksOut:
+    """The logs of others that have forked, with both copies as evidence."""
+    response.headers.update(FRESH)
+    return LogForksOut.of(await db.look(list_forks), settings.trust_domain)
+
+
+@witness_router.get(
+    "/log/policy",
+    response_class=Response,
+    responses={200: {"description": "The policy (C2SP tlog-policy).", **TEXT}, **problems(TooManyRequests)},
+)
+async def read_log_policy(_: Public, db: Db, settings: Config) -> Response:
+    """The key of the log, its witnesses, and how many of them have to cosign, as text (C2SP tlog-policy)."""
+    text = await db.read(lambda tx: own_policy(tx, settings))
+    return Response(text, media_type="text/plain; charset=utf-8", headers=FRESH)

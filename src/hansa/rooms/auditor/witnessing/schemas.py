@@ -1,13 +1,14 @@
 """Witnesses as they are published."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from hansa.rooms.auditor.attestations.rules import moment_text
 from hansa_verify import VerifierKey
 
-from .records import LogWitness, Witness, WitnessedLog
+from .records import KeptFork, LogWitness, Witness, WitnessedLog
 
 
 class WitnessedLogOut(BaseModel):
@@ -62,6 +63,50 @@ class LogWitnessOut(BaseModel):
             cosigned_at=moment_text(cosigned) if cosigned else None,
             asked_at=moment_text(found.asked_at) if found else None,
             trouble=found and found.trouble,
+        )
+
+
+class ForkCopyOut(BaseModel):
+    """A checkpoint of a log that forked, as one registry was shown it."""
+
+    witness: str = Field(
+        description="The ledger id of the registry that was shown it.", examples=["hansa.local"]
+    )
+    checkpoint: str = Field(description="The signed note.")
+
+
+class LogForkOut(BaseModel):
+    """Two checkpoints with the signature of one log, of which neither continues the other."""
+
+    origin: str
+    kind: Literal["same_size", "not_consistent"] = Field(
+        description="`same_size`: two trees of one size. `not_consistent`: the log cannot connect them."
+    )
+    found_at: str
+    copies: list[ForkCopyOut]
+
+
+class LogForksOut(BaseModel):
+    """The forks of logs that this registry found, the newest first, with both copies."""
+
+    forks: list[LogForkOut]
+
+    @classmethod
+    def of(cls, found: Sequence[KeptFork], own: str) -> "LogForksOut":
+        """The list as it is published by the registry with this ledger id."""
+        return cls(
+            forks=[
+                LogForkOut(
+                    origin=one.fork.origin,
+                    kind=one.fork.kind,
+                    found_at=moment_text(one.found_at),
+                    copies=[
+                        ForkCopyOut(witness=own, checkpoint=one.fork.own_note),
+                        ForkCopyOut(witness=one.fork.other_witness, checkpoint=one.fork.other_note),
+                    ],
+                )
+                for one in found
+            ]
         )
 
 

@@ -1,8 +1,10 @@
 """Every SQL statement about witnesses."""
 
 from hansa.foundation.plumbing.database import Tx
+from hansa_verify import LOG_KEY, WITNESS_KEY, read_verifier_key
 
-from .records import LogWitness, NewCheckpoint, WitnessedLog
+from .forks import Seen
+from .records import Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
 
 _SEALED_KEYS = """
 SELECT sealed_key FROM auditor_witness_key
@@ -35,6 +37,18 @@ ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = exclud
 _KEEP_TROUBLE = """
 INSERT INTO auditor_log_witness (name, asked_at, trouble) VALUES ($1, clock_timestamp(), $2)
 ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = excluded.trouble
+"""
+
+
+_KEEP_PEER_LOG = """
+INSERT INTO auditor_peer_log (ledger_id, log_keys, witness_key) VALUES ($1, $2, $3)
+ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_key = excluded.witness_key,
+  read_at = excluded.read_at
+"""
+
+_KEEP_FORK = """
+INSERT INTO auditor_log_fork (origin, kind, own_note, other_note, other_witness) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT DO NOTHING RETURNING 1
 """
 
 
@@ -123,3 +137,63 @@ async def log_witnesses(tx: Tx) -> dict[str, LogWitness]:
     """The witnesses that were asked, by name."""
     rows = await tx.fetch("SELECT name, size, cosigned_at, asked_at, trouble FROM auditor_log_witness")
     return {row["name"]: LogWitness(**row) for row in rows}
+
+
+async def peer_logs(tx: Tx) -> list[PeerLog]:
+    """The keys of the logs of peers, by ledger id."""
+    rows = await tx.fetch("SELECT ledger_id, log_keys, witness_key FROM auditor_peer_log ORDER BY ledger_id")
+    return [
+        PeerLog(
+            row["ledger_id"],
+            [read_verifier_key(text, LOG_KEY) for text in row["log_keys"]],
+            None if row["witness_key"] is None else read_verifier_key(row["witness_key"], WITNESS_KEY),
+        )
+        for row in rows
+    ]
+
+
+async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
+    """The keys with which the log of a peer signs; none where no peer has this log."""
+    return [key.public_key for one in await peer_logs(tx) for key in one.log_keys if key.name == origin]
+
+
+async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
+    """Keep the keys of a peer as they are now."""
+    await tx.execute(
+        _KEEP_PEER_LOG,
+        kept.ledger_id,
+        [key.text for key in kept.log_keys],
+        None if kept.witness_key is None else kept.witness_key.text,
+    )
+
+
+async def roots(tx: Tx) -> dict[str, tuple[int, str]]:
+    """Size and root, in hex, of what was cosigned last, by origin."""
+    rows = await tx.fetch("SELECT origin, size, root FROM auditor_witnessed_log")
+    return {row["origin"]: (row["size"], row["root"].hex()) for row in rows}
+
+
+async def seen(tx: Tx, origin: str) -> Seen | None:
+    """The checkpoint of a log that was cosigned last."""
+    row = await tx.fetchrow("SELECT size, root, note FROM auditor_witnessed_log WHERE origin = $1", origin)
+    return Seen(**row) if row else None
+
+
+async def keep_fork(tx: Tx, fork: Fork) -> bool:
+    """Keep both copies, once; whether they were not kept before."""
+    kept = await tx.fetchval(
+        _KEEP_FORK, fork.origin, fork.kind, fork.own_note, fork.other_note, fork.other_witness
+    )
+    return kept is not None
+
+
+async def forks_found(tx: Tx, most: int) -> list[KeptFork]:
+    """The newest forks."""
+    rows = await tx.fetch("SELECT * FROM auditor_log_fork ORDER BY id DESC LIMIT $1", most)
+    return [
+        KeptFork(
+            Fork(row["origin"], row["kind"], row["own_note"], row["other_note"], row["other_witness"]),
+            row["found_at"],
+        )
+        for row in rows
+    ]

@@ -82,6 +82,8 @@ async def _read_acts(reading: Reading) -> None:
 
 
 async def _read_cards_and_compare(reading: Reading) -> None:
+    if not federation.accepts_cards(reading.peer, reading.runtime.settings):
+        raise PageRefused("trust_restricted")
     if await _read_cards(reading):
         await _finish(reading)
 

@@ -20,7 +20,7 @@ from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
 from .rules import registry_id_of
-from .signatory import Signatory, present_signing_key
+from .signatory import SEALED_REGISTRY_KEYS, Signatory, present_signing_key
 from .signing import detached_signature
 from .well_known import well_known_router
 
@@ -29,6 +29,7 @@ __all__ = [
     "CARD_PATHS",
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
+    "SEALED_REGISTRY_KEYS",
     "CardEditor",
     "CardMark",
     "CardPath",

@@ -4,11 +4,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 
 from . import store
 from .errors import KeyDoesNotOpen
 from .records import SealedKey, SigningKey
 from .rules import SEALED_FOR
+
+SEALED_REGISTRY_KEYS = SealedColumn("federation_registry_key", "sequence", "sealed_key", lambda _: SEALED_FOR)
 
 
 class Signatory:

@@ -1,7 +1,7 @@
 """The block `compliance` of the registry card: the declared profile and the live authorizations, under a signed digest.
 
 - There is no block without a profile and without a live authorization.
-- `profile_hash` is over the profile, `digest` over the block without it: `sha256:` and SHA-256 of the canonical JSON (RFC 8785).
+- `profile_hash` is over the profile, `digest` over the block without it: `sha256:` and SHA-256 of the house canonical JSON.
 - A profile that cannot be read counts as none (specification 2, "Jurisdiction declarations": it fails open).
 """
 

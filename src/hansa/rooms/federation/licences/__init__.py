@@ -1,8 +1,14 @@
 """Licence certificates: by which registries of different trust domains recognise each other as one network."""
 
+from .errors import CertificateUnknown
 from .installing import held_licence
 from .issuing import issue_certificate
-from .keys import initialize_licensing_key, licensing_public_key, replace_sealed_licensing_key
+from .keys import (
+    SEALED_LICENSING_KEYS,
+    initialize_licensing_key,
+    licensing_public_key,
+    replace_sealed_licensing_key,
+)
 from .on_card import found_network, join_network, publish_card, renew_card
 from .operator_caller import operator_caller
 from .reading import list_licence_certificates
@@ -29,17 +35,21 @@ from .verdicts import (
     licence_verdict,
     own_issued_list,
 )
+from .verifying import VerifiedLicence, verify_issued_licence, verify_own_licence
 
 __all__ = [
+    "SEALED_LICENSING_KEYS",
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
+    "CertificateUnknown",
     "Delivered",
     "InstallIn",
     "IssuedCertificate",
     "NewLicensingKey",
     "OwnLicence",
     "Subject",
+    "VerifiedLicence",
     "admin_router",
     "are_licences_demanded",
     "certificate_request",
@@ -66,4 +76,6 @@ __all__ = [
     "root_router",
     "rotate_licensing_key",
     "router",
+    "verify_issued_licence",
+    "verify_own_licence",
 ]

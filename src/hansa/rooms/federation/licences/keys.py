@@ -7,6 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.values.jwk import thumbprint
 
 from . import store
@@ -14,6 +15,7 @@ from .errors import LicensingKeySealed
 from .records import LicensingKey
 
 SEALED_FOR = "federation licence-signing key"
+SEALED_LICENSING_KEYS = SealedColumn("federation_licensing_key", "kid", "sealed_key", lambda _: SEALED_FOR)
 
 
 async def initialize_licensing_key(tx: Tx, seal: Seal) -> None:

@@ -1,17 +1,21 @@
 """Peer trust: how far other registries are trusted, by what was observed of them."""
 
 from .calls import call_peer
+from .effects import accepts_cards, may_cross
+from .own_trust import ask_peers
 from .recording import classify_peers, record_crossings, record_signal
-from .routes import router
+from .routes import peer_router, public_trust_router, router
 from .rules import SignalKind
-from .verdicts import accepts_cards, may_cross
 
 __all__ = [
     "SignalKind",
     "accepts_cards",
+    "ask_peers",
     "call_peer",
     "classify_peers",
     "may_cross",
+    "peer_router",
+    "public_trust_router",
     "record_crossings",
     "record_signal",
     "router",

@@ -48,6 +48,13 @@ async def peer_verdicts(tx: Tx) -> list[PeerVerdict]:
     return [PeerVerdict(peer, score(known.decayed), known.counts) for peer, known in found]
 
 
+async def peer_verdict(tx: Tx, peer_id: int) -> PeerVerdict:
+    """One of them. Raises: PeerUnknown."""
+    peer = await peers.peer_by_id(tx, peer_id)
+    known = (await store.evidence(tx)).get(peer_id, store.NO_EVIDENCE)
+    return PeerVerdict(peer, score(known.decayed), known.counts)
+
+
 async def classify_peers(tx: Tx, runtime: Runtime) -> None:
     """The job: let the state of each peer follow its score, and forget evidence that weighs nothing any more."""
     settings = runtime.settings

@@ -47,6 +47,24 @@ def score(decayed: Mapping[str, float]) -> float:
     return (1 + succeeded) / (2 + succeeded + failed)
 
 
+def reason_of(state: TrustState, reached: float, interactions: int, limits: Thresholds) -> str:
+    """Why a peer with this score has this state, in one sentence."""
+    margin = limits.recover_margin
+    match state:
+        case "unmeasured":
+            return f"{interactions} interactions; {limits.min_interactions} are needed for a measurement."
+        case "ok":
+            return f"The score {reached:.2f} is not below {limits.warn_below:.2f}."
+        case "warn":
+            return f"The score {reached:.2f} is below {limits.warn_below:.2f}."
+        case "restricted":
+            lifted = limits.restrict_below + margin
+            return f"The score {reached:.2f} is or was below {limits.restrict_below:.2f}; lifted from {lifted:.2f} on."
+        case "suspended":
+            lifted = limits.suspend_below + margin
+            return f"The score {reached:.2f} is or was below {limits.suspend_below:.2f}; lifted from {lifted:.2f} on."
+
+
 def next_state(present: TrustState, reached: float, interactions: int, limits: Thresholds) -> TrustState:
     """The state of a peer with this score. A restricted or suspended one recovers only past the margin."""
     if interactions < limits.min_interactions:

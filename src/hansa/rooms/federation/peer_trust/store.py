@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Protocol
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -45,6 +46,32 @@ _SET_STATE = "UPDATE federation_peer SET trust_state = $3 WHERE id = $1 AND trus
 _FORGET = "DELETE FROM federation_peer_signal WHERE at < clock_timestamp() - make_interval(days => $1)"
 
 
+_OWN_TRUST = """
+SELECT coalesce(p.ledger_id, p.trust_domain) AS peer, t.mode, t.state, t.score, t.interactions, t.reason, t.read_at
+FROM federation_own_trust t JOIN federation_peer p ON p.id = t.peer_id ORDER BY 1
+"""
+
+_KEEP_OWN_TRUST = """
+INSERT INTO federation_own_trust (peer_id, mode, state, score, interactions, reason)
+SELECT id, $2, $3, $4, $5, $6 FROM federation_peer WHERE id = $1
+ON CONFLICT (peer_id) DO UPDATE SET mode = excluded.mode, state = excluded.state, score = excluded.score,
+  interactions = excluded.interactions, reason = excluded.reason, read_at = excluded.read_at
+"""
+
+
+class Stated(Protocol):
+    """What a peer states about this registry."""
+
+    @property
+    def state(self) -> TrustState: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def interactions(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Evidence:
     """How many signals of each kind there are of a peer, and what they weigh by their age."""
@@ -85,6 +112,22 @@ async def evidence(tx: Tx) -> dict[int, Evidence]:
 async def set_state(tx: Tx, peer_id: int, present: TrustState, after: TrustState) -> bool:
     """Whether the state was still the present one and is now the other."""
     return await tx.fetchval(_SET_STATE, peer_id, present, after) is not None
+
+
+async def own_trust(tx: Tx) -> list[dict[str, Any]]:
+    """What each peer stated about this registry, by ledger id."""
+    return [dict(row) for row in await tx.fetch(_OWN_TRUST)]
+
+
+async def keep_own_trust(tx: Tx, peer_id: int, mode: str, trust: Stated) -> TrustState | None:
+    """Keep what a peer states about this registry; the state that it stated before."""
+    before: TrustState | None = await tx.fetchval(
+        "SELECT state FROM federation_own_trust WHERE peer_id = $1", peer_id
+    )
+    await tx.execute(
+        _KEEP_OWN_TRUST, peer_id, mode, trust.state, trust.score, trust.interactions, trust.reason
+    )
+    return before
 
 
 async def forget_old(tx: Tx) -> None:

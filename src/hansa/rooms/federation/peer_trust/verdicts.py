@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -10,7 +11,8 @@ from pydantic import BaseModel, Field
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.federation.peers import PeerRecord
 
-from .rules import Thresholds
+from .effects import Refused, refused_of
+from .rules import Thresholds, reason_of
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,17 @@ class PeerTrust(BaseModel):
     )
     interactions: int
     evidence: TrustEvidence
+    reason: str = Field(description="Why it has this state.", examples=["The score 0.92 is not below 0.70."])
+    refuses: list[Refused] = Field(
+        description="What is refused of the peer now; nothing unless the mode is `enforce`.",
+        examples=[[]],
+    )
 
     @classmethod
-    def of(cls, verdict: PeerVerdict) -> "PeerTrust":
+    def of(cls, verdict: PeerVerdict, settings: Settings) -> "PeerTrust":
         """The verdict on one peer."""
         counts, peer = verdict.counts, verdict.peer
+        limits = Thresholds.of(settings)
         return cls(
             name=peer.name,
             ledger_id=peer.ledger_id,
@@ -69,6 +77,8 @@ class PeerTrust(BaseModel):
                 cards_refused=counts.get("card_refused", 0),
                 unanswered=counts.get("unanswered", 0),
             ),
+            reason=reason_of(peer.trust_state, verdict.score, peer.total_interactions, limits),
+            refuses=refused_of(peer.trust_state, settings.peer_trust_mode),
         )
 
 
@@ -88,16 +98,33 @@ class PeerTrustReport(BaseModel):
         return cls(
             mode=settings.peer_trust_mode,
             thresholds=TrustThresholds(**vars(Thresholds.of(settings))),
-            peers=[PeerTrust.of(verdict) for verdict in verdicts],
+            peers=[PeerTrust.of(verdict, settings) for verdict in verdicts],
             summary=dict(Counter(verdict.peer.trust_state for verdict in verdicts)),
         )
 
 
-def accepts_cards(peer: PeerRecord, settings: Settings) -> bool:
-    """Whether cards of this peer are taken in: not of a restricted or suspended one, where scores have effects."""
-    return settings.peer_trust_mode != "enforce" or peer.trust_state not in {"restricted", "suspended"}
+class OwnTrust(BaseModel):
+    """What a peer states about its trust in this registry."""
+
+    peer: str = Field(description="The ledger id of the peer.", examples=["peer.example.org"])
+    mode: Literal["off", "observe", "enforce"] = Field(
+        description="Whether the peer's verdict has effects there."
+    )
+    state: Literal["unmeasured", "ok", "warn", "restricted", "suspended"]
+    score: float = Field(examples=[0.92])
+    interactions: int
+    reason: str = Field(examples=["The score 0.92 is not below 0.70."])
+    read_at: datetime
 
 
-def may_cross(peer: PeerRecord, settings: Settings) -> bool:
-    """Whether money may cross to and from this peer: not of a suspended one, where scores have effects."""
-    return settings.peer_trust_mode != "enforce" or peer.trust_state != "suspended"
+class AdminTrustReport(PeerTrustReport):
+    """The posture of this registry toward its peers, and theirs toward it."""
+
+    own: list[OwnTrust]
+
+
+class TrustInYou(BaseModel):
+    """What this registry states about its trust in the registry that asks."""
+
+    mode: Literal["off", "observe", "enforce"]
+    trust: PeerTrust

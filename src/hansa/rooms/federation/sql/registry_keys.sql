@@ -1,9 +1,10 @@
 -- The history of the registry's signing keys, against which old signatures are verified.
 
--- A key may be retired, once; no other change is permitted.
+-- A key may be retired, once, and sealed anew while it has a private half; no other change is permitted.
 CREATE OR REPLACE FUNCTION federation_keep_history() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
+  IF TG_OP = 'UPDATE' AND (OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
+      OR OLD.retired_at IS NOT DISTINCT FROM NEW.retired_at AND OLD.sealed_key IS NOT NULL AND NEW.sealed_key IS NOT NULL)
     AND (NEW.sequence, NEW.registry_id, NEW.public_key, NEW.valid_from)
       IS NOT DISTINCT FROM (OLD.sequence, OLD.registry_id, OLD.public_key, OLD.valid_from) THEN
     RETURN NEW;

@@ -7,12 +7,13 @@ from .routes import SENT_ON_REQUEST, router
 from .rules import WebhookEvent
 from .schemas import DeliveryOut, NewWebhookOut, RotatedSecretOut, WebhookIn
 from .sending import WEBHOOKS
-from .subscribing import Subscription, erase_webhooks, rotate_secret, subscribe, unsubscribe
+from .subscribing import SEALED_SECRETS, Subscription, erase_webhooks, rotate_secret, subscribe, unsubscribe
 from .subscribing import change as change_webhook
 from .subscribing import find as find_webhook
 from .subscribing import lock as lock_webhook
 
 __all__ = [
+    "SEALED_SECRETS",
     "SENT_ON_REQUEST",
     "WEBHOOKS",
     "DeliveryOut",

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.values.secrets import new_name
 from hansa.foundation.values.web_address import require_callable
 from hansa.rooms import people
@@ -104,6 +105,12 @@ async def unsubscribe(tx: Tx, developer_id: int, webhook_id: str) -> None:
 def purpose_of(webhook_id: str) -> str:
     """What the secrets of a webhook are sealed for."""
     return f"webhook {webhook_id}"
+
+
+SEALED_SECRETS = tuple(
+    SealedColumn("notifications_webhook", "id", column, purpose_of)
+    for column in ("sealed_secret", "sealed_former_secret")
+)
 
 
 async def erase_webhooks(tx: Tx, developer_id: int) -> None:

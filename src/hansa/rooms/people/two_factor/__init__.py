@@ -1,6 +1,6 @@
 """Two-factor login: an authenticator app, and backup codes for when it is not at hand."""
 
-from .codes import is_on, take_code
+from .codes import SEALED_SEEDS, is_on, take_code
 from .errors import CodesPaused, CodeWrong
 from .recover import recover
 from .routes import router
@@ -8,6 +8,7 @@ from .schemas import DisableIn, RecoverIn, SetupOut, VerifyIn
 from .setup import begin_setup, turn_off, turn_on
 
 __all__ = [
+    "SEALED_SEEDS",
     "CodeWrong",
     "CodesPaused",
     "DisableIn",

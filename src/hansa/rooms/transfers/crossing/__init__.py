@@ -21,6 +21,7 @@ from .errors import (
     refusal_of,
 )
 from .exchange import SIGNATORY
+from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
@@ -45,6 +46,8 @@ from .transferring import XREG_PERMISSION, across, asked_crossing, preview_cross
 __all__ = [
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
+    "HIGH_WATER",
+    "HIGH_WATER_TASK",
     "OUTBOX",
     "PAYMENT_DECIDED",
     "SIGNATORY",
@@ -58,6 +61,7 @@ __all__ = [
     "CrossingPayment",
     "CrossingView",
     "CurrencyDiffers",
+    "HighWater",
     "MinAmountOut",
     "Outbox",
     "QuoteId",

@@ -20,6 +20,7 @@ from hansa.rooms import federation
 from . import pair_chain, receiver, sender, store
 from .corridor import Corridor
 from .envelope import MalformedMessage, read_message, signed_text
+from .high_water import HIGH_WATER
 from .messages import Message
 from .peer_keys import keys_of_peer
 from .sender import Judgement
@@ -123,6 +124,7 @@ async def _taken_in(runtime: Runtime, corridor: Corridor, messages: Sequence[Mes
 
 async def deliver(runtime: Runtime, job: jobs.Job) -> None:
     """Send a peer all that is due. Raises: PutOff."""
+    await HIGH_WATER.of(runtime).require_compared()
     peer = await runtime.database.look(lambda tx: federation.peer_by_spiffe_id(tx, job.key))
     if peer is None or peer.ledger_id is None:
         raise jobs.PutOff("the peer is not known any more")

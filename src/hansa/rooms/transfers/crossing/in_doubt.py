@@ -15,7 +15,7 @@ LISTED_MAX = 1000
 CAUSES = {
     "reserved": "no answer of the receiver's registry yet; aborted at its deadline",
     "prepared": "the sender's registry did not report its decision yet; it is asked again and again",
-    "in_doubt": "committed before this registry was restored, and the payer has no units for it now",
+    "in_doubt": "committed before this registry was restored; neither the payer nor the account for shortfalls covers it now",
 }
 
 

@@ -69,14 +69,15 @@ class Judge:
         """Before this registry decides; the payer is judged a last time before COMMIT."""
         body = message.body
         assert body is not None
-        code, has_units = None, True
+        code, has_units, is_shortfall = None, True, False
         if message.type is MessageType.PREPARED:
             code = self._why_not_committed(body) or self._why_not_swapped(message)
         is_replay = sent is None or sent.state is not SentState.COMMITTED
         if message.type is MessageType.RECEIPT and message.proof is not None and is_replay:
-            order = reserve_out(self.corridor, body).order(self.corridor.book)
-            has_units = await refusal_codes(self.tx, self.corridor, [order]) == [None]
-        return Judgement(code, pair.may_decide, has_units)
+            has_units = await self._covers(body, body.sender_did)
+            if not has_units:
+                has_units = is_shortfall = await self._covers(body, self.corridor.book.shortfall)
+        return Judgement(code, pair.may_decide, has_units, is_shortfall)
 
     async def terms(self, pair: Pair, message: Message, *, is_known: bool) -> Terms:
         """Before this registry prepares; a known transfer needs nothing but its row."""
@@ -147,6 +148,10 @@ class Judge:
         if not self.blocked.isdisjoint((body.sender_did, body.receiver_did)):
             return BLOCKED
         return None if self.closed == federation.PeerPaused.code else self.closed
+
+    async def _covers(self, body: Body, payer: str) -> bool:
+        order = reserve_out(self.corridor, body, payer).order(self.corridor.book)
+        return await refusal_codes(self.tx, self.corridor, [order]) == [None]
 
     async def _has_room(self, message: Message) -> bool:
         body, net = message.body, message.net or 0

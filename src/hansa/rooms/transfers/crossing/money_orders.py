@@ -24,12 +24,12 @@ def orders_of(corridor: Corridor, money: Money) -> list[ledger.Order]:
     return [step.order(corridor.book) for step in _steps(corridor, money)]
 
 
-def reserve_out(corridor: Corridor, body: Body) -> ledger.ReserveOut:
-    """The units of the payer, on their way."""
+def reserve_out(corridor: Corridor, body: Body, payer: str | None = None) -> ledger.ReserveOut:
+    """The units of the payer, or of another account that pays instead, on their way."""
     return ledger.ReserveOut(
         corridor.frame,
         UUID(body.transfer_id),
-        body.sender_did,
+        payer or body.sender_did,
         Minor(body.amount),
         body.receiver_did,
         body.memo,
@@ -73,6 +73,7 @@ def _steps(corridor: Corridor, money: Money) -> list[LedgerStep]:
         MoneyKind.COMMIT_OUT: [commit_out],
         MoneyKind.ABORT_OUT: [ledger.AbortOut(frame, transfer_id, is_swap)],
         MoneyKind.REPLAY_OUT: [reserve_out(corridor, body), commit_out],
+        MoneyKind.SHORTFALL_OUT: [reserve_out(corridor, body, corridor.book.shortfall), commit_out],
         MoneyKind.RESERVE_IN: [entering],
         MoneyKind.COMMIT_IN: [commit_in],
         MoneyKind.ABORT_IN: [ledger.AbortIn(frame, transfer_id, is_swap)],

@@ -21,6 +21,7 @@ from hansa.foundation.values.errors import Unavailable
 from . import store
 from .corridor import Corridor
 from .exchange import BATCH, PeerSilent, abort_now, answers_to
+from .high_water import HIGH_WATER
 from .messages import Message, MessageType
 
 AT_ONCE = 2
@@ -127,7 +128,8 @@ OUTBOX: Slot[Outbox] = Slot("transfers: messages that wait for peers")
 
 @asynccontextmanager
 async def open_outbox(runtime: Runtime) -> AsyncIterator[None]:
-    """End what is under way at the end of the process."""
+    """Before the process serves, judge whether its database is the last one; at the end, end what is under way."""
+    await HIGH_WATER.of(runtime).compare()
     try:
         yield
     finally:

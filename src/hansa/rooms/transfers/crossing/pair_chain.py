@@ -27,7 +27,7 @@ class Crossing(StrEnum):
     RESUMING = "resuming"
     """The peer began a new epoch."""
     AWAITING_HEADS = "awaiting_heads"
-    """This registry began a new epoch; what it decided before is not known yet."""
+    """This registry was restored, or may have been; what it decided before is not known yet."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,13 @@ def stamped(pair: Pair, message: Message) -> Message:
 def ask(pair: Pair, nonce: str) -> Pair:
     """Ask about the heads, as is done at each start and from time to time, so that a quiet pair notices a rewind."""
     return pair if pair.asks else replace(pair, nonce=nonce, floor=pair.seen)
+
+
+def await_heads(pair: Pair, nonce: str) -> Pair:
+    """Decide nothing until the peer said how far it has seen this chain: it is not known whether the database is the last one."""
+    if not pair.is_open:
+        return pair
+    return replace(pair, crossing=Crossing.AWAITING_HEADS, nonce=nonce, floor=pair.seen)
 
 
 def questions(pair: Pair) -> tuple[Message, ...]:

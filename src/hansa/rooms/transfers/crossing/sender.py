@@ -14,12 +14,13 @@ class Judgement:
     """What the sender's registry finds before it decides.
 
     `may_decide` is false as long as a restored registry does not know what it had decided. `has_units` says whether the
-    payer, or the account for shortfalls, covers a transfer that has to be replayed.
+    payer, or the account for shortfalls, covers a transfer that has to be replayed; `is_shortfall`, that it is the latter.
     """
 
     code: str | None = None
     may_decide: bool = True
     has_units: bool = True
+    is_shortfall: bool = False
 
 
 def reserve(body: Body, expected_fee: int, deadline: float) -> Step:
@@ -154,7 +155,8 @@ def _credited(sent: Sent | None, body: Body, message: Message, judgement: Judgem
         return Step(sent=committed, money=(Money(MoneyKind.COMMIT_OUT, body, net, fee),), entry="commit")
     if not judgement.has_units:
         return Step(sent=replace(committed, state=SentState.IN_DOUBT, receipt=None))
-    return Step(sent=committed, money=(Money(MoneyKind.REPLAY_OUT, body, net, fee),), entry="commit")
+    kind = MoneyKind.SHORTFALL_OUT if judgement.is_shortfall else MoneyKind.REPLAY_OUT
+    return Step(sent=committed, money=(Money(kind, body, net, fee),), entry="commit")
 
 
 def _not_credited(sent: Sent | None, body: Body, message: Message) -> Step:

@@ -67,6 +67,8 @@ class MoneyKind(StrEnum):
     ABORT_OUT = "abort_out"
     REPLAY_OUT = "replay_out"
     """As reserve and commit at once, of a transfer that this registry committed and then forgot."""
+    SHORTFALL_OUT = "shortfall_out"
+    """As REPLAY_OUT, paid by the account for shortfalls: the payer does not hold the units now."""
     RESERVE_IN = "reserve_in"
     COMMIT_IN = "commit_in"
     ABORT_IN = "abort_in"

@@ -344,6 +344,12 @@ async def peers(tx: Tx) -> list[str]:
     return [row["peer"] for row in await tx.fetch("SELECT peer FROM transfers_pair ORDER BY peer")]
 
 
+async def places(tx: Tx) -> dict[str, tuple[int, int]]:
+    """Epoch and number of the own chain for each peer."""
+    rows = await tx.fetch("SELECT peer, own_epoch, own_seq FROM transfers_pair")
+    return {row["peer"]: (row["own_epoch"], row["own_seq"]) for row in rows}
+
+
 async def peers_due(tx: Tx) -> list[str]:
     """The peers that are to be sent something now."""
     return [row["peer"] for row in await tx.fetch(_PEERS_DUE)]

@@ -17,8 +17,16 @@ from .payment_slot import CrossingDecision
 from .states import Money, MoneyKind, Received, Sent, SentState, Step
 from .swapped import move_in_pool
 
-COMPLETING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.COMMIT_IN, MoneyKind.REPLAY_IN})
-LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT})
+COMPLETING = frozenset(
+    {
+        MoneyKind.COMMIT_OUT,
+        MoneyKind.REPLAY_OUT,
+        MoneyKind.SHORTFALL_OUT,
+        MoneyKind.COMMIT_IN,
+        MoneyKind.REPLAY_IN,
+    }
+)
+LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.SHORTFALL_OUT})
 
 
 @dataclass

@@ -11,7 +11,7 @@ DECLARE
   named CONSTANT text[] := ARRAY(SELECT DISTINCT l -> 'payload' ->> 'peer' FROM jsonb_array_elements(lines) l ORDER BY 1);
 BEGIN
   INSERT INTO transfers_pair (peer)
-  SELECT peer FROM unnest(named) peer WHERE NOT EXISTS (SELECT FROM transfers_pair p WHERE p.peer = peer)
+  SELECT n.wanted FROM unnest(named) AS n (wanted) WHERE NOT EXISTS (SELECT FROM transfers_pair p WHERE p.peer = n.wanted)
   ON CONFLICT DO NOTHING;
   RETURN QUERY SELECT (l ->> 'place')::int, 'PEER_REWOUND', NULL::jsonb
   FROM jsonb_array_elements(lines) l

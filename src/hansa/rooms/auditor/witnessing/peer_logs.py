@@ -1,0 +1,231 @@
+"""Peers as witnesses: their logs are cosigned here, they are asked to cosign the own log, and what each was shown is compared.
+
+Keys are read from each peer itself, over mutual TLS. A fork is kept with both signed copies; nothing is decided by it.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+import msgspec
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms import federation
+from hansa.rooms.auditor.transparency.notes import origin_of
+from hansa_verify import (
+    LOG_KEY,
+    WITNESS_KEY,
+    NotAKey,
+    NotCanonical,
+    VerifierKey,
+    log,
+    read_auditor_keys,
+    read_json,
+    read_verifier_key,
+)
+
+from . import forks, store
+from .forks import ForkKind, Growth, Seen
+from .records import Fork, KeptFork, PeerLog, Witness
+
+FOLLOW = "auditor: logs of peers"
+FOLLOW_SECONDS = 60
+AT_ONCE = 8
+FORKS_MAX = 100
+COMPARED_MAX = 32
+"""Logs compared with one peer in a cycle, drawn from those that differ."""
+LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
+OK = 200
+
+_log = structlog.get_logger()
+
+
+class _WitnessedLog(msgspec.Struct):
+    origin: str
+    size: int
+    root: str
+
+
+class _Witness(msgspec.Struct):
+    key: str
+    logs: list[_WitnessedLog]
+
+    def differing(self, own: Mapping[str, tuple[int, str]]) -> list[str]:
+        """The logs of which this registry was shown another checkpoint than the peer was."""
+        return [
+            one.origin
+            for one in self.logs
+            if own.get(one.origin, (one.size, one.root)) != (one.size, one.root)
+        ]
+
+
+class _Consistency(msgspec.Struct):
+    hashes: list[str]
+    checkpoint: str
+
+
+async def peer_witnesses(tx: Tx) -> list[Witness]:
+    """The active peers as witnesses of the own log."""
+    kept = {one.ledger_id: one for one in await store.peer_logs(tx)}
+    found = []
+    for peer in await federation.peers(tx):
+        known = kept.get(peer.ledger_id or "")
+        if peer.is_open and known is not None and known.witness_key is not None:
+            found.append(Witness(known.witness_key, f"{peer.registry_url.rstrip('/')}/witness"))
+    return found
+
+
+async def seen_checkpoint(tx: Tx, origin: str) -> Seen | None:
+    """The checkpoint of a log that was cosigned last; None where none was."""
+    return await store.seen(tx, origin)
+
+
+async def list_forks(tx: Tx) -> list[KeptFork]:
+    """The newest forks of other logs, at most 100."""
+    return await store.forks_found(tx, FORKS_MAX)
+
+
+async def follow_peers(runtime: Runtime) -> None:
+    """The job: read the keys of each active peer, then compare with it every log that both cosign."""
+    found = [peer for peer in await runtime.database.read(federation.peers) if peer.is_open]
+    turns = asyncio.Semaphore(AT_ONCE)
+    await asyncio.gather(*(_follow(runtime, peer, found, turns) for peer in found))
+
+
+async def _follow(
+    runtime: Runtime,
+    peer: federation.PeerRecord,
+    others: Sequence[federation.PeerRecord],
+    turns: asyncio.Semaphore,
+) -> None:
+    async with turns:
+        witness = await _witness_of(runtime, peer)
+        kept = await _read_keys(runtime, peer, witness)
+        if kept is not None:
+            await runtime.database.act(lambda tx: store.keep_peer_log(tx, kept))
+        own = await runtime.database.read(store.roots)
+        differing = [] if witness is None else witness.differing(own)
+        for origin in random.sample(differing, min(COMPARED_MAX, len(differing))):
+            await _compare(runtime, peer, origin, others)
+
+
+async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:
+    answer = await _asked(runtime, peer, "/witness")
+    try:
+        return None if answer is None else msgspec.json.decode(answer.body, type=_Witness)
+    except msgspec.DecodeError:
+        return None
+
+
+async def _read_keys(
+    runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None
+) -> PeerLog | None:
+    keys = await _asked(runtime, peer, "/.well-known/auditor-jwks.json")
+    if keys is None or peer.ledger_id is None:
+        return None
+    origin = origin_of(peer.ledger_id)
+    try:
+        log_keys = [
+            VerifierKey(origin, key.public_key, LOG_KEY) for key in read_auditor_keys(read_json(keys.body))
+        ]
+    except (NotAKey, NotCanonical):
+        return None
+    return PeerLog(peer.ledger_id, log_keys, _witness_key(witness))
+
+
+def _witness_key(witness: _Witness | None) -> VerifierKey | None:
+    try:
+        return None if witness is None else read_verifier_key(witness.key, WITNESS_KEY)
+    except NotAKey:
+        return None
+
+
+async def _compare(
+    runtime: Runtime,
+    peer: federation.PeerRecord,
+    origin: str,
+    others: Sequence[federation.PeerRecord],
+) -> None:
+    """Compare what this registry was shown of a log with what the peer was shown."""
+    answer = await _asked(runtime, peer, f"/witness/checkpoint?{urlencode({'origin': origin})}")
+    own = await runtime.database.read(lambda tx: store.seen(tx, origin))
+    keys = await runtime.database.read(lambda tx: store.keys_of_peer_log(tx, origin))
+    public_keys = [*keys, *_configured_keys(runtime, origin)]
+    other = None if answer is None else seen_in(answer.body.decode("utf-8", "replace"), origin, public_keys)
+    if own is None or other is None or other.note == own.note:
+        return
+    kind = await _fork_of(runtime, own, other, _author(others, origin), public_keys)
+    if kind is None:
+        return
+    assert peer.ledger_id is not None
+    fork = Fork(origin, kind, own.note, other.note, peer.ledger_id)
+    if await runtime.database.act(lambda tx: store.keep_fork(tx, fork)):
+        _log.critical("a log has forked", origin=origin, kind=kind, other_witness=peer.ledger_id)
+
+
+async def _fork_of(
+    runtime: Runtime,
+    own: Seen,
+    other: Seen,
+    author: federation.PeerRecord | None,
+    public_keys: Sequence[bytes],
+) -> ForkKind | None:
+    """How the two differ; None where they are of one log, or where its author does not say."""
+    if own.size == other.size:
+        return "same_size" if forks.fork_at_one_size(own, other) else None
+    if author is None:
+        return None
+    for seen in (own, other):
+        growth = await _growth(runtime, author, seen.size, public_keys)
+        if growth is None:
+            return None
+        if not forks.continues(seen, growth):
+            return "not_consistent"
+    return None
+
+
+async def _growth(
+    runtime: Runtime, author: federation.PeerRecord, old_size: int, public_keys: Sequence[bytes]
+) -> Growth | None:
+    """The log's own answer about an older size, under a checkpoint that it signed."""
+    answer = await _asked(runtime, author, f"/log/consistency?old_size={old_size}")
+    try:
+        stated = None if answer is None else msgspec.json.decode(answer.body, type=_Consistency)
+        if stated is None:
+            return None
+        now = log.read_checkpoint(stated.checkpoint, public_keys)
+        return Growth(now.size, now.root, [log.read_hash(one) for one in stated.hashes])
+    except (msgspec.DecodeError, log.BadCheckpoint):
+        return None
+
+
+def seen_in(note: str, origin: str, public_keys: Sequence[bytes]) -> Seen | None:
+    """The checkpoint in a note that one of these keys signed; None where none did."""
+    try:
+        checkpoint = log.read_checkpoint(note, public_keys, origin)
+    except log.BadCheckpoint:
+        return None
+    return Seen(checkpoint.size, checkpoint.root, note)
+
+
+def _configured_keys(runtime: Runtime, origin: str) -> list[bytes]:
+    keys = [read_verifier_key(text, LOG_KEY) for text in runtime.settings.witnessed_logs]
+    return [key.public_key for key in keys if key.name == origin]
+
+
+def _author(others: Sequence[federation.PeerRecord], origin: str) -> federation.PeerRecord | None:
+    """The peer whose log this is."""
+    return next((one for one in others if one.ledger_id and origin_of(one.ledger_id) == origin), None)
+
+
+async def _asked(runtime: Runtime, peer: federation.PeerRecord, path: str) -> Answer | None:
+    try:
+        answer = await federation.call_peer(runtime, peer, "GET", path, limits=LIMITS)
+    except (OutgoingTrouble, PeerClosed, federation.FederationOff):
+        return None
+    return answer if answer.status == OK else None

@@ -1,0 +1,131 @@
+"""How far the own chains had come, in a file beside the keys: a database that is behind it lost decisions that peers hold.
+
+- Compared before the process serves, and each second: a failover to a replica that lost the last second is seen as well.
+- For each pair that is behind a new epoch begins: nothing is decided until the peer answered, and each side sends what the other one
+  lacks. Where the file is missing, the heads are awaited in the same epoch.
+- The file follows the database by a second at most. What it does not show the peers show by the pair chain.
+"""
+
+import json
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+
+from . import pair_chain, store
+
+FILE = "crossing-high-water.json"
+COMPARED_SECONDS = 1.0
+
+Place = tuple[int, int]
+"""Epoch and number."""
+
+_log = structlog.get_logger()
+
+
+class HighWater:
+    """What this process knows of the own chains, by the SPIFFE id of the peer."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._path: Path = runtime.settings.data_dir / "keys" / FILE
+        self._known: dict[str, Place] | None = None
+        self._is_missing = False
+        self._is_unwritable = False
+
+    async def require_compared(self) -> None:
+        """Asked before anything is decided by time: at the first time it compares."""
+        if self._known is None:
+            await self.compare()
+
+    async def compare(self) -> None:
+        """Compare the database with what was known, begin epochs where it is behind, and write down what is known now."""
+        if self._known is None:
+            self._known, self._is_missing = self._read()
+        known = self._known
+        found = await self._runtime.database.look(store.places)
+        if self._is_missing:
+            self._is_missing = False
+            await self._await_heads(found)
+        behind = {peer: place for peer, place in known.items() if found.get(peer, (1, 0)) < place}
+        if behind:
+            _log.error(
+                "the database is older than what crossed to other registries; keep this registry and its peers running: each"
+                " transfer is completed from the signed messages that the peers hold. If a newer database exists, stop this"
+                " registry and start it with that one",
+                peers=sorted(behind),
+            )
+            for peer, place in behind.items():
+                await self._runtime.database.act(partial(_begin_epoch, peer=peer, known=place))
+            found = await self._runtime.database.look(store.places)
+        if found != known:
+            self._known = found
+            self._write(found)
+
+    async def _await_heads(self, found: dict[str, Place]) -> None:
+        for peer, (_, number) in found.items():
+            if number > 0:
+                await self._runtime.database.act(partial(_await_heads, peer=peer))
+
+    def _read(self) -> tuple[dict[str, Place], bool]:
+        """What the file says, and whether there is none."""
+        try:
+            pairs = json.loads(self._path.read_bytes())["pairs"]
+            return {peer: (int(epoch), int(number)) for peer, (epoch, number) in pairs.items()}, False
+        except FileNotFoundError:
+            return {}, True
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as trouble:
+            _log.warning(
+                "the file of high-water marks cannot be read; it is written anew",
+                path=str(self._path),
+                reason=str(trouble),
+            )
+            return {}, True
+
+    def _write(self, places: dict[str, Place]) -> None:
+        draft = self._path.with_suffix(f".{uuid4().hex}")
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft.touch(mode=0o600)
+            draft.write_text(json.dumps({"pairs": places}, sort_keys=True))
+            draft.replace(self._path)
+        except OSError as trouble:
+            with suppress(OSError):
+                draft.unlink()
+            # Without the file the peers show a restore, by the pair chain.
+            if not self._is_unwritable:
+                _log.warning(
+                    "the file of high-water marks cannot be written",
+                    path=str(self._path),
+                    reason=str(trouble),
+                )
+            self._is_unwritable = True
+
+
+HIGH_WATER: Slot[HighWater] = Slot("transfers: high-water marks of the own chains")
+
+
+async def _compare(runtime: Runtime) -> None:
+    await HIGH_WATER.of(runtime).compare()
+
+
+HIGH_WATER_TASK = PeriodicTask("transfers: high-water marks", COMPARED_SECONDS, _compare)
+
+
+async def _begin_epoch(tx: Tx, peer: str, known: Place) -> None:
+    pair = await store.lock_pair(tx, peer)
+    # Another process may have begun it.
+    if (pair.own.epoch, pair.own.seq) < known:
+        await store.write_pair(tx, peer, pair_chain.begin_epoch(pair, uuid4().hex, above=known[0]))
+        await store.reopen(tx, peer)
+
+
+async def _await_heads(tx: Tx, peer: str) -> None:
+    pair = await store.lock_pair(tx, peer)
+    await store.write_pair(tx, peer, pair_chain.await_heads(pair, uuid4().hex))

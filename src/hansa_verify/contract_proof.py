@@ -1,0 +1,84 @@
+"""Whether a registry stands behind a contract as evidence (Specification 2, "Jurisdiction declarations"; decisions T).
+
+The proof states the subset of a contract that never changes and its digest. The registry card has that digest in an authorization
+of its block `compliance`, whose own digest is a signed leaf: both documents come from the same registry.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from .canonical import NotCanonical, canonical_json, read_json
+from .keys import RegistryKey
+from .registry_card import verify_registry_card
+from .schema import form_error
+from .steps import Judgement, Refusal, take
+
+
+def verify_contract_proof(
+    text: bytes | str, card: bytes | str, keys: Sequence[RegistryKey], *, at: datetime | None = None
+) -> Judgement:
+    """Judge the text of a proof by the card of its registry and the keys of that host, as of `at`. Never raises."""
+    judged = _Judged(text, card, keys, at or datetime.now(UTC))
+    return Judgement(*take((name, getattr(judged, name)) for name in _STEPS))
+
+
+_STEPS = ("proof", "digest", "card", "compliance", "authorization")
+
+
+class _Judged:
+    """One proof as it is judged; each step returns what was found, or raises `Refusal`."""
+
+    stated: Mapping[str, Any]
+    signed: Mapping[str, Any]
+    authorizations: Sequence[Mapping[str, Any]]
+
+    def __init__(
+        self, text: bytes | str, card: bytes | str, keys: Sequence[RegistryKey], at: datetime
+    ) -> None:
+        self.text, self.card_text, self.keys, self.at = text, card, keys, at
+
+    def proof(self) -> str:
+        try:
+            self.stated = read_json(self.text)
+        except NotCanonical as trouble:
+            raise Refusal("proof", str(trouble)) from None
+        if error := form_error(self.stated, "contract_proof"):
+            raise Refusal("proof", error)
+        return f"contract {self.stated['contract_id']}"
+
+    def digest(self) -> str:
+        if sha256(canonical_json(self.stated["subset"])).hexdigest() != self.stated["digest"]:
+            raise Refusal("digest", "the digest is not that of the subset")
+        return f"the digest of the subset is {self.stated['digest']}"
+
+    def card(self) -> str:
+        verdict = verify_registry_card(self.card_text, self.keys, at=self.at)
+        if verdict.signed is None:
+            raise Refusal("card", f"the registry card is not verified: {verdict.code}")
+        self.signed = verdict.signed
+        return f"signed with {verdict.kid}"
+
+    def compliance(self) -> str:
+        """The block is covered by its digest, which the card signs."""
+        block = dict(read_json(self.card_text).get("compliance") or {})
+        stated = block.pop("digest", None)
+        found = f"sha256:{sha256(canonical_json(block)).hexdigest()}"
+        if not found == stated == self.signed.get("compliance.digest"):
+            raise Refusal("compliance", "the card signs no digest of its block compliance, or another one")
+        self.authorizations = block["authorizations"]
+        return f"{len(self.authorizations)} authorizations"
+
+    def authorization(self) -> str:
+        named = [one for one in self.authorizations if one["id"] == self.stated["authorization_id"]]
+        evidence = named[0]["evidence"] if named else {}
+        expected = ("contract", self.stated["contract_id"], self.stated["digest"])
+        if tuple(evidence.get(name) for name in ("tier", "contract_id", "contract_digest")) != expected:
+            raise Refusal(
+                "authorization", "the card has no such authorization with this contract as evidence"
+            )
+        ends = named[0].get("valid_until")
+        if ends is not None and datetime.fromisoformat(ends) <= self.at:
+            raise Refusal("authorization", f"the authorization ended at {ends}")
+        return f"{named[0]['action']} by {named[0]['authority']}"

@@ -1,0 +1,243 @@
+"""Markup in every field that a stranger controls is text on every page that shows it."""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx2
+import pytest
+
+from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.foundation.values.visible_text import apart
+from tests.browsing import BrowserOf
+from tests.hostile.markup import ADDRESSES, MARKUP, JudgedPage
+from tests.properties.scale import by_tier
+from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry
+
+TEXTS = by_tier(MARKUP[::3], MARKUP, MARKUP)
+DIGEST = "c" * 64
+PUBLIC = ("/", "/catalogue", "/events", "/federation", "/supply", "/status", "/verify")
+ACCOUNT = (
+    "/account",
+    "/account/sessions",
+    "/account/api-keys",
+    "/account/webhooks",
+    "/account/requests",
+    "/account/agents",
+    "/account/wallets",
+)
+OWN = (
+    *("", "/card", "/versions", "/versions/1", "/rights", "/approvals", "/capabilities", "/credentials"),
+    *("/end", "/wallet", "/wallet/statement", "/wallet/send", "/wallet/tokens", "/contracts", "/disputes"),
+)
+OFFICE = (
+    *("", "/developers", "/agents", "/disputes", "/invites", "/treasury", "/jobs", "/log", "/admissions"),
+    *("/licences", "/registry-card", "/mail", "/reactors", "/pulls"),
+)
+
+
+@dataclass
+class Written:
+    """What strangers wrote: which field took which texts, and the pages that show them."""
+
+    taken: Counter[str] = field(default_factory=Counter)
+    pages: list[str] = field(default_factory=list)
+
+    def note(self, name: str, answer: httpx2.Response) -> Any:
+        """The document, or None where the text is refused."""
+        assert answer.status_code < 500, (name, answer.text)
+        if answer.status_code >= 400:
+            return None
+        self.taken[name] += 1
+        return answer.json() if answer.content else {}
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """An owner of an agent, and another one whose agent trades with it."""
+
+    registry: TestRegistry
+    owner: TestDeveloper
+    agent: TestAgent
+    other: TestAgent
+    administrator: TestDeveloper
+    written: Written
+
+    async def post(self, name: str, path: str, by: TestAgent | TestDeveloper, body: Any) -> Any:
+        return self.written.note(name, await self.registry.post(path, json=body, headers=by.headers))
+
+    async def write(self, text: str, address: str, number: int) -> None:
+        """The text in every field that takes one, and the address in every field that takes one."""
+        registration = {
+            "name": f"{number} {text}",
+            "email": f"stranger{number}@example.net",
+            "password": PASSWORD,
+        }
+        consent = {"tos_accepted": True, "age_confirmed": True}
+        made = await self.registry.post(
+            "/auth/register", json={**registration, **consent}, headers=self.registry.elsewhere()
+        )
+        self.written.note("display name", made)
+        await self._card(text, address)
+        await self.post("memo", "/teg/transfer", self.agent, self._transfer(text))
+        await self._contract(text, address)
+        dispute = await self.post(
+            "complaint",
+            "/disputes/",
+            self.agent,
+            {"defendant_did": self.other.did, "reason_code": "OTHER", "description": text},
+        )
+        if dispute:
+            path = f"/disputes/{dispute['id']}/evidence"
+            for body in ({"note": text}, {"uri": address}):
+                await self.post(f"evidence {[*body]}", path, self.other, {"sha256": DIGEST, **body})
+            self.written.pages += [
+                f"/account/agents/{self.agent.did}/disputes/{dispute['id']}",
+                f"/administration/disputes/{dispute['id']}",
+            ]
+        await self.post("key", "/auth/api-keys", self.owner, {"key_name": text})
+        hook = {"url": "https://receiver.example.com/", "event_types": ["*"], "description": text}
+        made = await self.post("webhook", "/developers/webhooks", self.owner, hook)
+        if made:
+            self.written.pages.append(f"/account/webhooks/{made['id']}")
+        await self.post("invitation", "/admin/invite-codes/generate", self.administrator, {"note": text})
+        admission = {"trust_domain": f"stranger{number}.example", "note": text}
+        await self.post("admission", "/admin/federation/licence-keys", self.administrator, admission)
+        await BrowserOf(self.registry).http.post(
+            "/login",
+            data={"email": self.owner.email, "password": PASSWORD},
+            headers={
+                "User-Agent": text.encode("ascii", "replace").decode(),
+                "Origin": self.registry.settings.base_url,
+            },
+        )
+
+    def _transfer(self, text: str) -> dict[str, Any]:
+        return {"receiver_agent_id": self.other.did, "amount": "0.01", "message": text}
+
+    async def _card(self, text: str, address: str) -> None:
+        card = {
+            "name": text,
+            "description": f"{text} {address}",
+            "skills": [
+                {"id": "s", "name": text, "description": text, "tags": [text[:40]], "examples": [text]}
+            ],
+            "provider": {"organization": text, "url": address},
+            "documentationUrl": address,
+            "iconUrl": address,
+        }
+        # A card is refused as a whole: each member is also tried alone.
+        harmless = {"provider": {"organization": "Example", "url": "https://example.org"}}
+        for members in (card, *({**harmless, name: value} for name, value in card.items())):
+            try:
+                agent = await self.owner.agent(**members)
+            except AssertionError:
+                continue
+            member = [*members][-1] if len(members) < len(card) else "whole"
+            self.written.taken[f"card {member}"] += 1
+            # The name is on every page of an agent, the rest on those of its card.
+            own = OWN if member in {"name", "whole"} else ("/card", "/versions/1")
+            self.written.pages += [
+                f"/agents/{agent.did}",
+                *(f"/account/agents/{agent.did}{page}" for page in own),
+            ]
+
+    async def _contract(self, text: str, address: str) -> None:
+        due = datetime.now(UTC) + timedelta(days=2)
+        body = {
+            "provider_did": self.other.did,
+            "title": text,
+            "contract_type": "attestation",
+            "amount": "0.01",
+            "terms": text,
+            "acceptance_criteria": text,
+            "review_by": due.isoformat(),
+            "milestones": [{"title": text, "amount": "0.01"}],
+        }
+        made = await self.post("contract", "/contracts", self.agent, body)
+        if not made:
+            return
+        path = f"/contracts/{made['id']}"
+        await self.post("accept", f"{path}/accept", self.other, {})
+        for deliverable in ({"note": text}, {"uri": address}):
+            whole = {"deliverable": {"sha256": DIGEST, **deliverable}, "milestone": 0}
+            await self.post(f"deliverable {[*deliverable]}", f"{path}/submit", self.other, whole)
+            await self.post("request", f"{path}/request-changes", self.agent, {"note": text})
+        self.written.pages += [path, f"/account/agents/{self.agent.did}{path}"]
+
+
+@pytest.fixture
+async def strangers(registry: TestRegistry) -> Strangers:
+    owner = await registry.developer()
+    return Strangers(
+        registry,
+        owner,
+        await owner.agent(),
+        await registry.agent(),
+        await registry.administrator(*ADMIN_AREAS),
+        Written(),
+    )
+
+
+async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
+    """What is wrong with each page, and the text of all of them."""
+    faults, text = {}, ""
+    for path in dict.fromkeys(paths):
+        answer = await browser.open(path)
+        assert (path, answer.status_code) == (path, 200), answer.text[:400]
+        assert "unsafe" not in answer.headers["content-security-policy"], path
+        page = JudgedPage(answer.text)
+        text += page.text
+        if page.faults:
+            faults[path] = page.faults
+    return faults, text
+
+
+async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers: Strangers):
+    addresses = itertools.cycle(ADDRESSES)
+    for number, text in enumerate(TEXTS):
+        await strangers.write(text, next(addresses), number)
+    written, registry = strangers.written, strangers.registry
+    reached = {"display name", "card whole", "memo", "contract", "complaint", "key", "webhook", "invitation"}
+    reached |= {"admission", "evidence ['note']", "deliverable ['note']", "request", "card name"}
+    assert reached - set(written.taken) == set(), dict(written.taken)
+    reason = {"agent_dids": [strangers.other.did], "reason": TEXTS[0]}
+    await registry.post("/admin/agents/bulk/suspend", json=reason, headers=strangers.administrator.headers)
+    await registry.indexed()
+    listed = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
+    public = [*PUBLIC, *re.findall(r'href="(/(?:events|transactions)/[^"?]+)"', listed)[:40]]
+    administration = [page for page in written.pages if page.startswith("/administration")]
+    seen = ""
+    for browser, pages in (
+        (BrowserOf(registry), [*public, *(page for page in written.pages if page.startswith("/agents/"))]),
+        (
+            await BrowserOf(registry).log_in(strangers.owner.email),
+            [*ACCOUNT, *(page for page in written.pages if page not in administration)],
+        ),
+        (
+            await BrowserOf(registry).log_in(strangers.administrator.email),
+            [*(f"/administration{page}" for page in OFFICE), *administration],
+        ),
+    ):
+        faults, text = await judged(browser, pages)
+        assert faults == {}
+        seen += text
+    # What was taken was shown, letter by letter: the pages that were judged had it.
+    assert [text for text in TEXTS if apart(text) not in seen] == []
+
+
+@pytest.mark.parametrize("text", [*MARKUP[:20]], ids=repr)
+def test_the_judge_finds_markup_that_is_not_escaped(text: str):
+    for page in (
+        f"<p>{text}</p>",
+        f'<input value="{text}">',
+        f"<input value='{text}'>",
+        f"<title>{text}</title>",
+    ):
+        if JudgedPage(page).faults:
+            return
+    assert text.startswith("`"), "a backtick ends no attribute of a page"

@@ -1,0 +1,106 @@
+"""`hansa_client` and its commands work with agents of another registry as with those of its own."""
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from hansa_client import AgentCredentials, AsyncRegistry
+from hansa_client.pay import AsyncPayingClient
+from hansa_client.records.contracts import Deliverable, Proposal
+from hansa_client.service import PaidService
+from tests.neighbours.crossing_scene import run
+from tests.neighbours.paying_scene import quiet_after
+from tests.neighbours.reading_peers import read
+from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
+from tests.registry import DatabaseFarm, TestAgent
+
+PRICE = "0.05"
+ADDRESS = "http://service.example"
+PRICED = {
+    "pricing": {"base_rate": PRICE, "currency": "AVT", "payment_required": True},
+    "supportedInterfaces": [
+        {"url": f"{ADDRESS}/work", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    ],
+}
+WORK = Deliverable("0" * 64)
+
+
+@pytest.fixture(scope="module")
+async def pair(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Neighbours]:
+    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
+
+
+def client_of(home: Neighbour, agent: TestAgent) -> AsyncRegistry:
+    """The registry as this agent uses it, over its socket."""
+    credentials = AgentCredentials(agent.created["client_id"], agent.created["client_secret"])
+    return AsyncRegistry(home.public_url, agent=credentials)
+
+
+async def test_an_agent_sends_units_to_an_agent_of_another_registry(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    # Units crossed with another peer before, with this one never.
+    await run(pair.a, "INSERT INTO transfers_pair (peer) VALUES ('spiffe://far.example/registry/far')")
+    async with quiet_after(pair), client_of(pair.a, alice) as registry:
+        sent = await registry.transfers.send(bob.did, "10")
+        assert (sent.status, sent.receiver_registry) == ("completed", "b.example")
+    assert (await alice.balance(), await bob.balance()) == ("90", "109.95")
+
+
+async def test_two_agents_agree_on_work_and_it_is_paid_across(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    async with quiet_after(pair), client_of(pair.a, alice) as ordering, client_of(pair.b, bob) as working:
+        proposed = await ordering.contracts.propose(
+            Proposal(
+                title="Translate a page",
+                amount="10",
+                terms="One page.",
+                acceptance_criteria="It reads well.",
+                provider_did=bob.did,
+            )
+        )
+        accepted = await working.contracts.accept_federated(proposed.id, "a.example")
+        assert (accepted.id, accepted.status) == (proposed.id, "ACCEPTED")
+        submitted = await working.contracts.submit_federated(proposed.id, "a.example", WORK)
+        assert submitted.status == "SUBMITTED"
+        approved = await ordering.contracts.approve(proposed.id)
+        assert (approved.status, approved.amount_paid) == ("COMPLETED", Decimal(10))
+    assert (await alice.balance(), await bob.balance()) == ("90", "109.95")
+
+
+async def test_a_service_of_another_registry_is_found_paid_and_answers_once(pair: Neighbours, tmp_path: Path):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent(**PRICED)
+    await read(pair.a, pair.b)
+    calls: list[bytes] = []
+
+    async def service(scope: Any, receive: Any, send: Any) -> None:
+        calls.append((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    paid = PaidService(
+        agent_did=bob.did,
+        registry_url=pair.b.public_url,
+        price=PRICE,
+        trusted_registries=[pair.a.public_url],
+        store=tmp_path / "paid-calls.db",
+    )
+    network = httpx2.ASGITransport(app=paid.asgi(service))
+    journal = tmp_path / "payments.db"
+    async with (
+        quiet_after(pair),
+        client_of(pair.a, alice) as registry,
+        AsyncPayingClient(registry, max_amount=PRICE, journal=journal, transport=network) as paying,
+    ):
+        answer = await paying.post(f"{ADDRESS}/work", content=b"a page")
+        assert (answer.status_code, answer.content) == (200, b"done")
+        (token,) = await registry.payments.tokens()
+        assert (token.status, token.target_agent_did) == ("settled", bob.did)
+    assert calls == [b"a page"]
+    assert (await alice.balance(), await bob.balance()) == ("99.95", "100.04975")
