@@ -29,11 +29,11 @@ function tell(verdict, word, reason, findings) {
 }
 
 function finding(name, value) {
-  const [row, term, value, apart] = ["div", "dt", "dd", "bdi"].map((kind) => document.createElement(kind));
+  const [row, term, detail, apart] = ["div", "dt", "dd", "bdi"].map((kind) => document.createElement(kind));
   term.textContent = name;
   apart.textContent = legible(value);
-  value.append(apart);
-  row.append(term, value);
+  detail.append(apart);
+  row.append(term, detail);
   return row;
 }
 
