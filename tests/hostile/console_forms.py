@@ -223,7 +223,7 @@ async def _rights(stage: Any) -> FilledForm:
 
 
 async def _capability(stage: Any) -> FilledForm:
-    await _act(stage, "UPDATE agents_agent SET roles = '{client}'")
+    await _act(stage, "UPDATE agents_agent SET roles = '{trader,client}' WHERE did = $1", stage.agent.did)
     return await _proved(stage, permissions="teg.transfer", budget_total="1", ttl_seconds="60", payees="")
 
 
