@@ -144,8 +144,9 @@ def read_signal(event: Mapping[str, Any]) -> Signal | None:
         if event["event_type"] not in _PARTIES:
             return None
         day, data = _day(event["timestamp"]), event["data"]
+        giver, receiver = (data[name] for name in _PARTIES[event["event_type"]])
         kind = _RULINGS[data["ruling"]] if event["event_type"] == "DisputeRuled" else "payment"
-        return _signal(kind, day, _PARTIES[event["event_type"]], data) if kind else None
+        return _signal(kind, day, giver, receiver, data) if kind else None
     except (KeyError, TypeError, ValueError) as trouble:
         raise NotASignal(f"an event is not readable: {type(trouble).__name__} {trouble}") from None
 
@@ -156,8 +157,7 @@ def _day(timestamp: str) -> int:
     return day_of(datetime.fromisoformat(timestamp).astimezone(UTC))
 
 
-def _signal(kind: Kind, day: int, parties: tuple[str, str], data: Mapping[str, Any]) -> Signal:
-    giver, receiver = (data[name] for name in parties)
+def _signal(kind: Kind, day: int, giver: object, receiver: object, data: Mapping[str, Any]) -> Signal:
     counts = data["counts"]
     if not isinstance(giver, str) or not isinstance(receiver, str) or not isinstance(counts, bool):
         raise TypeError("agents are strings, counts is true or false")
