@@ -121,7 +121,7 @@ async def stage(
         await peer_of(registry, PEER)
         await registry.database.act(lambda tx: tx.execute("UPDATE federation_peer SET status = 'active'"))
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
-        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.settings))
+        scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
         await scene.act(lambda tx: open_pair(tx, scene.corridor.key))
         for _ in range(4):
             await scene.bridged()

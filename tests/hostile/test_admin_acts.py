@@ -7,6 +7,16 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.hostile.well_formed import EVERYTHING_ON, Stage, set_stage, well_formed
 from tests.registry import StartRegistry, TestDeveloper
 
+# Carried out with a peer of another currency only: tests/neighbours/test_pools.py and test_fixed_rates.py read their rows.
+WITH_A_PEER = frozenset(
+    {
+        "POST /api/v1/admin/fx/pools",
+        "POST /api/v1/admin/fx/pools/{currency}/drain",
+        "POST /api/v1/admin/fx/pools/{currency}/fund",
+        "PUT /api/v1/admin/fx/rates/{currency}",
+    }
+)
+
 
 @pytest.fixture
 async def stage(start_registry: StartRegistry) -> Stage:
@@ -43,7 +53,8 @@ async def test_every_act_of_an_administrator_is_logged_once_and_no_refused_one_i
     deviations = []
     for operation in operations:
         status, rows = await ask(stage, operation, stage.administrator)
-        if status // 100 != 2 or rows != 1:
+        expected = (4, 0) if operation in WITH_A_PEER else (2, 1)
+        if (status // 100, rows) != expected:
             deviations.append(f"{operation}: {status} with {rows} rows")
         refused, rows = await ask(stage, operation, stage.developer)
         if refused != 403 or rows:

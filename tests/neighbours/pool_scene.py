@@ -65,6 +65,14 @@ class Currencies:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    async def logged(self, one: Neighbour) -> list[str]:
+        """The acts on pools in the log of administrators, oldest first."""
+        return await one.registry.database.read(
+            lambda tx: tx.fetchval(
+                "SELECT array_agg(act ORDER BY id) FROM plumbing_admin_act WHERE act LIKE 'pool.%'"
+            )
+        )
+
     async def reserves(self) -> tuple[str, str]:
         """Of a's currency and of b's, on which both registries agree."""
         of_a, of_b = await self.pool(self.a), await self.pool(self.b)

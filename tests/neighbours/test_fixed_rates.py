@@ -27,6 +27,8 @@ async def test_the_operators_rate_holds_whatever_the_reserves_are(scene: Currenc
     assert await refusal(at_the_other_side) == (409, "FIXED_RATES_OFF")
 
     assert (await scene.admin(scene.a, "/rates/BOB", {"rate": "3"}, "PUT")).status_code == 200
+    assert (await scene.logged(scene.a))[-1] == "pool.rate"
+    assert "pool.rate" not in await scene.logged(scene.b)
     await scene.follow()
     for one, rate in ((scene.a, "3"), (scene.b, "0.333333333333333333")):
         read = (await one.registry.get(f"/teg/fx/rate?to={scene.other(one)}")).json()

@@ -58,6 +58,8 @@ async def test_a_pool_is_proposed_by_its_home_and_funded_by_both(scene: Currenci
     await scene.follow()
     assert await scene.reserves() == ("1000", "2000")
     assert (await scene.pool(scene.b))["home"] == "a.example"
+    # A refused act leaves no row.
+    assert (await scene.logged(scene.a), await scene.logged(scene.b)) == (["pool.open"], ["pool.fund"])
     await scene.prove()
 
 
@@ -151,6 +153,7 @@ async def test_fund_and_drain_move_the_own_reserve_of_either_side(scene: Currenc
     assert (await scene.admin(scene.a, "/pools/BOB/drain", {"amount": "0"})).status_code == 422
     unknown = await scene.admin(scene.a, "/pools/EVE/fund", {"amount": "1"})
     assert await refusal(unknown) == (404, "POOL_UNKNOWN")
+    assert (await scene.logged(scene.a))[1:] == ["pool.fund", "pool.drain"]
     await scene.prove()
 
 
