@@ -171,6 +171,10 @@ class BookUnderTest:
     def fee_collector(self) -> str:
         return self._book.fee_collector
 
+    @property
+    def shortfall(self) -> str:
+        return self._book.shortfall
+
     def prove(self) -> None:
         verdict = self.run(self._registry.supply())
         assert (verdict["status"], verdict["delta"]) == ("OK", "0")

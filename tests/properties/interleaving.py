@@ -107,6 +107,9 @@ class WithinOneTransaction:
         async with self._tx.transaction():
             return await use_case(self._tx)
 
+    async def look(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
+        return await use_case(self._tx)
+
 
 class Director:
     """Lets the sides go on in the order that `choose` says."""

@@ -6,7 +6,8 @@ judge the service. Where the rules leave the order of two refusals open, it is t
 
 import re
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Context, Decimal
+from fractions import Fraction
 
 SMALLEST = Decimal("0.00000001")
 LARGEST = Decimal(10) ** 10
@@ -15,8 +16,8 @@ KEY_MINUTES = 24 * 60
 MESSAGE_MAX = 256
 
 EXACT = Context(prec=120)
-RATE_BASE, RATE_MAX = Decimal("0.005"), Decimal("0.05")
-TURNOVER_BASE, TURNOVER_MAX = Decimal(1), Decimal(10)
+RATE_BASE, RATE_MAX = Fraction(5, 1000), Fraction(5, 100)
+TURNOVER_BASE, TURNOVER_MAX = Fraction(1), Fraction(10)
 
 
 @dataclass(frozen=True)
@@ -124,12 +125,13 @@ class Model:
         sent = sum((amount_sent for minute, amount_sent in holder.sent if minute > start), Decimal(0))
         standing = [balance for minute, balance in holder.held if minute <= start][-1:]
         most_held = max(standing + [balance for minute, balance in holder.held if minute > start])
-        turnover = EXACT.divide(sent, most_held) if most_held else Decimal(0)
-        climbed = EXACT.divide(
-            min(max(turnover, TURNOVER_BASE), TURNOVER_MAX) - TURNOVER_BASE, TURNOVER_MAX - TURNOVER_BASE
+        # In fractions: a quotient that is cut off anywhere would hide a fee that lies halfway between two units.
+        turnover = Fraction(sent) / Fraction(most_held) if most_held else Fraction(0)
+        climbed = (min(max(turnover, TURNOVER_BASE), TURNOVER_MAX) - TURNOVER_BASE) / (
+            TURNOVER_MAX - TURNOVER_BASE
         )
-        rate = EXACT.fma(climbed, RATE_MAX - RATE_BASE, RATE_BASE)
-        return EXACT.multiply(amount, rate).quantize(SMALLEST, ROUND_HALF_EVEN, EXACT)
+        rate = RATE_BASE + climbed * (RATE_MAX - RATE_BASE)
+        return Decimal(round(Fraction(amount) * rate / Fraction(SMALLEST))) * SMALLEST
 
 
 def is_amount(value: object) -> bool:

@@ -151,14 +151,15 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def everybody_holds_what_the_model_says(self) -> None:
-        told = self.registry.balances()
+        held = self.registry.balances()
         expected = {did: plain(holder.balance) for did, holder in self.model.agents.items()}
         expected |= dict.fromkeys(self.waiting, "0")
         expected |= {
             self.registry.treasury: plain(self.model.treasury),
             self.registry.fee_collector: plain(self.model.fees),
+            self.registry.shortfall: "0",
         }
-        assert told == expected
+        assert held == expected
 
     @invariant()
     def the_book_is_sound(self) -> None:
