@@ -89,7 +89,7 @@ async def test_cards_of_a_restricted_peer_are_refused_where_scores_have_effects_
         )
         peer = await pair.a.peer(pair.b)
         outcome = await SYNC_PEER.of(runtime)(enforcing, peer)
-        assert outcome.refused["peer_not_trusted"] == 1
+        assert outcome.refused["trust_restricted"] == 1
         assert await names_found(pair.a, "Restricted wanderer") == []
     finally:
         await run(pair.a, "UPDATE federation_peer SET trust_state = 'ok'")

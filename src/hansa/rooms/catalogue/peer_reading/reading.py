@@ -18,7 +18,6 @@ from .pages import Reading
 from .reconciling import reconcile
 from .records import JudgedPage, PageRefused, Progress
 
-NOT_TRUSTED = "peer_not_trusted"
 PAGES_MAX = 1_000
 """Of one reading; a peer that has more is read on at the next interval."""
 
@@ -30,10 +29,7 @@ async def sync_peer(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     if isinstance(reading, SyncOutcome):
         return reading
     await _counting_refusals(reading, _read_acts(reading))
-    if not federation.accepts_cards(peer, runtime.settings):
-        # Its acts are read all the same: a peer that is restricted is still asked.
-        await pages.refuse(reading, NOT_TRUSTED)
-        return reading.outcome
+    # The acts of a peer that is restricted are read all the same.
     await _counting_refusals(reading, _read_cards_and_compare(reading))
     return reading.outcome
 
