@@ -31,6 +31,7 @@ OF_FEDERATION = {
 }
 # Members that only events with another registry have.
 BETWEEN_REGISTRIES = {
+    "A2APaymentSettled": {"transfer_id"},
     "LedgerBalanceChanged": {"counterparty_frame"},
     "DisputeSlash": {"counterparty_frame", "settlement_id"},
     "DisputeCompensationMinted": {"counterparty_frame", "counterparty_tx_id", "settlement_id"},
