@@ -24,6 +24,7 @@ IDENTITY_LIFETIME = timedelta(days=1)
 CONNECTION_SECONDS = 3600.0
 # What a request that is under way at the end of a connection has left.
 LAST_REQUEST_SECONDS = 60.0
+CLOSING_SECONDS = 0.5
 
 
 class FederationProtocol(ConnectionProtocol):
@@ -61,6 +62,13 @@ class FederationProtocol(ConnectionProtocol):
         super().on_message_begin()
         assert self._tls is not None, "data is not looked at before"
         self.scope["extensions"] = {"tls": self._tls}
+
+    def shutdown(self) -> None:
+        """Close an idle connection; one that answers is closed after its answer."""
+        super().shutdown()
+        # TLS waits for the other side to close as well, which a pool does not do with its idle connections.
+        if self.transport.is_closing():
+            self.loop.call_later(CLOSING_SECONDS, self.transport.abort)
 
     def _end(self, transport: asyncio.Transport) -> None:
         """Answer what is under way, then close; a connection that goes on is cut off."""
