@@ -347,14 +347,20 @@ def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:
 async def open_registry(dsn: str, directory: Path, **overrides: object) -> AsyncIterator[TestRegistry]:
     """The application in process; what is missing in the database and in the directory is made, as at every start."""
     settings = settings_of(dsn, directory, **overrides)
-    async with prepared_database(settings):
-        database = Database(dsn, pool_size=settings.database_pool_size)
-        await database.open()
-        try:
-            async with on_database(settings, database) as registry:
-                yield registry
-        finally:
-            await database.close()
+    async with prepared_database(settings), open_prepared(settings, dsn) as registry:
+        yield registry
+
+
+@asynccontextmanager
+async def open_prepared(settings: Settings, dsn: str) -> AsyncIterator[TestRegistry]:
+    """The application in process, on a database and a data directory that are ready."""
+    database = Database(dsn, pool_size=settings.database_pool_size)
+    await database.open()
+    try:
+        async with on_database(settings, database) as registry:
+            yield registry
+    finally:
+        await database.close()
 
 
 @asynccontextmanager

@@ -31,7 +31,7 @@ PAGES = [
 OWN_PAGES = [path for path in PAGES if path != "/docs/try"]
 REFRESHED = 6000
 # The description draws only the operations in sight, so the page must be as high as all of them.
-ALL_IN_SIGHT = {"width": 1280, "height": 20_000}
+ALL_IN_SIGHT = {"width": 1280, "height": 40_000}
 
 SHOWN_OPERATIONS = """blocks => blocks.map(block => [
   block.querySelector(".opblock-summary-method").textContent,
