@@ -96,7 +96,7 @@ async def test_no_request_gets_an_answer_that_the_description_does_not_declare(
     developer = await registry.developer()
     agent = await developer.agent()
     credentials = {"none": {}, "developer": developer.headers, "agent": agent.headers}
-    async with serve(registry) as served:
+    async with serve(registry, IS_CENTRAL_REGISTRY="true", SOVEREIGN_MAINFRAMES="hansa.local") as served:
         judged, failures = fuzzed(served, credentials[who], left_out_for(who), printed_seed())
     assert not failures, "\n\n".join(failures)
     assert judged["not_a_server_error"] > EXAMPLES
