@@ -5,11 +5,13 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.accessibility import objections
+from tests.properties.scale import by_tier
 from tests.registry import PASSWORD, TestDeveloper
 
 SCREEN = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
 TELEPHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
-DEVICES = pytest.mark.parametrize("device", [SCREEN, TELEPHONE], ids=("screen", "telephone"))
+# A commit looks at the narrow one, on which a page fits least.
+DEVICES = pytest.mark.parametrize("device", by_tier([TELEPHONE], [SCREEN, TELEPHONE], [SCREEN, TELEPHONE]))
 PUBLIC = ("/sign-up", "/login", "/forgot-password", "/recover", "/recover/two-factor")
 ACCOUNT = (
     "/account",

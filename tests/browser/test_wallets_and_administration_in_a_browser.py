@@ -5,9 +5,18 @@ from playwright.async_api import Page, expect
 
 from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.browser.accessibility import violations_of
+from tests.properties.scale import by_tier
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry
 
 SIZES = {"telephone": {"width": 390, "height": 800}, "desk": {"width": 1280, "height": 900}}
+
+
+def in_both_sizes(on_telephone: str, on_desk: str) -> list[tuple[str, str]]:
+    """Sizes with their colour schemes; a commit looks at the narrow one, on which a page fits least."""
+    both = [("telephone", on_telephone), ("desk", on_desk)]
+    return by_tier(both[:1], both, both)
+
+
 WALLET = ("wallet", "wallet/statement", "wallet/send", "wallet/stakes", "wallet/tokens", "wallet/bond")
 OFFICE = (
     "",
@@ -61,7 +70,7 @@ async def faults_of(page: Page, paths: list[str], width: int) -> dict[str, objec
     return found
 
 
-@pytest.mark.parametrize(("size", "scheme"), [("telephone", "dark"), ("desk", "light")])
+@pytest.mark.parametrize(("size", "scheme"), in_both_sizes("dark", "light"))
 async def test_pages_of_an_own_agent_fit_and_are_accessible(registry: TestRegistry, visit, size, scheme):
     developer = await registry.developer("Ada")
     agent, other = await developer.agent(name=LONG), await registry.agent()
@@ -85,7 +94,7 @@ async def test_pages_of_an_own_agent_fit_and_are_accessible(registry: TestRegist
     assert await faults_of(page, paths, SIZES[size]["width"]) == {}
 
 
-@pytest.mark.parametrize(("size", "scheme"), [("telephone", "light"), ("desk", "dark")])
+@pytest.mark.parametrize(("size", "scheme"), in_both_sizes("light", "dark"))
 async def test_pages_of_the_administration_fit_and_are_accessible(
     registry: TestRegistry, visit, size, scheme
 ):

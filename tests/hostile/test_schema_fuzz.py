@@ -19,7 +19,7 @@ from tests.house.rights import read_rights
 from tests.properties.scale import TIER, by_tier, printed_seed
 from tests.registry import StartRegistry
 
-EXAMPLES = by_tier(4, 200, 1000)
+EXAMPLES = by_tier(2, 200, 1000)
 CREDENTIALS = ("none", "developer", "agent")
 NO_ACCESS = ("401", "403")
 # A bound on what hangs, on a machine with much else to do.
