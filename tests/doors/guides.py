@@ -45,5 +45,5 @@ async def run_shell(commands: str, directory: Path, **environment: str) -> str:
         stderr=asyncio.subprocess.PIPE,
     )
     out, errors = await asyncio.wait_for(shell.communicate(), SHELL_SECONDS)
-    assert (shell.returncode, errors.decode()) == (0, ""), out.decode()
+    assert (shell.returncode, errors.decode()) == (0, ""), out.decode() + errors.decode()
     return out.decode()
