@@ -222,9 +222,9 @@ class _Story:
             return sound and quiet and do_agree(pairs)
 
         await _until(do_the_books_agree, "the books of the registries do not agree")
-        doubts = [await one.command("transfers", "in-doubt") for one in self._all]
-        if any(doubts):
-            raise DemoFailed("a transfer is in doubt")
+        for one in self._all:
+            if (await one.command("transfers", "in-doubt"))["transfers"]:
+                raise DemoFailed(f"a transfer is in doubt at {one.name}")
         return {
             "agents": [
                 {"name": agent.name, "registry": home.name, "balance": f"{balances[did]:f}"}
