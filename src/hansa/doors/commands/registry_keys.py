@@ -136,7 +136,7 @@ def rotate_sealing_key(
 ) -> None:
     """Rotate the sealing key and encrypt every stored secret anew; the registry must not run.
 
-    Rotate the signing keys as well after a theft: whoever had the sealing key and the database has them.
+    Rotate the signing keys as well after a theft: who has the sealing key and the database can decrypt them.
     """
     from hansa.doors.sealing_rotation import rotate_sealing_key as rotate
 

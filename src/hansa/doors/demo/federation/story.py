@@ -39,7 +39,7 @@ async def run_federation_demo(console: Console) -> dict[str, Any]:
             for registry in registries:
                 screen.line(f"{registry.name:<6} {registry.url}  trust domain {registry.name}.example")
             try:
-                report = await _Story(screen, *registries).told()
+                report = await _Story(screen, *registries).report()
             except (HansaError, httpx2.HTTPError) as trouble:
                 raise DemoFailed(str(trouble)) from trouble
     report["seconds"] = round(monotonic() - begun, 1)
@@ -58,7 +58,7 @@ class _Story:
         self._expected: dict[str, Decimal] = {}
         self._homes: dict[str, tuple[DemoRegistry, DemoAgent]] = {}
 
-    async def told(self) -> dict[str, Any]:
+    async def report(self) -> dict[str, Any]:
         """All steps; the report. Raises: DemoFailed."""
         self._screen.step("make each two of them peers by an invitation")
         await self._join()

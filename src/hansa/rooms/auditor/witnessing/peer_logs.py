@@ -115,7 +115,7 @@ async def _follow(
 
 
 async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:
-    answer = await _asked(runtime, peer, "/witness")
+    answer = await _get(runtime, peer, "/witness")
     try:
         return None if answer is None else msgspec.json.decode(answer.body, type=_Witness)
     except msgspec.DecodeError:
@@ -125,7 +125,7 @@ async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness
 async def _read_keys(
     runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None
 ) -> PeerLog | None:
-    keys = await _asked(runtime, peer, "/.well-known/auditor-jwks.json")
+    keys = await _get(runtime, peer, "/.well-known/auditor-jwks.json")
     if keys is None or peer.ledger_id is None:
         return None
     origin = origin_of(peer.ledger_id)
@@ -152,7 +152,7 @@ async def _compare(
     others: Sequence[federation.PeerRecord],
 ) -> None:
     """Compare what this registry was shown of a log with what the peer was shown."""
-    answer = await _asked(runtime, peer, f"/witness/checkpoint?{urlencode({'origin': origin})}")
+    answer = await _get(runtime, peer, f"/witness/checkpoint?{urlencode({'origin': origin})}")
     own = await runtime.database.read(lambda tx: store.seen(tx, origin))
     keys = await runtime.database.read(lambda tx: store.keys_of_peer_log(tx, origin))
     public_keys = [*keys, *_configured_keys(runtime, origin)]
@@ -193,7 +193,7 @@ async def _growth(
     runtime: Runtime, author: federation.PeerRecord, old_size: int, public_keys: Sequence[bytes]
 ) -> Growth | None:
     """The log's own answer about an older size, under a checkpoint that it signed."""
-    answer = await _asked(runtime, author, f"/log/consistency?old_size={old_size}")
+    answer = await _get(runtime, author, f"/log/consistency?old_size={old_size}")
     try:
         stated = None if answer is None else msgspec.json.decode(answer.body, type=_Consistency)
         if stated is None:
@@ -223,7 +223,7 @@ def _author(others: Sequence[federation.PeerRecord], origin: str) -> federation.
     return next((one for one in others if one.ledger_id and origin_of(one.ledger_id) == origin), None)
 
 
-async def _asked(runtime: Runtime, peer: federation.PeerRecord, path: str) -> Answer | None:
+async def _get(runtime: Runtime, peer: federation.PeerRecord, path: str) -> Answer | None:
     try:
         answer = await federation.call_peer(runtime, peer, "GET", path, limits=LIMITS)
     except (OutgoingTrouble, PeerClosed, federation.FederationOff):

@@ -31,9 +31,9 @@ async def read_settlement(tx: Tx, settlement_id: int) -> Kept:
     return kept
 
 
-async def list_settlements(tx: Tx, wanted: SettlementFilter) -> tuple[list[Kept], int]:
+async def list_settlements(tx: Tx, filters: SettlementFilter) -> tuple[list[Kept], int]:
     """Settlements, newest first, and how many there are."""
-    rows, total = await store.page(tx, wanted.direction, wanted.status, wanted.limit, wanted.offset)
+    rows, total = await store.page(tx, filters.direction, filters.status, filters.limit, filters.offset)
     return [store.kept(row) for row in rows], total
 
 

@@ -53,8 +53,8 @@ async def list_slash_settlements(
     offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
 ) -> Page[SettlementOut]:
     """Slashes that are settled with other registries, newest first."""
-    wanted = SettlementFilter(direction, status, limit, offset)
-    found, total = await db.read(lambda tx: list_settlements(tx, wanted))
+    filters = SettlementFilter(direction, status, limit, offset)
+    found, total = await db.read(lambda tx: list_settlements(tx, filters))
     return Page[SettlementOut](
         items=[SettlementOut.of(one) for one in found],
         pagination=Pagination.of(total=total, limit=limit, offset=offset),

@@ -39,7 +39,7 @@ NOTHING_HELD = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
 @dataclass(frozen=True)
-class AskedWrap:
+class WrapRequest:
     """Own units to be held wrapped by an agent of another registry."""
 
     receiver_did: str
@@ -49,7 +49,7 @@ class AskedWrap:
 
 
 @dataclass(frozen=True)
-class AskedRedemption:
+class RedemptionRequest:
     """Wrapped units to be unlocked for an agent at their home."""
 
     receiver_did: str
@@ -86,7 +86,7 @@ def require_bridge(settings: Settings) -> None:
         raise BridgeFrameOnly
 
 
-async def wrap(runtime: Runtime, agent: Agent, asked: AskedWrap) -> Begun | agents.Approval:
+async def wrap(runtime: Runtime, agent: Agent, asked: WrapRequest) -> Begun | agents.Approval:
     """Lock units here and ask the other registry to mint as many, or ask the agent's owner.
 
     Raises: ReceiverIsLocal, ReceiverRegistryUnknown, PeerRewound, InsufficientBalance, KeyReused, KeyInProgress, and what
@@ -102,7 +102,7 @@ async def wrap(runtime: Runtime, agent: Agent, asked: AskedWrap) -> Begun | agen
     return begun
 
 
-async def redeem(runtime: Runtime, agent: Agent, asked: AskedRedemption) -> Begun:
+async def redeem(runtime: Runtime, agent: Agent, asked: RedemptionRequest) -> Begun:
     """Set wrapped units aside and ask their home to unlock as many.
 
     Raises: WrappedCurrencyUnknown, ReceiverNotAtHome, WrappedInsufficient, PeerRewound, KeyReused, KeyInProgress, and what
@@ -138,7 +138,7 @@ async def _corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
     return Corridor.to(peer, runtime)
 
 
-async def _corridor_home(tx: Tx, asked: AskedRedemption, runtime: Runtime) -> Corridor:
+async def _corridor_home(tx: Tx, asked: RedemptionRequest, runtime: Runtime) -> Corridor:
     home = await wrapped_store.home_of(tx, asked.wrapped_currency)
     peer = None if home is None else await federation.peer_by_spiffe_id(tx, home)
     if home is None:
@@ -157,7 +157,7 @@ async def _recalled(tx: Tx, request: Repeatable | None) -> Begun | None:
 
 
 async def _lock(
-    tx: Tx, settings: Settings, agent: Agent, corridor: Corridor, asked: AskedWrap
+    tx: Tx, settings: Settings, agent: Agent, corridor: Corridor, asked: WrapRequest
 ) -> Begun | agents.Approval:
     if (begun := await _recalled(tx, asked.request)) is not None:
         return begun
@@ -174,7 +174,7 @@ async def _lock(
     return await _begun(tx, corridor, terms, asked.request, _Aside(held, locked.hold_id))
 
 
-async def _set_aside(tx: Tx, agent: Agent, corridor: Corridor, asked: AskedRedemption) -> Begun:
+async def _set_aside(tx: Tx, agent: Agent, corridor: Corridor, asked: RedemptionRequest) -> Begun:
     if (begun := await _recalled(tx, asked.request)) is not None:
         return begun
     await _require_open(tx, corridor)

@@ -29,7 +29,7 @@ from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.transferring import XREG_PERMISSION
 
 from . import wrapped_store
-from .acting import AskedRedemption, AskedWrap, redeem, require_bridge, retry, wrap
+from .acting import RedemptionRequest, WrapRequest, redeem, require_bridge, retry, wrap
 from .errors import BRIDGE_REFUSALS, REDEEM_REFUSALS, TRANSFER_REFUSALS, SagaDirection, SagaUnknown
 from .exchange import signed, take_in_texts
 from .messages import Direction
@@ -85,7 +85,7 @@ async def wrap_units(
         capability_token=capability,
         request_scope=repeatable.scope if repeatable else None,
     )
-    begun = await wrap(runtime, agent, AskedWrap(body.receiver_did, amount, payment, repeatable))
+    begun = await wrap(runtime, agent, WrapRequest(body.receiver_did, amount, payment, repeatable))
     if isinstance(begun, agents.Approval):
         return approval_answer(begun, runtime.settings.settlement_currency)
     return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
@@ -110,7 +110,7 @@ async def redeem_wrapped_units(
     require_bridge(runtime.settings)
     repeatable = _repeatable(agent, REDEEM, key, body)
     amount = parse_positive(body.amount)
-    asked = AskedRedemption(body.receiver_did, amount, body.wrapped_currency, repeatable)
+    asked = RedemptionRequest(body.receiver_did, amount, body.wrapped_currency, repeatable)
     begun = await redeem(runtime, agent, asked)
     return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
 
