@@ -267,16 +267,21 @@ async def test_a_peer_that_lost_its_root_comes_back_by_a_new_invitation(
 
 
 async def with_trust_followed(pair: Neighbours, command: Any) -> Any:
-    """The result of a command, while the listeners take up new roots as they do each second."""
+    """The result of a command, while the listeners take up new roots as they do each second, and once after it."""
+
+    async def follow_once() -> None:
+        await pair.a.trust_followed()
+        await pair.b.trust_followed()
 
     async def follow() -> None:
         while True:
-            await pair.a.trust_followed()
-            await pair.b.trust_followed()
+            await follow_once()
             await asyncio.sleep(0.1)
 
     following = asyncio.create_task(follow())
     try:
-        return await command
+        result = await command
     finally:
         following.cancel()
+    await follow_once()
+    return result

@@ -104,6 +104,13 @@ async def test_a_server_starts_with_a_long_path_and_a_closed_directory_for_tempo
     monkeypatch.setattr(tempfile, "tempdir", str(closed))
 
 
+async def test_a_server_starts_where_the_directory_for_temporary_files_has_a_long_path_too(
+    embedded, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("t" * 80)))
+    assert await works(await embedded(tmp_path / ("d" * 100)).start())
+
+
 @pytest.mark.parametrize("mask", [0o077, 0o022])
 async def test_a_server_starts_whatever_the_umask(embedded, closed_programs, place, monkeypatch, mask):
     use_only(place, monkeypatch)

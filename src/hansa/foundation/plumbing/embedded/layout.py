@@ -44,15 +44,19 @@ class Layout:
 
     @property
     def socket_is_inside(self) -> bool:
-        inside = self.data_dir / "postgres.socket" / SOCKET_NAME
-        return len(os.fsencode(inside)) <= SOCKET_PATH_MAX_BYTES
+        return _fits_a_socket(self.data_dir / "postgres.socket")
 
     @property
     def socket_directory(self) -> Path:
         if self.socket_is_inside:
             return self.data_dir / "postgres.socket"
-        digest = hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()
-        return Path(tempfile.gettempdir()).resolve() / f"hansa-{digest[:16]}"
+        name = f"hansa-{hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16]}"
+        temporary = Path(tempfile.gettempdir()).resolve() / name
+        return temporary if _fits_a_socket(temporary) else Path("/tmp").resolve() / name  # noqa: S108
+
+
+def _fits_a_socket(directory: Path) -> bool:
+    return len(os.fsencode(directory / SOCKET_NAME)) <= SOCKET_PATH_MAX_BYTES
 
 
 def dsn(password: str, socket_directory: Path, port: int = PORT) -> str:
