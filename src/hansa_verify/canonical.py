@@ -9,6 +9,7 @@
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -66,6 +67,15 @@ def read_json(text: bytes | str, *, exact: bool = False) -> Any:
     except (ValueError, RecursionError) as trouble:
         raise NotCanonical(f"not valid JSON: {trouble}") from None
     return value
+
+
+def read_moment(text: object) -> datetime | None:
+    """The time of an ISO 8601 text that states its offset from UTC; None for anything else."""
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo else None
 
 
 def canonical_json(value: Any) -> bytes:
