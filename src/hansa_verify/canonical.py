@@ -10,13 +10,13 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 DEPTH_MAX = 64
 DIGITS_MAX = 1000
 EXACT_DIGITS_MAX = 60
 
+_ESCAPED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
@@ -70,11 +70,12 @@ def read_json(text: bytes | str, *, exact: bool = False) -> Any:
 
 def canonical_json(value: Any) -> bytes:
     """The bytes that are signed. Raises: NotCanonical."""
-    dump = partial(json.dumps, value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     try:
-        # Only whole characters can be encoded; escaping alone would let half of a surrogate pair pass.
-        dump(ensure_ascii=False).encode()
-        return dump().encode()
+        text = _ESCAPED.encode(value)
+        if "\\ud" in text:
+            # Only whole characters can be encoded; an escape could be half of a surrogate pair.
+            json.dumps(value, ensure_ascii=False).encode()
+        return text.encode()
     except (ValueError, TypeError, RecursionError) as trouble:
         raise NotCanonical(f"no canonical form exists: {trouble}") from None
 
