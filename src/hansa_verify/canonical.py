@@ -11,13 +11,13 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 DEPTH_MAX = 64
 DIGITS_MAX = 1000
 EXACT_DIGITS_MAX = 60
 
+_ESCAPED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
@@ -80,11 +80,12 @@ def read_moment(text: object) -> datetime | None:
 
 def canonical_json(value: Any) -> bytes:
     """The bytes that are signed. Raises: NotCanonical."""
-    dump = partial(json.dumps, value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     try:
-        # Only whole characters can be encoded; escaping alone would let half of a surrogate pair pass.
-        dump(ensure_ascii=False).encode()
-        return dump().encode()
+        text = _ESCAPED.encode(value)
+        if "\\ud" in text:
+            # Only whole characters can be encoded; an escape could be half of a surrogate pair.
+            json.dumps(value, ensure_ascii=False).encode()
+        return text.encode()
     except (ValueError, TypeError, RecursionError) as trouble:
         raise NotCanonical(f"no canonical form exists: {trouble}") from None
 

@@ -6,11 +6,19 @@ A page that cannot be read is refused as a whole and the cursor stays; an item t
 import json
 from typing import Any
 
-from hansa.rooms.catalogue.exports import ITEM_TYPE, digest_of, page_digest, signed_part
+from hansa.rooms.catalogue.exports import ITEM_TYPE, digest_of_text, page_digest, signed_part
 from hansa.rooms.catalogue.limits import CARD_MAX_BYTES
 from hansa.rooms.catalogue.mirrors import PeerItem, read_item
 from hansa.rooms.catalogue.rules import BIGINT_MAX
-from hansa_verify import BadEntry, DetachedSignature, NotAKey, NotCanonical, read_entry, read_keys
+from hansa_verify import (
+    BadEntry,
+    DetachedSignature,
+    NotAKey,
+    NotCanonical,
+    canonical_json,
+    read_entry,
+    read_keys,
+)
 
 from .records import JudgedPage, Origin, PageRefused
 
@@ -97,14 +105,20 @@ def _why_refused(item: Any, epoch: int, origin: Origin) -> str | None:
 def _why_unsigned(item: dict[str, Any], origin: Origin) -> str | None:
     document = item.get("card_data")
     try:
-        if document is not None and len(json.dumps(document, ensure_ascii=False)) > CARD_MAX_BYTES:
+        canonical = None if document is None else canonical_json(document)
+        if canonical is not None and _is_too_large(document, canonical):
             return "card_too_large"
-        if item.get("digest") != (None if document is None else digest_of(document)):
+        if item.get("digest") != (None if canonical is None else digest_of_text(canonical)):
             return "digest_mismatch"
         entry, said = read_entry(item.get("signature")), signed_part(item)
     except (NotCanonical, BadEntry, RecursionError):
         return "signature_invalid"
     return _why_not_by(entry, said, origin.keys)
+
+
+def _is_too_large(document: Any, canonical: bytes) -> bool:
+    """The canonical text escapes what is beyond ASCII: only where it is too long the plain one is written as well."""
+    return len(canonical) > CARD_MAX_BYTES and len(json.dumps(document, ensure_ascii=False)) > CARD_MAX_BYTES
 
 
 def _why_not_by(entry: DetachedSignature, said: bytes, keys: dict[str, bytes]) -> str | None:
