@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
-from . import store
+from . import sent_store, store
 from .corridor import Corridor
 from .corridors import CORRIDORS
 from .errors import PeerRewound, refusal_of
@@ -95,7 +95,7 @@ async def _outcome(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
 
 
 async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
-    row = await runtime.database.look(lambda tx: store.sent_row(tx, transfer_id))
+    row = await runtime.database.look(lambda tx: sent_store.sent_row(tx, transfer_id))
     assert row is not None
     return row
 
@@ -112,7 +112,7 @@ async def preview_crossing(
 
 async def require_open(tx: Tx, corridor: Corridor) -> None:
     """Raises: PeerRewound, while the two registries do not agree on what was decided."""
-    if not (await store.find_pair(tx, corridor.key)).is_open or await store.has_doubt(tx, corridor.key):
+    if not (await store.find_pair(tx, corridor.key)).is_open or await sent_store.has_doubt(tx, corridor.key):
         raise PeerRewound
 
 

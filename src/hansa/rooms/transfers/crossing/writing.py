@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, federation, journal, ledger
 
-from . import pair_chain, store
+from . import pair_chain, received_store, sent_store, store
 from .corridor import Corridor
 from .money_orders import orders_of
 from .pair_chain import Pair
@@ -59,8 +59,8 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     """Write them under the lock of the pair. Raises: what the ledger refuses, which undoes them all."""
     if changes.pair != changes.kept:
         await store.write_pair(tx, corridor.key, changes.pair)
-    await store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
-    await store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
+    await sent_store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
+    await received_store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
     await store.add_entries(tx, corridor.key, changes.entries)
     await _carry_out(tx, corridor, changes)
     confirmed = [
@@ -98,7 +98,7 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
 
 async def _give_back(tx: Tx, transfer_id: UUID) -> None:
     """An ABORT frees the Idempotency-Key and gives the payer's budget back."""
-    row = await store.sent_row(tx, transfer_id)
+    row = await sent_store.sent_row(tx, transfer_id)
     assert row is not None
     if row["request_scope"] is not None:
         await idempotency.forget(tx, row["request_scope"])
