@@ -8,12 +8,14 @@ from .bridge import BRIDGE_JOBS, is_settled
 from .bridge import peer_router as bridge_peer_router
 from .bridge import router as bridge_router
 from .crossing import (
+    CORRIDORS,
     CROSSING_JOBS,
     HIGH_WATER,
     HIGH_WATER_TASK,
     OUTBOX,
     PAYMENT_DECIDED,
     SIGNATORY,
+    Corridors,
     HighWater,
     Outbox,
     is_settled_with,
@@ -62,8 +64,9 @@ ROOM = Room(
     ),
     background=(open_outbox,),
     rounds=(HIGH_WATER_TASK,),
-    offers=(HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY),
+    offers=(CORRIDORS, HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY),
     fills=(
+        CORRIDORS.built_by(Corridors),
         HIGH_WATER.built_by(HighWater),
         OUTBOX.built_by(Outbox),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),

@@ -20,7 +20,7 @@ from hansa.rooms import agents, ledger
 
 from . import sent_store, store
 from .corridor import Corridor
-from .destination import corridor_to
+from .corridors import CORRIDORS
 from .errors import PeerRewound, refusal_of
 from .exchange import abort_now
 from .messages import Message
@@ -118,7 +118,7 @@ async def require_open(tx: Tx, corridor: Corridor) -> None:
 
 async def across(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> Crossed | agents.Approval:
     """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
-    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, runtime))
+    corridor = await CORRIDORS.of(runtime).to(asked.order.payee)
     return await cross(runtime, agent, corridor, asked)
 
 
