@@ -18,6 +18,7 @@ from hansa.rooms.commerce.contracts.errors import (
     WrongState,
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
+from hansa.rooms.commerce.contracts.gathered import APPROVALS, Approvals
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
 from hansa.rooms.commerce.contracts.page_link import (
@@ -45,9 +46,11 @@ from hansa.rooms.commerce.contracts.work import submit
 
 __all__ = [
     "ACCOUNT_END_OF_CONTRACTS",
+    "APPROVALS",
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
+    "Approvals",
     "Contract",
     "ContractFilter",
     "ContractOut",

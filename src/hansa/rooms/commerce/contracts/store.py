@@ -35,6 +35,8 @@ SELECT {_COLUMNS}, clock_timestamp() AS now, (
 FROM commerce_contract c
 """  # noqa: S608
 
+_VERSIONS = "SELECT id, xmin::text AS version FROM commerce_contract WHERE id = ANY($1)"
+
 _INSERT = """
 INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
   acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at)
@@ -222,6 +224,17 @@ async def lock(tx: Tx, contract_id: int) -> Contract | None:
 async def find(tx: Tx, contract_id: int) -> Contract | None:
     """One contract."""
     return _found(await tx.fetchrow(f"{_CONTRACTS} WHERE c.id = $1", contract_id))
+
+
+async def find_versions(tx: Tx, contract_ids: Sequence[int]) -> dict[int, str]:
+    """What changes with every write of the rows of these contracts."""
+    return {row["id"]: row["version"] for row in await tx.fetch(_VERSIONS, list(contract_ids))}
+
+
+async def find_all(tx: Tx, contract_ids: Sequence[int]) -> list[Contract]:
+    """These contracts, as far as there are such."""
+    rows = await tx.fetch(f"{_CONTRACTS} WHERE c.id = ANY($1)", list(contract_ids))
+    return [one for row in rows if (one := _found(row))]
 
 
 async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
