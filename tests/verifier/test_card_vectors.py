@@ -137,7 +137,9 @@ def test_whatever_is_judged_there_is_a_verdict_and_no_exception(text):
 )
 def test_keys_of_the_first_and_the_last_year_are_judged(times, expected):
     vector = VECTORS["valid"]
-    keys = {"keys": [{**jwk, "valid_from": None, "retired_at": None, **times} for jwk in vector["keys"]["keys"]]}
+    keys = {
+        "keys": [{**jwk, "valid_from": None, "retired_at": None, **times} for jwk in vector["keys"]["keys"]]
+    }
     assert outcome({**vector, "keys": keys}) == expected
 
 
