@@ -43,15 +43,15 @@ class RegistryKey:
 
     def require_in_grace(self, at: datetime) -> None:
         """Raises: Refusal when the key was retired more than seven days before."""
-        if self.retired_at is not None and at > self.retired_at + GRACE:
+        if self.retired_at is not None and at - self.retired_at > GRACE:
             retired = f"the key was retired at {self.retired_at.isoformat()}, past its grace"
             raise Refusal("key_retired", retired)
 
     def require_in_force(self, signed_at: datetime) -> None:
         """Raises: Refusal when the key was not valid at the time of the signature."""
-        if self.valid_from is not None and signed_at < self.valid_from - CLOCK_SKEW:
+        if self.valid_from is not None and self.valid_from - signed_at > CLOCK_SKEW:
             raise Refusal("key_not_yet_valid", f"the key is valid from {self.valid_from.isoformat()} on")
-        if self.retired_at is not None and signed_at > self.retired_at + CLOCK_SKEW:
+        if self.retired_at is not None and signed_at - self.retired_at > CLOCK_SKEW:
             raise Refusal("key_retired", f"signed after the key was retired at {self.retired_at.isoformat()}")
 
 
