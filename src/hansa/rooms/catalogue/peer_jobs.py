@@ -23,7 +23,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
-from . import peer_reading
+from . import peer_reading, relays
 from .peer_acts import forget_receipted, send_receipts
 from .peer_reading import ACTS_KIND, CARDS_KIND
 
@@ -39,6 +39,7 @@ async def read_peer(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     """Read everything new at a peer and return the receipts. Raises: OutgoingTrouble, PeerClosed, FederationOff."""
     outcome = await peer_reading.sync_peer(runtime, peer)
     await send_receipts(runtime, peer)
+    outcome.add(await peer_reading.read_relayed(runtime, peer))
     return outcome
 
 
@@ -96,6 +97,7 @@ async def peers_from_the_start(runtime: Runtime) -> AsyncIterator[None]:
     async def begin(tx: Tx) -> None:
         await peer_reading.reconcile_all(tx)
         await peer_reading.settle_statuses(tx, mode)
+        await relays.settle(tx, is_relay=runtime.settings.relay_cards)
 
     await runtime.database.act(begin)
     yield
