@@ -40,7 +40,7 @@ from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
-from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by
+from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by, paid_by_transfers
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 from hansa.rooms.commerce.contracts.work import submit
 
@@ -75,6 +75,7 @@ __all__ = [
     "now",
     "open_contracts_of",
     "paid_by",
+    "paid_by_transfers",
     "public_contracts_of",
     "read_attested_contract",
     "read_by_ticket",

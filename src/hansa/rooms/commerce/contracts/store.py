@@ -145,7 +145,7 @@ SELECT id FROM commerce_contract WHERE payment_tx_id = $1
 UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
 """
 
-_PAID_BY_TRANSFER = "SELECT id FROM commerce_contract WHERE crossing = $1"
+_PAID_BY_TRANSFERS = "SELECT crossing, id FROM commerce_contract WHERE crossing = ANY ($1)"
 
 _PAYMENTS_FAILED = """
 SELECT count(*) FROM commerce_contract_history
@@ -261,10 +261,9 @@ async def paid_by(tx: Tx, tx_id: int) -> int | None:
     return contract_id
 
 
-async def paid_by_transfer(tx: Tx, transfer_id: UUID) -> int | None:
-    """The contract of which a part is being paid by this transfer."""
-    contract_id: int | None = await tx.fetchval(_PAID_BY_TRANSFER, transfer_id)
-    return contract_id
+async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The contracts of which a part is being paid by one of these transfers, by transfer."""
+    return {row["crossing"]: row["id"] for row in await tx.fetch(_PAID_BY_TRANSFERS, transfer_ids)}
 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:

@@ -23,6 +23,7 @@ from hansa.rooms.commerce.payments.rules import Terms, Token
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
 from hansa.rooms.commerce.payments.settlements import SETTLEMENTS, Settlements, resume_settlements
 from hansa.rooms.commerce.payments.settling_across import begin_within, end_by_decision
+from hansa.rooms.commerce.payments.store import named as named_tokens
 from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 
 JOBS: tuple[JobKind, ...] = (
@@ -57,6 +58,7 @@ __all__ = [
     "end_by_decision",
     "hot_router",
     "list_tokens",
+    "named_tokens",
     "router",
     "same_work",
     "settle_and_answer",

@@ -80,7 +80,7 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     for body in sorted(returned, key=lambda body: body.sender_did):
         await _give_back(tx, UUID(body.transfer_id))
         code = changes.sent[body.transfer_id].code
-        await corridor.decided(tx, CrossingDecision(UUID(body.transfer_id), None, code), corridor.settings)
+        await corridor.decided(tx, [CrossingDecision(UUID(body.transfer_id), None, code)], corridor.settings)
     completed = [_completed(corridor, one) for one in money if one.kind in COMPLETING]
     if completed:
         await federation.record_crossings(tx, corridor.peer.id, len(completed))
@@ -91,9 +91,8 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     left = [UUID(one.body.transfer_id) for one in money if one.kind in LEAVING]
     if left:
         transactions = await ledger.transactions_out(tx, corridor.frame, left, corridor.book)
-        for transfer_id in left:
-            decision = CrossingDecision(transfer_id, transactions[transfer_id], None)
-            await corridor.decided(tx, decision, corridor.settings)
+        decisions = [CrossingDecision(transfer_id, transactions[transfer_id], None) for transfer_id in left]
+        await corridor.decided(tx, decisions, corridor.settings)
 
 
 async def _give_back(tx: Tx, transfer_id: UUID) -> None:
