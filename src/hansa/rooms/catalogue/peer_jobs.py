@@ -72,10 +72,12 @@ PEER_CARDS = _reading(CARDS_KIND, read_peer, at_once=4)
 PEER_ACTS = _reading(ACTS_KIND, _read_acts, at_once=8)
 
 
+async def _has_peer(tx: Tx) -> bool:
+    return bool(await federation.open_peer_ids(tx))
+
+
 async def _plan(tx: Tx, runtime: Runtime) -> None:
     open_peers = await federation.open_peer_ids(tx)
-    if not open_peers:
-        return
     await peer_reading.begin(tx, open_peers)
     interval = runtime.settings.federation_sync_interval_seconds
     cards, acts = await peer_reading.take_due(tx, interval, ACTS_EVERY_SECONDS)
@@ -83,7 +85,9 @@ async def _plan(tx: Tx, runtime: Runtime) -> None:
         await enqueue_many(tx, kind, [NewJob(str(peer)) for peer in due if peer in open_peers])
 
 
-PEER_PLAN = sweep_with_runtime("catalogue: plan the reading of peers", PLANNED_EVERY_SECONDS, _plan)
+PEER_PLAN = sweep_with_runtime(
+    "catalogue: plan the reading of peers", PLANNED_EVERY_SECONDS, _plan, has_work=_has_peer, once_a_turn=True
+)
 RECEIPTED = sweep(
     "catalogue: forget receipted acts", 86_400, lambda tx: forget_receipted(tx, RECEIPTED_KEPT_DAYS)
 )
