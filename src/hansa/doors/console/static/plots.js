@@ -35,7 +35,7 @@ function optionsOf(figure, values, margin, width, show) {
         stroke: color("--link"),
         fill: isBars ? color("--link") : undefined,
         width: 2,
-        points: { show: values.times.length < 3 },
+        points: { show: false },
         paths: isBars ? uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
       },
     ],
@@ -75,6 +75,10 @@ function controlsOf(act) {
 
 function draw(figure) {
   const values = valuesOf(figure);
+  const [first, last] = [values.times[0], values.times.at(-1)];
+  const length = last - first;
+  // The picture of one moment has nothing to zoom.
+  if (length <= 0) return;
   const picture = figure.querySelector("svg");
   const ground = document.createElement("div");
   ground.setAttribute("role", "img");
@@ -85,10 +89,8 @@ function draw(figure) {
   const show = (place) => {
     readout.textContent = place === null || place === undefined ? say : `${values.labels[place]}: ${values.texts[place]}`;
   };
-  const [first, last] = [values.times[0], values.times.at(-1)];
-  const length = last - first;
   // The first and the last bar are shown whole.
-  const margin = figure.dataset.plot === "bars" ? length / (2 * Math.max(1, values.times.length - 1)) || 1 : 0;
+  const margin = figure.dataset.plot === "bars" ? length / (2 * (values.times.length - 1)) : 0;
   let plot;
 
   const act = (next) => {
@@ -102,7 +104,7 @@ function draw(figure) {
   };
 
   picture.replaceWith(ground);
-  ground.after(readout, ...(length > 0 ? [controlsOf(act)] : []));
+  ground.after(readout, controlsOf(act));
   show(null);
   redraw();
   new ResizeObserver(() => plot.setSize({ width: ground.clientWidth, height: HEIGHT })).observe(ground);
