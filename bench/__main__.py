@@ -121,7 +121,7 @@ def main() -> None:
         if not arguments.names or name in arguments.names:
             figures: Figures = uvloop.run(run(full=arguments.full))
             print(f"\n{name}\n{figures.table()}", flush=True)
-            sound = sound and figures.books_are_sound
+            sound = sound and figures.is_sound
     sys.exit(0 if sound else 1)
 
 

@@ -228,7 +228,17 @@ async def test_only_files_of_the_console_are_served(registry: TestRegistry):
 
 
 @pytest.mark.parametrize(
-    "file", ["hansa.css", "docs.css", "front.js", "copy.js", "docs.js", "set-password.js", *CHECKED_FILES]
+    "file",
+    [
+        "hansa.css",
+        "docs.css",
+        "front.js",
+        "copy.js",
+        "docs.js",
+        "plots.js",
+        "set-password.js",
+        *CHECKED_FILES,
+    ],
 )
 def test_our_own_files_name_no_other_host(file):
     assert ADDRESS.findall((style_sheets.STATIC / file).read_text()) == []
@@ -239,7 +249,11 @@ def test_vendored_files_are_as_recorded():
     recorded = dict(
         re.findall(r"^\| (\S+) \| `([0-9a-f]{64})` \|$", (vendor / "README.md").read_text(), re.MULTILINE)
     )
-    present = {file.name: _sha256(file) for file in (vendor / "swagger-ui").iterdir()}
+    present = {
+        f"{file.parent.name}/{file.name}": _sha256(file)
+        for folder in ("swagger-ui", "uplot")
+        for file in (vendor / folder).iterdir()
+    }
     assert recorded == present
 
 

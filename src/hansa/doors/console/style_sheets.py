@@ -12,14 +12,15 @@ from hansa.foundation.plumbing.content_encoding import compressed
 
 STATIC = Path(__file__).parent / "static"
 FOLDER = "sheets/"
+PLOTS = "vendor/uplot/uPlot.min"
 SHEETS = {
     "plain": ("hansa",),
-    "records": ("hansa", "records"),
+    "records": ("hansa", PLOTS, "records"),
     "catalogue": ("hansa", "catalogue"),
     "reference": ("hansa", "reference"),
     "interactive": ("hansa", "vendor/swagger-ui/swagger-ui", "docs"),
     "account": ("hansa", "console"),
-    "account-records": ("hansa", "console", "records", "account_records"),
+    "account-records": ("hansa", "console", PLOTS, "records", "account_records"),
 }
 DIGEST_CHARACTERS = 16
 KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"
