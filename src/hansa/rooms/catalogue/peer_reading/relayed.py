@@ -15,13 +15,13 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.catalogue.mirrors import mirror_cards
-from hansa.rooms.catalogue.relays import KeptHome, StatedHome, homes, store
+from hansa.rooms.catalogue.relays import KeptHome, StatedHome, known_homes, store
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import pages
 from .judging import origin_of
-from .records import PageRefused
-from .relayed_judging import JudgedItems, RelayedPage, judge_items, judge_relayed_page
+from .records import PageRefused, RelayedPage
+from .relayed_judging import JudgedItems, judge_items, judge_relayed_page
 from .rules import Endless
 from .store import lock
 
@@ -112,7 +112,7 @@ async def _judged(relay: _Relay, page: RelayedPage) -> list[Brought]:
     peers = await database.read(federation.peers)
     near = {peer.ledger_id for peer in peers if peer.is_member}
     may_be_read = {peer.id for peer in peers if peer.is_open}
-    kept = {home.ledger_id: home for home in await database.read(homes)}
+    kept = {home.ledger_id: home for home in await database.read(known_homes)}
     turns = asyncio.Semaphore(HOMES_AT_ONCE)
 
     async def judged(stated: StatedHome) -> Brought:
@@ -196,7 +196,7 @@ async def _apply(
         if relay.peer.id not in may_be_read or not await store.move(tx, relay.peer.id, since, page.next):
             return None
         near = {peer.ledger_id for peer in peers if peer.is_member}
-        before = {home.ledger_id: home for home in await homes(tx)}
+        before = {home.ledger_id: home for home in await known_homes(tx)}
         applied = SyncOutcome(pulled=page.size, refused=_named(page.refused))
         await _count(tx, relay.peer, page.refused)
         is_begun = False

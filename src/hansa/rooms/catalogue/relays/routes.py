@@ -14,9 +14,8 @@ from hansa.foundation.values.errors import Invalid, TooManyRequests
 from hansa.rooms.catalogue.errors import CursorInvalid
 from hansa.rooms.catalogue.exports.routes import CURSOR_MAX, LIMIT_MAX, Limit
 
-from . import store
 from .schemas import RelayedHomes, RelayedPageOut
-from .serving import RelayOff, relayed_page
+from .serving import RelayOff, known_homes, relayed_page
 
 Since = Annotated[str | None, Query(max_length=CURSOR_MAX, description="The `next` of an earlier page.")]
 
@@ -47,4 +46,4 @@ async def read_relayed_cards_for_peer(
 @router.get("/relayed-homes", responses=problems(TooManyRequests))
 async def list_relayed_homes(_: Public, db: Db) -> RelayedHomes:
     """List the registries whose cards come by a peer that passes them on, with the hop distance. Nothing crosses to them."""
-    return RelayedHomes.of(await db.read(store.homes))
+    return RelayedHomes.of(await db.read(known_homes))

@@ -12,7 +12,7 @@ from hansa.rooms.catalogue.exports.place import Place, decode, encode
 from hansa.rooms.catalogue.exports.store import epoch_and_time
 
 from . import store
-from .records import HOPS_MAX, SignedItem, StatedHome
+from .records import HOPS_MAX, KeptHome, SignedItem, StatedHome
 
 
 class RelayOff(Conflict):
@@ -34,9 +34,14 @@ async def relayed_page(tx: Tx, reader: str, since: str | None, limit: int) -> di
     return _written(found, near, place, now, is_more=is_more)
 
 
+async def known_homes(tx: Tx) -> list[KeptHome]:
+    """The registries that are known by a relay, by ledger id."""
+    return await store.homes(tx)
+
+
 async def _homes(tx: Tx) -> list[StatedHome]:
     """Where the home of every kept item is; a peer is nearer than a registry that is known by a relay."""
-    relayed = [StatedHome(one.ledger_id, one.registry_url, one.hop_distance) for one in await store.homes(tx)]
+    relayed = [StatedHome(one.ledger_id, one.registry_url, one.hop_distance) for one in await known_homes(tx)]
     direct = [
         StatedHome(peer.ledger_id, peer.registry_url, 1)
         for peer in await federation.peers(tx)
