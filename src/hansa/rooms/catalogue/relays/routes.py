@@ -1,8 +1,8 @@
 """What peers read of cards that are passed on, and what everyone may read of the registries that are known by a relay."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -35,12 +35,13 @@ router = APIRouter(
 )
 async def read_relayed_cards_for_peer(
     peer: CurrentPeer, db: Db, config: Config, since: Since = None, limit: Limit = LIMIT_MAX
-) -> dict[str, Any]:
+) -> Response:
     """Read the cards of other registries that this one passes on, each as its home signed it; the peer's own are left out."""
     peer.require_open()
     if not config.relay_cards:
         raise RelayOff
-    return await db.read(lambda tx: relayed_page(tx, peer.ledger_id, since, limit))
+    body = await db.read(lambda tx: relayed_page(tx, peer.ledger_id, since, limit))
+    return Response(body, media_type="application/json")
 
 
 @router.get("/relayed-homes", responses=problems(TooManyRequests))

@@ -2,7 +2,6 @@
 
 import json
 from datetime import datetime
-from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Conflict
@@ -23,8 +22,8 @@ class RelayOff(Conflict):
     remedy = "Become a peer of the registry whose cards are wanted."
 
 
-async def relayed_page(tx: Tx, reader: str, since: str | None, limit: int) -> dict[str, Any]:
-    """The next items, oldest first, without those of the reader; `reader` is its ledger id. Raises: CursorInvalid."""
+async def relayed_page(tx: Tx, reader: str, since: str | None, limit: int) -> bytes:
+    """A page of the next items as JSON, oldest first, without those of the reader; `reader` is its ledger id. Raises: CursorInvalid."""
     epoch, now = await epoch_and_time(tx)
     place = decode(since) if since else Place(epoch)
     if place.epoch != epoch:
@@ -52,13 +51,13 @@ async def _homes(tx: Tx) -> list[StatedHome]:
 
 def _written(
     found: list[SignedItem], near: dict[str, StatedHome], place: Place, now: datetime, *, is_more: bool
-) -> dict[str, Any]:
+) -> bytes:
     passed_on = [one for one in found if one.source_registry in near]
     items = [json.loads(one.item) for one in passed_on]
     named = sorted({one.source_registry for one in passed_on})
     if found:
         place = Place(place.epoch, found[-1].position, found[-1].id)
-    return {
+    body = {
         "items": items,
         "homes": [near[ledger_id]._asdict() for ledger_id in named],
         "next": encode(place),
@@ -68,3 +67,4 @@ def _written(
         "export_version": EXPORT_VERSION,
         "digest": page_digest(items),
     }
+    return json.dumps(body, separators=(",", ":")).encode()
