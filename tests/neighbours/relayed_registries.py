@@ -59,7 +59,7 @@ class Relayed:
 
 
 @asynccontextmanager
-async def relayed(farm: DatabaseFarm, directory: Path) -> AsyncIterator[Relayed]:
+async def three_registries(farm: DatabaseFarm, directory: Path) -> AsyncIterator[Relayed]:
     """The three registries, which serve. Nothing was read yet."""
     sockets = [listen("127.0.0.1", 0) for _ in range(6)]
     ports = [socket.getsockname()[1] for socket in sockets]

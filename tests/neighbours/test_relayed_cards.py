@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hansa.rooms import federation
+from hansa.rooms.catalogue.peer_reading import relayed
 from hansa.rooms.catalogue.relays import KeptHome, store
 from tests.neighbours.reading_peers import administer, card_at, names_found, owned_agent, read, set_unlisted
-from tests.neighbours.relayed_registries import HOME, RELAY, Relayed, relayed
+from tests.neighbours.relayed_registries import HOME, RELAY, Relayed, three_registries
 from tests.neighbours.two_registries import befriend
 from tests.registry import DatabaseFarm, card_of
 
@@ -19,7 +20,7 @@ PATH = "/api/v1/federation/relayed-agent-cards"
 async def three(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Relayed]:
-    async with relayed(database_farm, tmp_path_factory.mktemp("three")) as three:
+    async with three_registries(database_farm, tmp_path_factory.mktemp("three")) as three:
         yield three
 
 
@@ -160,6 +161,22 @@ async def test_of_two_relays_the_nearer_one_counts_while_it_may_be_read(three: R
     assert await offered(3, [777])
     await database.act(lambda tx: store.keep_home(tx, kept, open_peers))
     assert [home["relay"] for home in await three.homes()] == [RELAY]
+
+
+async def test_a_relay_brings_a_bounded_number_of_homes(three: Relayed, monkeypatch: pytest.MonkeyPatch):
+    agent = await three.home.registry.agent(name="One home too many")
+    database = three.reader.registry.database
+    await read(three.relay, three.home)
+    await database.act(lambda tx: tx.execute("DELETE FROM catalogue_home"))
+    await database.act(store.read_relays_anew)
+    monkeypatch.setattr(relayed, "HOMES_PER_RELAY_MAX", 0)
+    outcome = await read(three.reader, three.relay)
+    assert outcome.refused["relayed_homes_too_many"] >= 1
+    assert await three.homes() == []
+    monkeypatch.undo()
+    await database.act(store.read_relays_anew)
+    await read(three.reader, three.relay)
+    assert (await card_at(three.reader, agent.did))["name"] == "One home too many"
 
 
 async def test_a_registry_that_passes_nothing_on_answers_409_and_is_read_all_the_same(three: Relayed):

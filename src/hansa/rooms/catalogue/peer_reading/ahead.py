@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from types import TracebackType
-from typing import Self
 
 from .records import JudgedPage
 
@@ -15,14 +13,6 @@ class PageAhead:
         self._fetch = fetch
         self._since: str | None = None
         self._fetching: asyncio.Task[JudgedPage] | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, trouble: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._drop()
 
     def begin(self, since: str, size: int) -> None:
         """Fetch the page after this place from now on."""
@@ -36,10 +26,11 @@ class PageAhead:
                 return await self._fetching
             finally:
                 self._fetching = None
-        await self._drop()
+        await self.drop()
         return await self._fetch(since, size)
 
-    async def _drop(self) -> None:
+    async def drop(self) -> None:
+        """Read nothing ahead any more."""
         fetching, self._fetching = self._fetching, None
         if fetching is None:
             return

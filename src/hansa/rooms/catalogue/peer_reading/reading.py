@@ -87,8 +87,11 @@ async def _read_cards_and_compare(reading: Reading) -> None:
 
 async def _read_cards(reading: Reading) -> bool:
     """Whether everything that the peer has was read. A page is fetched and judged while the one before it is applied."""
-    async with PageAhead(lambda since, size: _fetch_cards(reading, since, size)) as ahead:
+    ahead = PageAhead(lambda since, size: _fetch_cards(reading, since, size))
+    try:
         return await _read_cards_from(reading, ahead)
+    finally:
+        await ahead.drop()
 
 
 async def _read_cards_from(reading: Reading, ahead: PageAhead) -> bool:

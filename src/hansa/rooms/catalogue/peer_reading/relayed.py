@@ -15,19 +15,22 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.catalogue.mirrors import mirror_cards
-from hansa.rooms.catalogue.relays import KeptHome, StatedHome, homes, store
+from hansa.rooms.catalogue.relays import KeptHome, StatedHome, known_homes, store
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import pages
 from .judging import origin_of
-from .records import PageRefused
-from .relayed_judging import JudgedItems, RelayedPage, judge_items, judge_relayed_page
+from .records import PageRefused, RelayedPage
+from .relayed_judging import JudgedItems, judge_items, judge_relayed_page
 from .rules import Endless
 from .store import lock
 
 PATH = "/api/v1/federation/relayed-agent-cards"
 NOT_OFFERED = frozenset({404, 409})
+PAGE_SIZE = 200
+"""An item may be of a home of its own, whose address is read then."""
 PAGES_MAX = 1_000
+HOMES_PER_RELAY_MAX = 2_000
 CARDS_PER_HOME_MAX = 50_000
 HOMES_AT_ONCE = 8
 HOME_READ_AGAIN_SECONDS = 60.0
@@ -73,8 +76,8 @@ async def _read(relay: _Relay, outcome: SyncOutcome) -> None:
         place = await database.look(lambda tx: store.place(tx, peer.id))
         if place is None:
             return
-        since, epoch, size = place
-        page = await _fetch(relay, since, size)
+        since, epoch = place
+        page = await _fetch(relay, since)
         if page is None:
             return
         if page.epoch != epoch:
@@ -92,9 +95,9 @@ async def _read(relay: _Relay, outcome: SyncOutcome) -> None:
     raise PageRefused("more_for_ever")
 
 
-async def _fetch(relay: _Relay, since: str | None, limit: int) -> RelayedPage | None:
+async def _fetch(relay: _Relay, since: str | None) -> RelayedPage | None:
     """The next page, or None where the peer passes nothing on. Raises: PageRefused, OutgoingTrouble."""
-    query = urlencode({"limit": limit, **({"since": since} if since else {})})
+    query = urlencode({"limit": PAGE_SIZE, **({"since": since} if since else {})})
     answer = await federation.call_peer(
         relay.runtime, relay.peer, "GET", f"{PATH}?{query}", limits=pages.PAGE_LIMITS
     )
@@ -103,7 +106,7 @@ async def _fetch(relay: _Relay, since: str | None, limit: int) -> RelayedPage | 
     if answer.status != pages.OK:
         raise PageRefused(f"answered_{answer.status}")
     own = relay.runtime.settings.trust_domain
-    return await asyncio.to_thread(judge_relayed_page, answer.body, limit, own)
+    return await asyncio.to_thread(judge_relayed_page, answer.body, PAGE_SIZE, own)
 
 
 async def _judged(relay: _Relay, page: RelayedPage) -> list[Brought]:
@@ -112,7 +115,7 @@ async def _judged(relay: _Relay, page: RelayedPage) -> list[Brought]:
     peers = await database.read(federation.peers)
     near = {peer.ledger_id for peer in peers if peer.is_member}
     may_be_read = {peer.id for peer in peers if peer.is_open}
-    kept = {home.ledger_id: home for home in await database.read(homes)}
+    kept = {home.ledger_id: home for home in await database.read(known_homes)}
     turns = asyncio.Semaphore(HOMES_AT_ONCE)
 
     async def judged(stated: StatedHome) -> Brought:
@@ -121,6 +124,10 @@ async def _judged(relay: _Relay, page: RelayedPage) -> list[Brought]:
             return await _judge_home(relay, stated, home, page.items[stated.ledger_id])
 
     wanted = [page.homes[ledger_id] for ledger_id in page.items if ledger_id not in near]
+    room = HOMES_PER_RELAY_MAX - sum(home.peer_id == relay.peer.id for home in kept.values())
+    for beyond in [stated for stated in wanted if stated.ledger_id not in kept][max(0, room) :]:
+        page.refused["homes_too_many"] += len(page.items[beyond.ledger_id])
+        wanted.remove(beyond)
     return await asyncio.gather(
         *(
             judged(stated)
@@ -196,7 +203,7 @@ async def _apply(
         if relay.peer.id not in may_be_read or not await store.move(tx, relay.peer.id, since, page.next):
             return None
         near = {peer.ledger_id for peer in peers if peer.is_member}
-        before = {home.ledger_id: home for home in await homes(tx)}
+        before = {home.ledger_id: home for home in await known_homes(tx)}
         applied = SyncOutcome(pulled=page.size, refused=_named(page.refused))
         await _count(tx, relay.peer, page.refused)
         is_begun = False

@@ -5,30 +5,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from hansa.rooms.catalogue.relays import HOPS_MAX, StatedHome
+from hansa.rooms.catalogue.relays.records import HOPS_MAX, StatedHome
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 
 from .judging import is_number, mark_of, read_envelope, why_refused
-from .records import Origin, PageRefused
+from .records import Origin, PageRefused, RelayedPage
 
 HOMES_MAX = 200
 """Of one page."""
 URL_MAX = 500
 
 _LEDGER_ID = re.compile(r"[a-z0-9.-]{3,253}(/registry/[A-Za-z0-9._-]{1,128})?", re.ASCII)
-
-
-@dataclass(frozen=True)
-class RelayedPage:
-    """A page whose envelope is sound. `items` are those of named homes, by ledger id, not verified yet."""
-
-    next: str
-    more: bool
-    epoch: int
-    size: int
-    homes: dict[str, StatedHome]
-    items: dict[str, list[Any]]
-    refused: Counter[str]
 
 
 @dataclass

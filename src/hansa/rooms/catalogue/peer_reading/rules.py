@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from hansa.rooms.catalogue.exports.records import Range
 
-from .records import JudgedPage, PageRefused, Progress
-from .relayed_judging import RelayedPage
+from .records import JudgedPage, PageRefused, Progress, RelayedPage
 
 PAGE_SIZE_MIN, PAGE_SIZE_MAX = 200, 10_000
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0

@@ -3,6 +3,7 @@
 from . import store
 from .records import HOPS_MAX, KeptHome, StatedHome
 from .routes import peer_router, router
-from .store import homes, settle
+from .serving import known_homes
+from .store import settle
 
-__all__ = ["HOPS_MAX", "KeptHome", "StatedHome", "homes", "peer_router", "router", "settle", "store"]
+__all__ = ["HOPS_MAX", "KeptHome", "StatedHome", "known_homes", "peer_router", "router", "settle", "store"]

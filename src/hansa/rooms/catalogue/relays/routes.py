@@ -1,8 +1,8 @@
 """What peers read of cards that are passed on, and what everyone may read of the registries that are known by a relay."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -14,9 +14,8 @@ from hansa.foundation.values.errors import Invalid, TooManyRequests
 from hansa.rooms.catalogue.errors import CursorInvalid
 from hansa.rooms.catalogue.exports.routes import CURSOR_MAX, LIMIT_MAX, Limit
 
-from . import store
 from .schemas import RelayedHomes, RelayedPageOut
-from .serving import RelayOff, relayed_page
+from .serving import RelayOff, known_homes, relayed_page
 
 Since = Annotated[str | None, Query(max_length=CURSOR_MAX, description="The `next` of an earlier page.")]
 
@@ -36,15 +35,16 @@ router = APIRouter(
 )
 async def read_relayed_cards_for_peer(
     peer: CurrentPeer, db: Db, config: Config, since: Since = None, limit: Limit = LIMIT_MAX
-) -> dict[str, Any]:
+) -> Response:
     """Read the cards of other registries that this one passes on, each as its home signed it; the peer's own are left out."""
     peer.require_open()
     if not config.relay_cards:
         raise RelayOff
-    return await db.read(lambda tx: relayed_page(tx, peer.ledger_id, since, limit))
+    body = await db.read(lambda tx: relayed_page(tx, peer.ledger_id, since, limit))
+    return Response(body, media_type="application/json")
 
 
 @router.get("/relayed-homes", responses=problems(TooManyRequests))
 async def list_relayed_homes(_: Public, db: Db) -> RelayedHomes:
     """List the registries whose cards come by a peer that passes them on, with the hop distance. Nothing crosses to them."""
-    return RelayedHomes.of(await db.read(store.homes))
+    return RelayedHomes.of(await db.read(known_homes))

@@ -81,7 +81,7 @@ _REMOVE_HOME = "DELETE FROM catalogue_home WHERE ledger_id = $1"
 
 _HOMES_BY = "SELECT ledger_id FROM catalogue_home WHERE peer_id = $1 ORDER BY ledger_id"
 
-_PLACE = "SELECT relayed_next, relayed_epoch, page_size FROM catalogue_peer_sync WHERE peer_id = $1"
+_PLACE = "SELECT relayed_next, relayed_epoch FROM catalogue_peer_sync WHERE peer_id = $1"
 
 _MOVE = """
 UPDATE catalogue_peer_sync SET relayed_next = $3 WHERE peer_id = $1 AND relayed_next IS NOT DISTINCT FROM $2 RETURNING 1
@@ -177,10 +177,10 @@ async def homes_by(tx: Tx, peer_id: int) -> list[str]:
     return [row["ledger_id"] for row in await tx.fetch(_HOMES_BY, peer_id)]
 
 
-async def place(tx: Tx, peer_id: int) -> tuple[str | None, int | None, int] | None:
-    """How far the relayed items of a peer were read, its epoch then, and the size of the next page; None: it is not read."""
+async def place(tx: Tx, peer_id: int) -> tuple[str | None, int | None] | None:
+    """How far the relayed items of a peer were read, and its epoch then; None: it is not read."""
     row = await tx.fetchrow(_PLACE, peer_id)
-    return None if row is None else (row["relayed_next"], row["relayed_epoch"], row["page_size"])
+    return None if row is None else (row["relayed_next"], row["relayed_epoch"])
 
 
 async def move(tx: Tx, peer_id: int, since: str | None, following: str) -> bool:
