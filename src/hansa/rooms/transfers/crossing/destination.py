@@ -61,9 +61,7 @@ async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
     return found
 
 
-async def corridors_to(
-    tx: Tx, dids: Sequence[str], runtime: Runtime
-) -> dict[str, Corridor | NoCorridor]:
+async def corridors_to(tx: Tx, dids: Sequence[str], runtime: Runtime) -> dict[str, Corridor | NoCorridor]:
     """As `corridor_to`, of several DIDs, with one reading for each registry; a refusal stands for its DID alone."""
     withheld = await withheld_abroad(tx, set(dids))
     by_namespace: dict[str | None, Corridor | NoCorridor] = {}
