@@ -55,16 +55,21 @@ class Court:
         return found
 
     async def rule(self, dispute_id: int, slash: str, compensation: str) -> httpx2.Response:
-        path, headers = f"/api/v1/admin/disputes/{dispute_id}", self.at_home.headers
-        http = self.pair.a.registry.http
-        assert (await http.put(f"{path}/open-voting", headers=headers)).status_code == 200
+        path = f"/api/v1/admin/disputes/{dispute_id}/open-voting"
+        opened = await self.pair.a.registry.http.put(path, headers=self.at_home.headers)
+        assert opened.status_code == 200, opened.text
+        return await self.rule_again(dispute_id, slash, compensation)
+
+    async def rule_again(self, dispute_id: int, slash: str, compensation: str) -> httpx2.Response:
+        """While voting is open."""
         ruling = {
             "ruling": "IN_FAVOR_OF_COMPLAINANT",
             "slash_amount": slash,
             "compensation_amount": compensation,
             "note": "As the evidence shows.",
         }
-        return await http.put(f"{path}/ruling", json=ruling, headers=headers)
+        path = f"/api/v1/admin/disputes/{dispute_id}/ruling"
+        return await self.pair.a.registry.http.put(path, json=ruling, headers=self.at_home.headers)
 
     def administrator(self, at: Neighbour) -> TestDeveloper:
         return self.at_home if at is self.pair.a else self.abroad

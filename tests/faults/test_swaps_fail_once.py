@@ -7,12 +7,16 @@ import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
+from hansa.rooms.transfers.crossing.gathering_swaps import reserve_together
 from hansa.rooms.transfers.crossing.messages import Body, MessageType, Swap
 from hansa.rooms.transfers.crossing.paying import CrossingPayment, find_payment, reserve_payment
+from hansa.rooms.transfers.crossing.records import NO_BOUNDS
+from hansa.rooms.transfers.crossing.transferring import asked_crossing
 from tests.faults.failing import Plan
 from tests.faults.test_transfer_messages_fail_once import AMOUNT, PEER, Scene, open_stage
 from tests.faults.unchanged import Asking, fail_each_statement, status_of
@@ -104,6 +108,26 @@ async def _reserve(scene: SwapScene) -> Asking:
     return scene.reserving()[1]
 
 
+async def _reserve_together(scene: SwapScene) -> Asking:
+    """Two swaps of one pool under keys of their own, in one transaction."""
+    settings = scene.purses.registry.settings
+    order = ledger.TransferOrder(scene.agent.did, f"did:hansa:{PEER}:{uuid4()}", Minor(AMOUNT))
+    asked = [
+        asked_crossing(
+            settings,
+            order,
+            "/teg/send",
+            Repeatable(scene.agent.did, "/teg/send", uuid4().hex, b"{}"),
+            backend="async",
+            approval=None,
+            capability=None,
+            bounds=NO_BOUNDS,
+        )
+        for _ in range(2)
+    ]
+    return scene.work(lambda tx: reserve_together(tx, scene.corridor, asked))
+
+
 def _answered(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
     async def prepare(scene: SwapScene) -> Asking:
         body = await scene.reserved()
@@ -128,6 +152,7 @@ STEPS: dict[str, tuple[Callable[[SwapScene], Awaitable[Asking]], set[int]]] = {
     "commit": (_decided(MessageType.COMMIT), {200}),
     "abort": (_decided(MessageType.ABORT), {200}),
     "reserve": (_reserve, {200}),
+    "reserve together": (_reserve_together, {200}),
     "prepared": (_answered(MessageType.PREPARED), {200}),
     "refused": (_answered(MessageType.REFUSED), {200}),
     # An administrator who repeats one of these does it again.

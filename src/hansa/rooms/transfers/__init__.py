@@ -35,7 +35,7 @@ from hansa.rooms.transfers.crossing import (
 from hansa.rooms.transfers.descriptor import ROOM
 from hansa.rooms.transfers.pools import FEE_PCT as SWAP_FEE_PCT
 from hansa.rooms.transfers.pools import Minute as PoolMinute
-from hansa.rooms.transfers.pools import PoolState, decimal_text, swapped_amounts
+from hansa.rooms.transfers.pools import PoolState, decimal_text, rate_from, swapped_amounts
 from hansa.rooms.transfers.pools import history as pool_history
 from hansa.rooms.transfers.pools import states as pool_states
 
@@ -71,6 +71,7 @@ __all__ = [
     "pool_history",
     "pool_states",
     "raised_by_fee",
+    "rate_from",
     "refusal_of",
     "require_no_wrapped",
     "require_reachable",

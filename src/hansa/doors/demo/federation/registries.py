@@ -24,7 +24,7 @@ from hansa.doors.demo.own_registry import (
 from hansa.doors.demo.screen import Screen
 
 CURRENCIES = {"north": "AVT", "south": "AVT", "west": "WEST"}
-AREAS = ("admin_enforcement", "admin_treasury")
+AREAS = ("admin_enforcement", "admin_federation", "admin_treasury")
 REQUEST_SECONDS = 60
 WAIT_SECONDS = 60
 PAUSE_SECONDS = 0.1
@@ -88,7 +88,7 @@ class DemoRegistry:
         return json.loads(output)
 
     async def appoint(self) -> None:
-        """Create an administrator of enforcement and of the treasury, and log it in. Raises: DemoFailed."""
+        """Create an administrator, and log it in. Raises: DemoFailed."""
         made = await create_administrator(str(self.directory), environment(self.settings), *AREAS)
         form = {"username": made.email, "password": made.password}
         login = await self.client.ask("POST", "/api/v1/auth/login", data=form)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hansa.doors.demo.cards import demo_cards
-from hansa.doors.demo.client import DemoAgent, DemoFailed
+from hansa.doors.demo.client import CREATED, DemoAgent, DemoFailed
 from hansa.doors.demo.federation import several_currencies
 from hansa.doors.demo.federation.call_across import pay_across
 from hansa.doors.demo.federation.registries import DemoRegistry, three_registries, until
@@ -77,13 +77,16 @@ class _Story:
         return {**report, "suspension_seconds": seconds, "committed_after_kill": committed}
 
     async def _join(self) -> None:
+        await asyncio.gather(*(home.appoint() for home in self._all))
         for inviting, accepting in (
             (self._north, self._south),
             (self._south, self._west),
             (self._west, self._north),
         ):
-            invited = await inviting.command("peer", "invite")
-            peer = await accepting.command("peer", "accept", invited["invitation"])
+            path = "/admin/federation/invitations"
+            invited = await inviting.administer("POST", path, {}, expect=CREATED)
+            body = {"invitation": invited["invitation"]}
+            peer = await accepting.administer("POST", f"{path}/accept", body, expect=CREATED)
             self._screen.line(f"{accepting.name} accepted the invitation of {peer['name']}: {peer['status']}")
 
         async def are_all_active() -> bool:
@@ -97,9 +100,8 @@ class _Story:
 
     async def _agents(self) -> tuple[DemoAgent, DemoAgent, DemoAgent]:
         cards = demo_cards(self._run)
-        (payer, service, payee), *_ = await asyncio.gather(
-            asyncio.gather(*(self._agent(home, card) for home, card in zip(self._all, cards, strict=False))),
-            *(home.appoint() for home in self._all),
+        payer, service, payee = await asyncio.gather(
+            *(self._agent(home, card) for home, card in zip(self._all, cards, strict=False))
         )
         for name in (service.name, payee.name):
             await until(lambda name=name: self._is_found(name), f"{name} is not found at north")  # type: ignore[misc]
@@ -233,9 +235,9 @@ class _Story:
             return sound and quiet and do_agree(pairs)
 
         await until(do_the_books_agree, "the books of the registries do not agree")
-        for one in self._all:
-            if (await one.command("transfers", "in-doubt"))["transfers"]:
-                raise DemoFailed(f"a transfer is in doubt at {one.name}")
+        doubts = await asyncio.gather(*(one.command("transfers", "in-doubt") for one in self._all))
+        if any(doubt["transfers"] for doubt in doubts):
+            raise DemoFailed(f"transfers are in doubt: {doubts}")
         return {
             "agents": [
                 {"name": agent.name, "registry": home.name, "balance": f"{balances[did]:f}"}

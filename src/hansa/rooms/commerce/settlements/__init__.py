@@ -3,11 +3,12 @@
 from .beginning import RuledAbroad, begin, peer_of_defendant
 from .exchange import EXCHANGE_JOBS, SIGNED_VERDICT
 from .routes import admin_router, peer_router
-from .settlement import Claim
+from .settlement import SAME_UNIT, Claim, worth
 from .slashing import SLASHING_JOBS
 
 __all__ = [
     "EXCHANGE_JOBS",
+    "SAME_UNIT",
     "SIGNED_VERDICT",
     "SLASHING_JOBS",
     "Claim",
@@ -16,4 +17,5 @@ __all__ = [
     "begin",
     "peer_of_defendant",
     "peer_router",
+    "worth",
 ]

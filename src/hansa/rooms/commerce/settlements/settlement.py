@@ -7,8 +7,10 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 
 EXPIRY_SECONDS = 24 * 3600.0
+SAME_UNIT = Fraction(1)
 
 
 class Direction(StrEnum):
@@ -56,7 +58,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Settlement:
-    """One side's state. `is_closed`: each side knows that the other knows the outcome, nothing is left to be sent."""
+    """One side's state. `is_closed`: each side knows that the other knows the outcome, nothing is left to be sent.
+
+    `rate`: units of the registry that ruled for one of the defendant's, at the ruling.
+    """
 
     claim: Claim
     direction: Direction
@@ -68,6 +73,7 @@ class Settlement:
     peer_tx_id: str | None = None
     reason: str | None = None
     is_closed: bool = False
+    rate: Fraction = SAME_UNIT
 
     @property
     def outcome(self) -> Outcome:
@@ -75,10 +81,15 @@ class Settlement:
         return Outcome(self.claim, self.status, self.slashed, self.peer_tx_id, self.reason)
 
 
-def opened(claim: Claim, compensation: int, now: float) -> Settlement:
+def opened(claim: Claim, compensation: int, now: float, rate: Fraction = SAME_UNIT) -> Settlement:
     """The dispute was decided here: the registry of the defendant is asked."""
     return Settlement(
-        claim, Direction.OUTGOING, Status.PENDING_SLASH, now + EXPIRY_SECONDS, compensation=compensation
+        claim,
+        Direction.OUTGOING,
+        Status.PENDING_SLASH,
+        now + EXPIRY_SECONDS,
+        compensation=compensation,
+        rate=rate,
     )
 
 
@@ -158,6 +169,11 @@ def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
 
 
 def owed(settlement: Settlement) -> int:
-    """What is issued to the complainant: as ruled, and at most what was destroyed."""
+    """What is issued to the complainant: as ruled, and at most what the destroyed units were worth at the ruling."""
     is_settled = settlement.direction is Direction.OUTGOING and settlement.status is Status.SETTLED
-    return min(settlement.compensation, settlement.slashed) if is_settled else 0
+    return min(settlement.compensation, worth(settlement.slashed, settlement.rate)) if is_settled else 0
+
+
+def worth(amount: int, rate: Fraction) -> int:
+    """Units of the defendant's registry in units of the one that ruled, rounded down."""
+    return amount * rate.numerator // rate.denominator

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import asyncpg
@@ -17,9 +19,9 @@ LONGEST_PAUSE_SECONDS = 600
 
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at)
+  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at, rate_own, rate_foreign)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14),
-  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END)
+  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17)
 RETURNING settlement_id
 """
 
@@ -95,6 +97,8 @@ async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | Non
         verdict,
         new.expires_at,
         is_due,
+        Decimal(new.rate.numerator),
+        Decimal(new.rate.denominator),
     )
     return settlement_id
 
@@ -213,6 +217,7 @@ def kept(row: asyncpg.Record) -> Kept:
         members["peer_tx_id"],
         members["reason"],
         members["is_closed"],
+        Fraction(int(members["rate_own"]), int(members["rate_foreign"])),
     )
     return Kept(members["settlement_id"], settlement, members["peer"], members["frame"], members)
 

@@ -22,6 +22,7 @@ from .errors import (
     refusal_of,
 )
 from .exchange import SIGNATORY
+from .gathering_swaps import SWAPS_OUT, SwapsOut
 from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
@@ -53,6 +54,7 @@ __all__ = [
     "OUTBOX",
     "PAYMENT_DECIDED",
     "SIGNATORY",
+    "SWAPS_OUT",
     "XREG_PERMISSION",
     "AskedCrossing",
     "Corridor",
@@ -71,6 +73,7 @@ __all__ = [
     "ReceiverIsForeign",
     "ReceiverIsLocal",
     "ReceiverRegistryUnknown",
+    "SwapsOut",
     "TransferUnknown",
     "UndecidedTransfer",
     "across",

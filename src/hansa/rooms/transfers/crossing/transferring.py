@@ -23,11 +23,12 @@ from .corridor import Corridor
 from .corridors import CORRIDORS
 from .errors import PeerRewound, refusal_of
 from .exchange import abort_now
+from .gathering_swaps import SWAPS_OUT
 from .messages import Message
 from .outbox import OUTBOX
 from .reading import view_of_sent
 from .records import Bounds, CrossingView
-from .reserving import CALLER_SECONDS, AskedCrossing, reserve
+from .reserving import CALLER_SECONDS, AskedCrossing, Reserved, reserve
 from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
@@ -52,7 +53,7 @@ async def cross(
     """
     outbox = OUTBOX.of(runtime)
     outbox.require_room(corridor)
-    reserved = await reserve(runtime, agent, corridor, asked)
+    reserved = await _reserved(runtime, agent, corridor, asked)
     if isinstance(reserved, agents.Approval):
         return reserved
     if reserved.prepare is not None and asked.backend == "2pc":
@@ -62,6 +63,18 @@ async def cross(
     if row["state"] == "aborted":
         raise refusal_of(row["code"], str(reserved.transfer_id))
     return Crossed(view_of_sent(row), replayed=reserved.prepare is None)
+
+
+async def _reserved(
+    runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+) -> Reserved | agents.Approval:
+    """Swaps that nothing but the agent's roles has a say in gather with others of their pool."""
+    is_plain = agents.pays_plainly(agent, asked.payment.capability_token)
+    if corridor.currency_received is not None and is_plain:
+        reserved = await SWAPS_OUT.of(runtime).reserved(corridor, asked)
+        if reserved is not None:
+            return reserved
+    return await reserve(runtime, agent, corridor, asked)
 
 
 async def _decided(
