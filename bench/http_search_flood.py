@@ -60,7 +60,7 @@ async def _measure(
         most += driven.answered + CONNECTIONS
         return driven.per_second, driven.p99_ms
 
-    least = most = 0
+    least, most = 0, 0
     rates: dict[str, list[float]] = {"alone": [], "beside the flood": []}
     p99s: dict[str, list[float]] = {"alone": [], "beside the flood": []}
     found = []
