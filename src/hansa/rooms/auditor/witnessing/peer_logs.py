@@ -130,9 +130,9 @@ async def _read_keys(
         return None
     origin = origin_of(peer.ledger_id)
     try:
-        log_keys = [
-            VerifierKey(origin, key.public_key, LOG_KEY) for key in read_auditor_keys(read_json(keys.body))
-        ]
+        # With a stolen key that was retired since, a forged tree would be cosigned.
+        present = [key for key in read_auditor_keys(read_json(keys.body)) if key.retired_at_id is None]
+        log_keys = [VerifierKey(origin, key.public_key, LOG_KEY) for key in present]
     except (NotAKey, NotCanonical):
         return None
     return PeerLog(peer.ledger_id, log_keys, _witness_key(witness))

@@ -80,6 +80,13 @@ async def add_key(tx: Tx, key: bytes, sealed: bytes) -> None:
     await tx.execute("INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)", key, sealed)
 
 
+async def was_held(tx: Tx, key: bytes) -> bool:
+    """Whether the witness has or had that key."""
+    query = "SELECT EXISTS (SELECT FROM auditor_witness_key WHERE public_key = $1)"
+    held: bool = await tx.fetchval(query, key)
+    return held
+
+
 async def forget_retired_keys(tx: Tx, days: int) -> None:
     """Delete the private halves of keys that were retired so many days ago."""
     await tx.execute(_FORGET_KEYS, days)
