@@ -40,7 +40,7 @@ READ_SECONDS = {
     "/api/v1/federation/agent-cards?limit=10000": 300.0,
     "/api/v1/federation/enforcement?limit=10000": 27.3,
     "/witness": 60.0,
-    "/.well-known/auditor-jwks.json": 60.0,
+    "/.well-known/auditor-jwks.json": 3600.0,
     "/api/v1/federation/peer-trust/mine": 600.0,
 }
 """What a registry reads of a peer, and how often: acts every 30 seconds and beside the cards."""
@@ -104,7 +104,7 @@ def quiet_peer(number: int, port: int, directory: Path) -> QuietPeer:
         "/api/v1/federation/agent-cards": page,
         "/api/v1/federation/enforcement": page,
         "/api/v1/federation/agent-cards/digest": {"ranges": []},
-        "/witness": {"key": str(verifier_key(domain, public)), "logs": []},
+        "/witness": {"key": verifier_key(domain, public).text, "logs": []},
     }
     return QuietPeer(
         port, svid, bundle, kid, {path: json.dumps(body).encode() for path, body in said.items()}
