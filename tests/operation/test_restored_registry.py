@@ -36,7 +36,7 @@ async def test_after_the_restore_of_an_old_backup_commits_are_replayed_and_nothi
                 await crossing.a.still_open()
                 await crossing.b.still_open()
                 await asyncio.sleep(0.2)
-        assert (await place_of(a))[1] == 2
+        assert (await place_of(a))[1] > 1
         await crossing.heal()
         after = await crossing.a.rows("SELECT transfer_id::text, state, amount FROM transfers_sent")
         assert after == before
