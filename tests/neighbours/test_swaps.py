@@ -222,7 +222,7 @@ async def test_swaps_at_the_same_moment_are_each_priced_with_those_before_and_re
 ):
     payers = [await scene.a.registry.agent() for _ in range(6)]
     alice, bob = await agents(scene)
-    key = {"Idempotency-Key": "one of many"}
+    key = {"Idempotency-Key": "one-of-many"}
 
     async def keyed() -> Any:
         body = {"receiver_did": bob.did, "amount": "2"}
@@ -266,6 +266,26 @@ async def test_a_swap_whose_peer_is_silent_is_aborted_and_frees_what_it_reserved
     assert await scene.reserves() == before
     assert (await alice.balance(), await bob.balance()) == ("100", "100")
     await scene.prove()
+
+
+async def test_a_peer_that_aborts_a_swap_for_which_this_registry_was_prepared_loses_trust_once_an_hour(
+    scene: Currencies, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await agents(scene)
+    with monkeypatch.context() as patch:
+        lost = LostCalls(patch)
+        lost.loses = lambda _: "answer"
+        for _ in range(2):
+            assert await refusal(await send(bob, alice, "5")) == (503, "CROSSING_TIMEOUT")
+    await scene.settle()
+    peer = await scene.a.peer(scene.b)
+    signals = await scene.a.registry.database.look(
+        lambda tx: tx.fetchval(
+            "SELECT count(*) FROM federation_peer_signal WHERE peer_id = $1 AND kind = 'swap_aborted'",
+            peer.id,
+        )
+    )
+    assert signals == 1
 
 
 async def test_the_limits_of_the_pool_are_those_of_the_registry_whose_unit_it_is(scene: Currencies):

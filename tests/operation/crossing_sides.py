@@ -117,7 +117,10 @@ class Crossing:
 
 
 @asynccontextmanager
-async def crossing_registries(farm: DatabaseFarm, directory: Path) -> AsyncIterator[Crossing]:
+async def crossing_registries(
+    farm: DatabaseFarm, directory: Path, **more_of_each: dict[str, Any]
+) -> AsyncIterator[Crossing]:
+    """Two of them, `a` and `b`; settings of one alone are given under its name."""
     ports = {name: (free_port(), free_port(), free_port()) for name in "ab"}
     allowed = [f"127.0.0.1:{port}" for three in ports.values() for port in three]
     async with AsyncExitStack() as stack:
@@ -132,6 +135,7 @@ async def crossing_registries(farm: DatabaseFarm, directory: Path) -> AsyncItera
                 "federation_port": listener,
                 "federation_base_url": f"https://127.0.0.1:{proxied}",
                 "outgoing_allow_hosts": allowed,
+                **more_of_each.get(name, {}),
             }
             settings.append({"DATABASE_URL": dsn, "DATABASE_POOL_SIZE": "8", **_as_environment(given)})
             registries.append(await stack.enter_async_context(open_registry(dsn, directory / name, **given)))
