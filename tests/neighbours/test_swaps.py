@@ -328,6 +328,45 @@ async def test_an_async_swap_is_locked_and_keeps_its_deadline(scene: Currencies)
     await scene.prove()
 
 
+async def test_a_swap_leaves_transit_and_the_audit_across_as_they_were(scene: Currencies):
+    async def audited() -> list[tuple[str, ...]]:
+        found = []
+        for one in (scene.a, scene.b):
+            (pair,) = (
+                await one.registry.get("/projections/cross-frame-audit", headers=one.registry.internal)
+            ).json()["pairs"]
+            found.append(tuple(pair[name] for name in ("out", "in", "in_flight", "disputed", "delta")))
+        transit = "SELECT sum(transit) FROM ledger_account"
+        found += [
+            (str(await one.registry.database.look(lambda tx: tx.fetchval(transit))),)
+            for one in (scene.a, scene.b)
+        ]
+        return found
+
+    alice, bob = await agents(scene)
+    await scene.settle()
+    before = await audited()
+    for payer, payee in ((alice, bob), (bob, alice)):
+        assert (await send(payer, payee, "5", min_amount_out="0.1")).status_code == 200
+    await scene.settle()
+    assert await audited() == before == [("0",) * 5] * 2 + [("0",)] * 2
+
+
+async def test_an_aborted_swap_frees_its_idempotency_key(scene: Currencies, monkeypatch: pytest.MonkeyPatch):
+    alice, bob = await agents(scene)
+    with monkeypatch.context() as patch:
+        lost = LostCalls(patch)
+        lost.loses = lambda _: "request"
+        assert await refusal(await across(alice, bob.did, "5", key="freed")) == (503, "CROSSING_TIMEOUT")
+    again = await across(alice, bob.did, "5", key="freed")
+    assert again.status_code == 200, again.text
+    assert "Idempotent-Replayed" not in again.headers
+    replayed = await across(alice, bob.did, "5", key="freed")
+    assert replayed.json()["transfer_id"] == again.json()["transfer_id"]
+    await scene.settle()
+    assert await alice.balance() == "95"
+
+
 async def test_statements_and_events_name_both_currencies(scene: Currencies):
     alice, bob = await agents(scene)
     told = (await send(alice, bob, "5")).json()
