@@ -20,6 +20,7 @@ from bench import (
     catalogue_search,
     catalogue_writes,
     federation_crossings,
+    federation_growth,
     federation_swaps,
     federation_sync,
     http_attack,
@@ -75,6 +76,7 @@ BENCHES = {
     "catalogue/million": catalogue_million.run,
     "catalogue/mirror": catalogue_mirror.run,
     "federation/crossings": federation_crossings.run,
+    "federation/growth": federation_growth.run,
     "federation/swaps": federation_swaps.run,
     "federation/sync": federation_sync.run,
     "catalogue/reads": catalogue_reads.run,
@@ -119,7 +121,7 @@ def main() -> None:
         if not arguments.names or name in arguments.names:
             figures: Figures = uvloop.run(run(full=arguments.full))
             print(f"\n{name}\n{figures.table()}", flush=True)
-            sound = sound and figures.books_are_sound
+            sound = sound and figures.is_sound
     sys.exit(0 if sound else 1)
 
 

@@ -6,11 +6,20 @@ from statistics import median
 
 @dataclass
 class Figures:
-    """Rows of (what, unit, samples), ratios against the baseline of the same run, and whether the books add up."""
+    """Rows of (what, unit, samples), ratios against the baseline of the same run, and whether the books add up.
+
+    `faults` are what else makes the figures of a run no figures, such as requests without an answer.
+    """
 
     rows: list[tuple[str, str, list[float]]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     books_are_sound: bool = True
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the run may be quoted."""
+        return self.books_are_sound and not self.faults
 
     def add(self, what: str, unit: str, samples: list[float]) -> float:
         self.rows.append((what, unit, samples))
@@ -22,7 +31,8 @@ class Figures:
             for what, unit, samples in self.rows
         ]
         verdict = "the books add up" if self.books_are_sound else "THE BOOKS DO NOT ADD UP"
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes), f"  {verdict}"])
+        said = [*self.notes, *(f"FAULT: {fault}" for fault in self.faults), verdict]
+        return "\n".join([*lines, *(f"  {sentence}" for sentence in said)])
 
 
 def percentile(sorted_samples: list[float], share: float) -> float:

@@ -65,11 +65,11 @@ async def run(*, full: bool) -> Figures:
             directory, TRUSTED_PROXIES="127.0.0.1", RATE_LIMIT_READS="off", LOG_LEVEL="error"
         ) as service:
             await asyncio.to_thread(load_pages, service.url, [*PAGES, shown[0]], figures)
-            done = await _beside(service.url, callers, paths, figures, SECONDS_FULL if full else SECONDS)
-        async with bench_runtime(directory) as runtime:
-            figures.books_are_sound &= await sound_between(
-                runtime, done, done + TRANSFER_CONNECTIONS * (2 * PERIODIC_TASKS + 1)
+            least, most = await _beside(
+                service.url, callers, paths, figures, SECONDS_FULL if full else SECONDS
             )
+        async with bench_runtime(directory) as runtime:
+            figures.books_are_sound = await sound_between(runtime, least, most)
     return figures
 
 
@@ -117,15 +117,17 @@ def load_pages(url: str, paths: list[str], figures: Figures) -> None:
     )
 
 
-async def _beside(url: str, callers: Path, paths: Path, figures: Figures, seconds: int) -> int:
-    done = 0
+async def _beside(url: str, callers: Path, paths: Path, figures: Figures, seconds: int) -> tuple[int, int]:
+    """How many transfers were carried out, at least and at most."""
+    least = most = 0
 
     async def transfers(name: str) -> tuple[float, float]:
-        nonlocal done
+        nonlocal least, most
         driven = await drive(
             "transfer.lua", url, callers, name, connections=TRANSFER_CONNECTIONS, seconds=seconds
         )
-        done += driven.answered - driven.refused
+        least += driven.answered - driven.refused
+        most += driven.answered + TRANSFER_CONNECTIONS
         return driven.per_second, driven.p99_ms
 
     alone, beside, pages = [], [], []
@@ -143,7 +145,8 @@ async def _beside(url: str, callers: Path, paths: Path, figures: Figures, second
         await asyncio.sleep(1)
         beside.append(await transfers(f"beside{number}"))
         read = await reading
-        figures.books_are_sound &= read.refused == 0
+        if read.refused:
+            figures.faults.append(f"{read.refused} of {read.answered} pages were refused or not answered")
         pages.append(read.per_second)
     figures.add("pages of agents beside the transfers", "/s", pages)
     for name, measured in (("alone", alone), ("beside the pages", beside)):
@@ -157,4 +160,4 @@ async def _beside(url: str, callers: Path, paths: Path, figures: Figures, second
     figures.notes.append(
         f"p99 of transfers beside the pages is {ratio:.2f} x that of transfers alone, target 1.1"
     )
-    return done
+    return least, most

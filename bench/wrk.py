@@ -13,7 +13,11 @@ _REPORT = re.compile(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-
 
 @dataclass(frozen=True)
 class Driven:
-    """What came of one run; `refused` are errors of any kind, of the answered ones too."""
+    """What came of one run; `refused` are errors of any kind, of the answered ones too.
+
+    A request that timed out may have been answered later: of those sent, between `answered - refused` and `answered` with one
+    more for each connection were carried out.
+    """
 
     answered: int
     refused: int
@@ -29,8 +33,7 @@ def is_missing(figures: Figures) -> bool:
     """Whether wrk is not here, which the figures then say."""
     if which("wrk") is not None:
         return False
-    figures.notes.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
-    figures.books_are_sound = False
+    figures.faults.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
     return True
 
 

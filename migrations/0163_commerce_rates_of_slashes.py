@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0163"
-down_revision = "0132"
+down_revision = "0160"
 
 # The limit of what was issued is the only constraint of the table that names `compensated` and another column.
 SQL = """

@@ -17,7 +17,10 @@ def in_both_sizes(on_telephone: str, on_desk: str) -> list[tuple[str, str]]:
     return by_tier(both[:1], both, both)
 
 
-WALLET = ("wallet", "wallet/statement", "wallet/send", "wallet/stakes", "wallet/tokens", "wallet/bond")
+WALLET = (
+    *("wallet", "wallet/statement", "wallet/send", "wallet/stakes"),
+    *("wallet/tokens", "wallet/tokens/new", "wallet/bond"),
+)
 OFFICE = (
     "",
     "/developers",
@@ -134,6 +137,34 @@ async def test_units_are_sent_after_a_dry_run_with_the_keyboard_alone(registry: 
     await page.reload()
     await page.go_back()
     assert await payee.balance() == "110"
+
+
+async def test_the_plot_of_a_wallet_is_zoomed_with_the_keyboard_and_its_values_are_a_table(
+    registry: TestRegistry, visit
+):
+    developer = await registry.developer()
+    agent, payee = await developer.agent(), await registry.agent()
+    for amount in ("10", "20", "30"):
+        await agent.transfer(payee, amount)
+    page = await logged_in(visit, developer, viewport=SIZES["desk"])
+    await page.goto(f"/account/agents/{agent.did}/wallet")
+    plot = page.locator("figure.plot")
+    await plot.get_by_text("Values: Liquid balance").click()
+    values = await plot.locator("tbody data").all_text_contents()
+    assert len(values) == 4
+    middle = {"x": (await plot.locator(".u-over").bounding_box() or {})["width"] - 2, "y": 50}
+    await plot.locator(".u-over").hover(position=middle)
+    await expect(plot.get_by_text(f": {values[-1]}")).to_be_visible()
+    for name in ("Zoom in", "Zoom in", "Earlier", "Earlier", "Earlier", "Earlier"):
+        await plot.get_by_role("button", name=name).focus()
+        await page.keyboard.press("Enter")
+    await plot.locator(".u-over").hover(position={**middle, "x": 2})
+    await expect(plot.get_by_text(f": {values[0]}")).to_be_visible()
+    assert await violations_of(page) == []
+    reader = await logged_in(visit, developer, java_script_enabled=False)
+    await reader.goto(f"/account/agents/{agent.did}/wallet")
+    await expect(reader.locator("figure.plot svg")).to_be_visible()
+    await expect(reader.locator("figure.plot canvas")).to_have_count(0)
 
 
 async def test_a_token_counts_down(registry: TestRegistry, visit):

@@ -216,6 +216,59 @@ async def test_a_payment_token_shows_its_time_and_is_released_once(owner):
     assert (await payments.listed(made["token_id"]))["status"] == "released"
 
 
+async def tokens_of(owner):
+    answer = await owner.registry.get("/a2a-payment/my-tokens", headers=owner.agent.headers)
+    return answer.json()
+
+
+async def prepared_token(owner, **fields):
+    """The page of the dry run of a payment."""
+    await owner.browser.open(owner.path("wallet/tokens/new"))
+    given = {"payee": owner.payee.did, "amount": "10", **fields}
+    return await owner.browser.send(owner.path("wallet/tokens/check"), **given)
+
+
+async def test_a_payment_token_is_made_after_a_dry_run_and_shown_once(owner):
+    payments = Payments(owner.registry, owner.agent, owner.payee)
+    page = await prepared_token(owner, resource="<summary>", ttl="900")
+    assert "Payee &lt;b&gt;" in page.text
+    assert "15 minutes" in page.text
+    assert "&lt;summary&gt;" in page.text
+    assert await owner.agent.balance() == "100"
+    assert await tokens_of(owner) == []
+    form = owner.browser.form(owner.path("wallet/tokens"))
+    first = await owner.browser.post(form.action, form.fields)
+    again = await owner.browser.post(form.action, form.fields)
+    assert first.status_code == again.status_code == 200
+    (token,) = re.findall(r'aria-label="Payment token"><code>([^<]+)</code>', first.text)
+    assert token in again.text
+    assert re.search(r'<time datetime="[^"]+" data-countdown>', first.text)
+    (listed,) = await tokens_of(owner)
+    assert (listed["amount"], listed["status"]) == ("10", "authorized")
+    await owner.browser.open(owner.path("wallet/tokens"))
+    assert token not in owner.browser.text
+    verified = await payments.verify(token)
+    assert verified["valid"] is True
+    assert verified["capture_by"] == "payee"
+
+
+async def test_a_payment_that_cannot_be_authorized_says_so_beside_its_field(owner):
+    for fields, field in (
+        ({"amount": "ten"}, "amount"),
+        ({"amount": "1000"}, "amount"),
+        ({"payee": owner.agent.did}, "payee"),
+        ({"payee": "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"}, "payee"),
+    ):
+        page = await prepared_token(owner, **fields)
+        assert (fields, page.status_code >= 400, f'id="{field}-trouble"' in page.text) == (fields, True, True)
+    await prepared_token(owner, ttl="60")
+    form = owner.browser.form(owner.path("wallet/tokens"))
+    changed = [(name, "1" if name == "ttl" else value) for name, value in form.fields]
+    refused = await owner.browser.post(form.action, changed)
+    assert (refused.status_code, 'id="ttl-trouble"' in refused.text) == (422, True)
+    assert await owner.agent.balance() == "100"
+
+
 async def test_a_bond_is_deposited_and_its_refusal_is_shown(start_registry):
     registry = await start_registry(bond_minimum="10")
     developer = await registry.developer()

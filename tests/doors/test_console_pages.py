@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.doors.console import rendering
+from hansa.doors.console import rendering, style_sheets
 from hansa.doors.console.first_steps import first_steps
 from hansa.foundation.plumbing.problem_docs import every_refusal
 from hansa.foundation.plumbing.settings import read_settings
@@ -206,6 +206,21 @@ async def test_a_file_of_the_console_is_kept_by_the_browser_and_asked_for_again(
     assert again.status_code == 304
 
 
+async def test_a_page_loads_one_style_sheet_that_the_browser_keeps_until_it_changes(registry: TestRegistry):
+    page = (await registry.http.get("/", headers={"Accept": "text/html"})).text
+    (address,) = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
+    sheet = await registry.http.get(address)
+    assert sheet.headers["cache-control"] == "public, max-age=31536000, immutable"
+    for part in ("hansa.css", "records.css"):
+        assert (await registry.http.get(f"/static/{part}")).text in sheet.text
+    other = await registry.http.get(address.partition("?")[0] + "?v=of-another-version")
+    assert (other.status_code, other.headers["cache-control"]) == (200, "no-cache")
+    again = await registry.http.get(address, headers={"If-None-Match": sheet.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    for unknown in ("/static/sheets/none.css", "/static/sheets/plain", "/static/sheets/../hansa.css.css"):
+        assert (await registry.http.get(unknown)).status_code == 404
+
+
 async def test_only_files_of_the_console_are_served(registry: TestRegistry):
     for path in ("/static/%2e%2e/pages.py", "/static//etc/passwd", "/static/vendor"):
         assert (path, (await registry.http.get(path)).status_code) == (path, 404)
@@ -213,18 +228,32 @@ async def test_only_files_of_the_console_are_served(registry: TestRegistry):
 
 
 @pytest.mark.parametrize(
-    "file", ["hansa.css", "docs.css", "front.js", "copy.js", "docs.js", "set-password.js", *CHECKED_FILES]
+    "file",
+    [
+        "hansa.css",
+        "docs.css",
+        "front.js",
+        "copy.js",
+        "docs.js",
+        "plots.js",
+        "set-password.js",
+        *CHECKED_FILES,
+    ],
 )
 def test_our_own_files_name_no_other_host(file):
-    assert ADDRESS.findall((rendering.STATIC / file).read_text()) == []
+    assert ADDRESS.findall((style_sheets.STATIC / file).read_text()) == []
 
 
 def test_vendored_files_are_as_recorded():
-    vendor = rendering.STATIC / "vendor"
+    vendor = style_sheets.STATIC / "vendor"
     recorded = dict(
         re.findall(r"^\| (\S+) \| `([0-9a-f]{64})` \|$", (vendor / "README.md").read_text(), re.MULTILINE)
     )
-    present = {file.name: _sha256(file) for file in (vendor / "swagger-ui").iterdir()}
+    present = {
+        f"{file.parent.name}/{file.name}": _sha256(file)
+        for folder in ("swagger-ui", "uplot")
+        for file in (vendor / folder).iterdir()
+    }
     assert recorded == present
 
 
@@ -287,7 +316,13 @@ async def test_a_trailing_slash_leads_to_the_page_without_it(registry: TestRegis
 async def test_pages_files_and_the_description_are_sent_compressed_to_those_who_accept_it(
     registry: TestRegistry,
 ):
-    for path in ("/", "/docs/problems", "/static/hansa.css", "/api/v1/openapi.json"):
+    for path in (
+        "/",
+        "/docs/problems",
+        "/static/hansa.css",
+        "/static/sheets/plain.css",
+        "/api/v1/openapi.json",
+    ):
         plain = await registry.http.get(path, headers={"Accept-Encoding": "identity"})
         packed = await registry.http.get(path, headers={"Accept-Encoding": "br;q=1, gzip"})
         assert (path, packed.headers.get("content-encoding")) == (path, "gzip")

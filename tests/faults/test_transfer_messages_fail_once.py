@@ -21,7 +21,7 @@ from hansa.rooms.commerce.contracts import paying_across
 from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
 from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
-from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing import SIGNATORY, sent_store, store
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType, Position
@@ -82,7 +82,7 @@ class Scene:
     async def reserved(self) -> Body:
         body = Body(str(uuid4()), self.agent.did, f"did:hansa:{PEER}:{uuid4()}", AMOUNT, "AVT")
         corridor, transfer_id = self.corridor, UUID(body.transfer_id)
-        new = store.NewSent(
+        new = sent_store.NewSent(
             transfer_id,
             corridor.key,
             PEER,

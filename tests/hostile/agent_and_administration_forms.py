@@ -34,6 +34,10 @@ async def _transfer(stage: Any) -> FilledForm:
     return await _owners(receiver=stage.payee.did, amount="0.0001")(stage)
 
 
+async def _payment(stage: Any) -> FilledForm:
+    return await _owners(payee=stage.payee.did, amount="0.0001")(stage)
+
+
 async def _bond(stage: Any) -> FilledForm:
     return await _owners(amount=stage.registry.settings.bond_minimum)(stage)
 
@@ -70,6 +74,8 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{AGENT}/wallet/send/check": _transfer,
     f"{AGENT}/wallet/stakes": _owners(amount="10", lock_period="0"),
     f"{AGENT}/wallet/stakes/release": _owners(released="0.01"),
+    f"{AGENT}/wallet/tokens": _payment,
+    f"{AGENT}/wallet/tokens/check": _payment,
     f"{AGENT}/wallet/tokens/{{token_id:uuid}}/release": _owners(),
     f"{AGENT}/wallet/bond/{{act}}": _bond,
     f"{AGENT}/contracts": _owners(

@@ -15,29 +15,25 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.visible_text import apart
 from tests.browsing import BrowserOf
 from tests.hostile.markup import ADDRESSES, MARKUP, JudgedPage
+from tests.house.rights import read_rights
 from tests.properties.scale import by_tier
 from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry
 
 TEXTS = by_tier(MARKUP[::3], MARKUP, MARKUP)
 DIGEST = "c" * 64
-PUBLIC = ("/", "/catalogue", "/events", "/federation", "/supply", "/status", "/verify")
-ACCOUNT = (
-    "/account",
-    "/account/sessions",
-    "/account/api-keys",
-    "/account/webhooks",
-    "/account/requests",
-    "/account/agents",
-    "/account/wallets",
+PUBLIC = (
+    *("/", "/catalogue", "/events", "/federation", "/supply", "/swaps", "/status", "/verify", "/proofs"),
+    *("/licences", "/docs", "/docs/problems", "/guides", "/changelog", "/terms", "/privacy", "/first-steps"),
+    *("/login", "/sign-up", "/forgot-password", "/recover", "/recover/two-factor", "/set-password"),
 )
 OWN = (
     *("", "/card", "/versions", "/versions/1", "/rights", "/approvals", "/capabilities", "/credentials"),
-    *("/end", "/wallet", "/wallet/statement", "/wallet/send", "/wallet/tokens", "/contracts", "/disputes"),
+    *("/end", "/wallet", "/wallet/statement", "/wallet/send", "/wallet/stakes", "/wallet/tokens"),
+    *("/wallet/tokens/new", "/wallet/bond", "/contracts", "/contracts/new", "/disputes", "/disputes/new"),
 )
-OFFICE = (
-    *("", "/developers", "/agents", "/disputes", "/invites", "/treasury", "/jobs", "/log", "/admissions"),
-    *("/licences", "/registry-card", "/mail", "/reactors", "/pulls"),
-)
+# Pages with a number of their own, as lists link them.
+FOUND = re.compile(r'href="(/(?:events|transactions|administration/developers)/[^"?]+)"')
+FILES = (".csv", ".json", ".txt")
 
 
 @dataclass
@@ -84,6 +80,7 @@ class Strangers:
         self.written.note("display name", made)
         await self._card(text, address)
         await self.post("memo", "/teg/transfer", self.agent, self._transfer(text))
+        await self._payment(text)
         await self._contract(text, address)
         dispute = await self.post(
             "complaint",
@@ -146,6 +143,18 @@ class Strangers:
                 *(f"/account/agents/{agent.did}{page}" for page in own),
             ]
 
+    async def _payment(self, text: str) -> None:
+        body = {"target_agent_did": self.other.did, "amount": "0.01", "resource": text}
+        made = await self.post("token", "/a2a-payment/authorize", self.agent, body)
+        if not made:
+            return
+        await self.registry.post("/a2a-payment/verify", json={"token": made["token"]})
+        paid = {"token": made["token"], "task_id": text}
+        headers = {**self.agent.headers, "Prefer": "wait=10"}
+        settled = await self.registry.post("/a2a-payment/settle", json=paid, headers=headers)
+        if self.written.note("task", settled):
+            self.written.pages.append(f"/pay/{made['token_id']}")
+
     async def _contract(self, text: str, address: str) -> None:
         due = datetime.now(UTC) + timedelta(days=2)
         body = {
@@ -197,35 +206,62 @@ async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, li
     return faults, text
 
 
+def private_pages() -> list[str]:
+    """The paths of all pages of persons and administrators."""
+    paths = [row.operation.removeprefix("GET ") for row in read_rights()]
+    private = [path for path in paths if path.startswith(("/account", "/administration"))]
+    return [path for path in private if not path.endswith(FILES)]
+
+
+def pages_below(start: str) -> list[str]:
+    """The pages that each person or administrator has once."""
+    return [path for path in private_pages() if path.startswith(start) and "{" not in path]
+
+
+def unvisited(visited: set[str]) -> list[str]:
+    """The private pages of which none was visited."""
+    patterns = {path: re.compile(re.sub(r"\{[^}]*\}", "[^/]+", path)) for path in private_pages()}
+    return [path for path, form in patterns.items() if not any(map(form.fullmatch, visited))]
+
+
 async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers: Strangers):
     addresses = itertools.cycle(ADDRESSES)
     for number, text in enumerate(TEXTS):
         await strangers.write(text, next(addresses), number)
     written, registry = strangers.written, strangers.registry
     reached = {"display name", "card whole", "memo", "contract", "complaint", "key", "webhook", "invitation"}
-    reached |= {"admission", "evidence ['note']", "deliverable ['note']", "request", "card name"}
+    reached |= {
+        "token",
+        "task",
+        "admission",
+        "evidence ['note']",
+        "deliverable ['note']",
+        "request",
+        "card name",
+    }
     assert reached - set(written.taken) == set(), dict(written.taken)
     reason = {"agent_dids": [strangers.other.did], "reason": TEXTS[0]}
     await registry.post("/admin/agents/bulk/suspend", json=reason, headers=strangers.administrator.headers)
     await registry.indexed()
     listed = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
-    public = [*PUBLIC, *re.findall(r'href="(/(?:events|transactions)/[^"?]+)"', listed)[:40]]
+    to_anyone = [page for page in written.pages if page.startswith(("/agents/", "/pay/"))]
+    public = [*PUBLIC, *FOUND.findall(listed)[:40], *to_anyone]
     administration = [page for page in written.pages if page.startswith("/administration")]
+    office = await BrowserOf(registry).log_in(strangers.administrator.email)
+    administration += FOUND.findall((await office.open("/administration/developers")).text)[:40]
+    own = [page for page in written.pages if page not in {*administration, *to_anyone}]
     seen = ""
+    visited = set()
     for browser, pages in (
-        (BrowserOf(registry), [*public, *(page for page in written.pages if page.startswith("/agents/"))]),
-        (
-            await BrowserOf(registry).log_in(strangers.owner.email),
-            [*ACCOUNT, *(page for page in written.pages if page not in administration)],
-        ),
-        (
-            await BrowserOf(registry).log_in(strangers.administrator.email),
-            [*(f"/administration{page}" for page in OFFICE), *administration],
-        ),
+        (BrowserOf(registry), public),
+        (await BrowserOf(registry).log_in(strangers.owner.email), [*pages_below("/account"), *own]),
+        (office, [*pages_below("/administration"), *administration]),
     ):
+        visited |= {*pages}
         faults, text = await judged(browser, pages)
         assert faults == {}
         seen += text
+    assert unvisited(visited) == []
     # What was taken was shown, letter by letter: the pages that were judged had it.
     assert [text for text in TEXTS if apart(text) not in seen] == []
 

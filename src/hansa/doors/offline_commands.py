@@ -258,6 +258,24 @@ async def undecided_transfers(settings: Settings) -> list[UndecidedTransfer]:
         return await database.read(transfers.undecided_transfers)
 
 
+async def unclaimed_units(settings: Settings) -> list[ledger.UnclaimedUnits]:
+    """What came for accounts that were closed meanwhile. Raises: what opening the registry raises."""
+    async with _database(settings) as database:
+        return await database.read(lambda tx: ledger.unclaimed_units(tx, ledger.Book.of(settings)))
+
+
+async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) -> ledger.UnclaimedUnits:
+    """Pay what a transaction brought for a closed account to another one.
+
+    Raises: Refused, and what opening the registry raises.
+    """
+    book = ledger.Book.of(settings)
+    async with _database(settings) as database:
+        return await database.act(
+            lambda tx: ledger.claim_unclaimed(tx, tx_id=tx_id, payee=payee, ref=ref, book=book)
+        )
+
+
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
     """Make a background job due now. Raises: Refused, and what opening the registry raises."""
     async with _database(settings) as database:

@@ -1,5 +1,6 @@
 """The operations of the API as pages show them, read from the OpenAPI document."""
 
+import asyncio
 import json
 import re
 import shlex
@@ -8,6 +9,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
+
+from fastapi import Request
 
 Document = Mapping[str, Any]
 
@@ -95,6 +98,12 @@ class OperationDetails:
     def form_address(self) -> str:
         """Where the interactive page has this operation."""
         return f"/docs/try#/{quote(self.tag)}/{self.operation.name}"
+
+
+async def api_document(request: Request) -> Document:
+    """The description of the API. The first request has it written, in a thread, so that other requests go on."""
+    document: Document = await asyncio.to_thread(request.app.openapi)
+    return document
 
 
 def operations_by_tag(document: Document) -> list[tuple[str, str, list[Operation]]]:

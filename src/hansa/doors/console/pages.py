@@ -14,7 +14,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.api_reference import operations_by_tag
+from hansa.doors.console.api_reference import api_document, operations_by_tag
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
@@ -82,7 +82,7 @@ async def show_problem(_: Public, request: Request, settings: Config, code: str)
     if kinds is None:
         return page(request, "problem-unknown.html", status=404, code=code)
     refusal = Explained.of(kinds)
-    document = request.app.openapi()
+    document = await api_document(request)
     named = {
         f"{one.method} {one.path}": one.address
         for _, _, group in operations_by_tag(document)

@@ -1,7 +1,11 @@
-"""Plots drawn by the server: SVG without styles of its own, so that the policy of the pages holds."""
+"""Plots drawn by the server: SVG without styles of its own, so that the policy of the pages holds.
+
+Beside each stands the table of its values, for those who see no plot; `static/plots.js` reads it and draws a plot to zoom in.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 
 from markupsafe import Markup
@@ -15,7 +19,8 @@ BAR_SHARE = 0.8
 class Plot:
     """A curve over time, or bars; each point is a label of the time and a value. Never empty.
 
-    `shown` is the text of a value. A curve is placed by `positions`, any rising numbers; bars stand side by side.
+    `shown` is the text of a value. A curve is placed by `positions`, seconds since 1970; bars stand side by side, and
+    their labels are days, or hours such as `2026-11-26 14:00` (UTC).
     """
 
     title: str
@@ -32,6 +37,23 @@ class Plot:
             f"{self.title}: {self.shown[0]} on {first}, {self.shown[-1]} on {last}, "
             f"highest {self.shown[highest]} on {self.points[highest][0]}."
         )
+
+    @property
+    def rows(self) -> list[tuple[str, str, int, str]]:
+        """For each point its label, the same as a time of HTML (UTC), its value and the text of it."""
+        if self.positions:
+            moments = [datetime.fromtimestamp(second, UTC).isoformat() for second in self.positions]
+        else:
+            moments = [label.replace(" ", "T") + "Z" if " " in label else label for label, _ in self.points]
+        return [
+            (label, moment, value, text)
+            for (label, value), moment, text in zip(self.points, moments, self.shown, strict=True)
+        ]
+
+    @property
+    def kind(self) -> str:
+        """`line`, or `bars`."""
+        return "line" if self.positions else "bars"
 
     @property
     def svg(self) -> Markup:

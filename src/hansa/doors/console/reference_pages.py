@@ -1,11 +1,9 @@
 """The API reference: every operation on one page, a page for each, and the interactive description."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.api_reference import operation_details, operations_by_tag
+from hansa.doors.console.api_reference import api_document, operation_details, operations_by_tag
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
@@ -26,14 +24,13 @@ class OperationUnknown(NotFound):
 @router.get("/docs")
 async def show_docs(_: Public, request: Request) -> HTMLResponse:
     """Every operation by subject, for the search of a browser; nothing on it needs a script."""
-    document: dict[str, Any] = request.app.openapi()
-    return page(request, "docs.html", groups=operations_by_tag(document))
+    return page(request, "docs.html", groups=operations_by_tag(await api_document(request)))
 
 
 @router.get("/docs/operations/{name}")
 async def show_operation(_: Public, request: Request, settings: Config, name: str) -> HTMLResponse:
     """One operation: its credential, parameters, bodies with examples, and errors. Raises: OperationUnknown."""
-    found = operation_details(request.app.openapi(), name, settings.base_url)
+    found = operation_details(await api_document(request), name, settings.base_url)
     if found is None:
         raise OperationUnknown
     return page(request, "operation.html", found=found)

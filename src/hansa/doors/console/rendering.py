@@ -21,6 +21,7 @@ from starlette.types import Scope
 
 import hansa
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
+from hansa.doors.console.style_sheets import KEPT_FOR_A_YEAR, StyleSheet, sheet_address, sheet_at
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.money import Minor, format_amount
@@ -29,7 +30,6 @@ from hansa.foundation.values.visible_text import apart
 Handler = Callable[..., Awaitable[Response]]
 
 TEMPLATES = Path(__file__).parent / "templates"
-STATIC = Path(__file__).parent / "static"
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -43,15 +43,35 @@ _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
 
 class ConsoleFiles(StaticFiles):
-    """The console's files; a browser keeps them and asks each time whether they are still the same."""
+    """The console's files; a browser keeps them and asks each time whether they are still the same.
+
+    A style sheet is kept for a year under the address that pages give it, which changes with its content.
+    """
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """One file, or 304 where the browser already has it."""
+        if sheet := sheet_at(path):
+            return _sheet(sheet, scope)
         answer = await super().get_response(path, scope)
         if isinstance(answer, FileResponse) and Path(path).suffix in COMPRESSED_SUFFIXES:
             answer = await _as_accepted(answer, Headers(scope=scope))
         answer.headers["Cache-Control"] = "no-cache"
         return answer
+
+
+def _sheet(sheet: StyleSheet, scope: Scope) -> Response:
+    is_current = scope["query_string"] == f"v={sheet.digest}".encode()
+    headers = Headers(scope=scope)
+    kept = {
+        "ETag": f'W/"{sheet.digest}"',
+        "Vary": "Accept-Encoding",
+        "Cache-Control": KEPT_FOR_A_YEAR if is_current else "no-cache",
+    }
+    if headers.get("if-none-match") == kept["ETag"]:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=kept)
+    if not accepts_gzip(headers):
+        return Response(sheet.content, media_type="text/css", headers=kept)
+    return Response(sheet.packed, media_type="text/css", headers={**kept, "Content-Encoding": "gzip"})
 
 
 async def _as_accepted(whole: FileResponse, headers: Headers) -> Response:
@@ -192,6 +212,7 @@ _PAGES.filters.update(
     moment=_moment,
     phrase=_phrase,
     prose=prose,
+    sheet=sheet_address,
     theirs=theirs,
     units=_units,
 )

@@ -1,8 +1,10 @@
 """The OpenAPI document: who may call each operation, one problem shape for every refusal, an example of each body."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -79,45 +81,55 @@ API_DESCRIPTION: Slot[ApiDescription] = Slot("http: description of the API")
 
 def install(app: FastAPI, runtime: Runtime) -> None:
     """Publish the description of `app`, which serves with `runtime`."""
-    operator, address = runtime.settings.registry_name, runtime.settings.base_url
+    writing = Lock()
 
     def describe() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            document = get_openapi(
-                title=app.title,
-                version=app.version,
-                summary=app.summary,
-                description=DESCRIPTION,
-                contact={"name": f"The operator of {operator}", "url": address},
-                license_info=LICENCE,
-                servers=SERVERS,
-                routes=app.routes,
-                tags=[{"name": name, "description": description} for name, description in TAGS.items()],
-            )
-            _declare_problems(document)
-            for operation in _operations(document):
-                _declare_credentials(operation)
-                _declare_refusals(operation)
-                _keep_one_tag(operation)
-            document["components"]["securitySchemes"]["MutualTLS"] = MUTUAL_TLS
-            document["components"]["securitySchemes"].pop(PEER_SCHEME, None)
-            _write_whole_numbers(document)
-            add_examples(document)
-            app.openapi_schema = document
-        return app.openapi_schema
+        with writing:
+            if app.openapi_schema is None:
+                app.openapi_schema = _document(app, runtime)
+            return app.openapi_schema
 
     app.openapi = describe  # type: ignore[method-assign]
     API_DESCRIPTION.put(runtime, ApiDescription(app))
 
 
 async def answer(request: Request) -> Response:
-    """The document of the application that serves the request."""
+    """The document of the application that serves the request.
+
+    The first request has it written, which takes a second: in a thread, so that other requests go on.
+    """
     description = API_DESCRIPTION.of(runtime_of(request))
     headers = {"Vary": "Accept-Encoding"}
+    form = "encoded"
     if accepts_gzip(request.headers):
-        headers["Content-Encoding"] = "gzip"
-        return Response(description.compressed, media_type="application/json", headers=headers)
-    return Response(description.encoded, media_type="application/json", headers=headers)
+        headers["Content-Encoding"], form = "gzip", "compressed"
+    body = await asyncio.to_thread(getattr, description, form)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+def _document(app: FastAPI, runtime: Runtime) -> dict[str, Any]:
+    operator, address = runtime.settings.registry_name, runtime.settings.base_url
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=DESCRIPTION,
+        contact={"name": f"The operator of {operator}", "url": address},
+        license_info=LICENCE,
+        servers=SERVERS,
+        routes=app.routes,
+        tags=[{"name": name, "description": description} for name, description in TAGS.items()],
+    )
+    _declare_problems(document)
+    for operation in _operations(document):
+        _declare_credentials(operation)
+        _declare_refusals(operation)
+        _keep_one_tag(operation)
+    document["components"]["securitySchemes"]["MutualTLS"] = MUTUAL_TLS
+    document["components"]["securitySchemes"].pop(PEER_SCHEME, None)
+    _write_whole_numbers(document)
+    add_examples(document)
+    return document
 
 
 def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Problem documents in OpenAPI: the shape of every refusal, and which refusals a route declares."""
 
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -88,7 +89,7 @@ def every_refusal() -> dict[str, list[type[Refused]]]:
     return dict(sorted(found.items()))
 
 
-def routes_with(document: dict[str, Any], code: str) -> list[str]:
+def routes_with(document: Mapping[str, Any], code: str) -> list[str]:
     """The operations of an OpenAPI document that declare this code, such as `POST /api/v1/agents`."""
     return sorted(
         f"{method.upper()} {path}"

@@ -22,6 +22,8 @@ from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
 from .pulls import CARD_PULLS, HEALTH_CHECKS, RESULTS_AT_ONCE, WRITING
 from .pulls import router as pulls_router
+from .relays import peer_router as relays_peer_router
+from .relays import router as relays_router
 from .retire import ACCOUNT_END_OF_CARDS, erase_old
 from .routes import router
 from .search import SEARCH_ANSWERS, SEARCHER, Answers, Searcher
@@ -67,6 +69,8 @@ ROOM = Room(
         Routes(1300, pulls_router),
         Routes(1400, signatures_router),
         Routes(1410, exports_router),
+        Routes(1415, relays_peer_router),
+        Routes(1416, relays_router),
         Routes(1420, peer_acts_router),
         Routes(1430, receipts_router),
         Routes(1800, resource_discovery_router),
@@ -103,8 +107,10 @@ ROOM = Room(
             "jws_verify_enabled",
             "outgoing_allow_hosts",
             "registry_name",
+            "relay_cards",
             "require_admin_2fa",
             "settlement_currency",
+            "take_relayed_cards",
             "trust_domain",
         }
     ),

@@ -23,7 +23,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
-from . import peer_reading
+from . import peer_reading, relays
 from .peer_acts import forget_receipted, send_receipts
 from .peer_reading import ACTS_KIND, CARDS_KIND
 
@@ -39,6 +39,7 @@ async def read_peer(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     """Read everything new at a peer and return the receipts. Raises: OutgoingTrouble, PeerClosed, FederationOff."""
     outcome = await peer_reading.sync_peer(runtime, peer)
     await send_receipts(runtime, peer)
+    outcome.add(await peer_reading.read_relayed(runtime, peer))
     return outcome
 
 
@@ -71,10 +72,12 @@ PEER_CARDS = _reading(CARDS_KIND, read_peer, at_once=4)
 PEER_ACTS = _reading(ACTS_KIND, _read_acts, at_once=8)
 
 
+async def _has_peer(tx: Tx) -> bool:
+    return bool(await federation.open_peer_ids(tx))
+
+
 async def _plan(tx: Tx, runtime: Runtime) -> None:
     open_peers = await federation.open_peer_ids(tx)
-    if not open_peers:
-        return
     await peer_reading.begin(tx, open_peers)
     interval = runtime.settings.federation_sync_interval_seconds
     cards, acts = await peer_reading.take_due(tx, interval, ACTS_EVERY_SECONDS)
@@ -82,7 +85,9 @@ async def _plan(tx: Tx, runtime: Runtime) -> None:
         await enqueue_many(tx, kind, [NewJob(str(peer)) for peer in due if peer in open_peers])
 
 
-PEER_PLAN = sweep_with_runtime("catalogue: plan the reading of peers", PLANNED_EVERY_SECONDS, _plan)
+PEER_PLAN = sweep_with_runtime(
+    "catalogue: plan the reading of peers", PLANNED_EVERY_SECONDS, _plan, has_work=_has_peer, once_a_turn=True
+)
 RECEIPTED = sweep(
     "catalogue: forget receipted acts", 86_400, lambda tx: forget_receipted(tx, RECEIPTED_KEPT_DAYS)
 )
@@ -96,6 +101,7 @@ async def peers_from_the_start(runtime: Runtime) -> AsyncIterator[None]:
     async def begin(tx: Tx) -> None:
         await peer_reading.reconcile_all(tx)
         await peer_reading.settle_statuses(tx, mode)
+        await relays.settle(tx, is_relay=runtime.settings.relay_cards)
 
     await runtime.database.act(begin)
     yield

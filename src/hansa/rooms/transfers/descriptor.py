@@ -8,6 +8,7 @@ from .bridge import BRIDGE_JOBS, is_settled
 from .bridge import peer_router as bridge_peer_router
 from .bridge import router as bridge_router
 from .crossing import (
+    CORRIDORS,
     CROSSING_JOBS,
     HIGH_WATER,
     HIGH_WATER_TASK,
@@ -15,6 +16,7 @@ from .crossing import (
     PAYMENT_DECIDED,
     SIGNATORY,
     SWAPS_OUT,
+    Corridors,
     HighWater,
     Outbox,
     SwapsOut,
@@ -64,8 +66,9 @@ ROOM = Room(
     ),
     background=(open_outbox,),
     rounds=(HIGH_WATER_TASK,),
-    offers=(HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY, SWAPS_OUT),
+    offers=(CORRIDORS, HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY, SWAPS_OUT),
     fills=(
+        CORRIDORS.built_by(Corridors),
         HIGH_WATER.built_by(HighWater),
         OUTBOX.built_by(Outbox),
         SWAPS_OUT.built_by(SwapsOut),

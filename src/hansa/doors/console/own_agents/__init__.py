@@ -8,6 +8,7 @@
 from . import (
     agent_list,
     approvals,
+    authorize_pages,
     bond_pages,
     capabilities,
     card_editor,
@@ -39,6 +40,7 @@ ROUTERS = (
     wallet_pages.router,
     send_pages.router,
     stake_pages.router,
+    authorize_pages.router,
     token_pages.router,
     bond_pages.router,
     contract_pages.router,

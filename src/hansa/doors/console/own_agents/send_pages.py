@@ -38,7 +38,7 @@ async def check_send(did: OwnDid, sender: Act, request: Request, db: Db, setting
     answer = await act_as(request, sender, did, SEND, {**_body(sender.form), "dry_run": True})
     if answer.is_refused:
         return _refused(request, sender, agent, answer, settings)
-    receiver = await _receiver(db, sender.form.value("receiver"))
+    receiver = await name_of_receiver(db, sender.form.value("receiver"))
     return agent_page(
         request,
         "wallet/send-confirm.html",
@@ -94,7 +94,7 @@ def _refused(
     )
 
 
-async def _receiver(db: Database, did: str) -> str | None:
+async def name_of_receiver(db: Database, did: str) -> str | None:
     """The name on the card of the receiver, where it has one here."""
     names = await db.read(lambda tx: catalogue.names_of_agents(tx, [did.strip()]))
     return names.get(did.strip())

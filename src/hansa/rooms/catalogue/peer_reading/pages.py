@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.outgoing import CallLimits
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
+from hansa.rooms.catalogue import relays
 from hansa.rooms.catalogue.mirrors import mirror_cards
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
@@ -142,6 +143,10 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
             items=page.items,
         )
         acts = await state(tx, reading, page.statuses, are_acts=False)
+        # What is read from the home itself is nearer than what any relay passes on.
+        await relays.store.remove_home(tx, reading.origin.ledger_id)
+        if reading.runtime.settings.relay_cards:
+            await relays.store.keep_items(tx, reading.origin.ledger_id, page.items)
         skipped = {reason: times for reason, times in result.skipped.items() if reason not in NOT_REFUSED}
         refused = page.refused + Counter[str](skipped)
         await _count(tx, reading.peer.id, refused)

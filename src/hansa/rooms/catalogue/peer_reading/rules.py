@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hansa.rooms.catalogue.exports.records import Range
 
-from .records import JudgedPage, PageRefused, Progress
+from .records import JudgedPage, PageRefused, Progress, RelayedPage
 
 PAGE_SIZE_MIN, PAGE_SIZE_MAX = 200, 10_000
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0
@@ -41,7 +41,7 @@ class Endless:
     def __init__(self) -> None:
         self._empty = 0
 
-    def require_progress(self, since: str | None, page: JudgedPage) -> None:
+    def require_progress(self, since: str | None, page: JudgedPage | RelayedPage) -> None:
         """Raises: PageRefused."""
         if not page.more:
             return

@@ -165,6 +165,12 @@ async def peers_due(tx: Tx) -> list[str]:
     return [row["peer"] for row in rows]
 
 
+async def has_overdue(tx: Tx) -> bool:
+    """Whether the time of a settlement without a decision has passed."""
+    statement = "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
+    return bool(await tx.fetchval(statement))
+
+
 async def overdue(tx: Tx, most: int) -> list[Kept]:
     """Settlements without a decision whose time has passed, locked."""
     rows = await tx.fetch(

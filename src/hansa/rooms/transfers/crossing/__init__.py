@@ -1,6 +1,7 @@
 """Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
 from .corridor import Corridor, namespace_of
+from .corridors import CORRIDORS, Corridors
 from .destination import (
     corridor_to,
     fee_of_peer,
@@ -45,6 +46,7 @@ from .schemas import (
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
+    "CORRIDORS",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "HIGH_WATER",
@@ -56,6 +58,7 @@ __all__ = [
     "XREG_PERMISSION",
     "AskedCrossing",
     "Corridor",
+    "Corridors",
     "CrossRegistryTransferIn",
     "CrossRegistryTransferOut",
     "CrossRegistryTransferState",

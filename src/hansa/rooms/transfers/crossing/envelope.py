@@ -6,6 +6,7 @@ had itself.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,8 @@ CODE_MAX_CHARACTERS = 64
 NUMBER_MAX = 2**53
 HEAD_CHARACTERS = 64
 AMOUNT_CHARACTERS, CURRENCY_CHARACTERS = 32, 8
+PARSED_MAX = 1024
+"""Messages kept as they were parsed: those of the transfers under way with all peers."""
 WITHOUT_TRANSFER = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
 
 
@@ -103,19 +106,25 @@ def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
 
 def kept_message(text: str) -> Message:
     """A message that was verified before it was kept."""
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    assert signature is not None, "a kept message is readable"
-    return _message(signature, text)
+    return _parsed(text)[1]
 
 
 def _signed_by(text: str, keys: Mapping[str, bytes]) -> Message:
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    if signature is None:
-        raise MalformedMessage("form")
+    signature, message = _parsed(text)
     public_key = keys.get(signature.entry.kid or "")
     if public_key is None or not signature.is_by(public_key):
         raise MalformedMessage("signature")
-    return _message(signature, text)
+    return message
+
+
+# A message that came in is read once more with its row, when the next one about its transfer comes.
+@lru_cache(PARSED_MAX)
+def _parsed(text: str) -> tuple[CompactSignature, Message]:
+    """The message as it is written; its signature is not verified. Raises: MalformedMessage."""
+    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
+    if signature is None:
+        raise MalformedMessage("form")
+    return signature, _message(signature, text)
 
 
 def _message(signature: CompactSignature, text: str) -> Message:

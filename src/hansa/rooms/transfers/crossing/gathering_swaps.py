@@ -44,8 +44,7 @@ class _Ticket:
     def names(self) -> set[object]:
         """What no other swap of the same transaction may have: its key, its quote."""
         request, quote = self.asked.request, self.asked.bounds.quote_id
-        names: tuple[object, ...] = (request.scope if request else None, quote)
-        return {name for name in names if name is not None}
+        return {name for name in (request.scope if request else None, quote) if name is not None}
 
 
 @dataclass

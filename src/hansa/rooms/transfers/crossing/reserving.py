@@ -19,7 +19,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 from hansa.rooms.transfers import pools
 
-from . import store
+from . import sent_store
 from .corridor import Corridor
 from .destination import fee_of_peer
 from .errors import PeerRewound
@@ -27,6 +27,7 @@ from .exchange import DELIVERY
 from .messages import Body, Message, Swap
 from .money_orders import reserve_out
 from .records import Bounds
+from .row_columns import swap_columns
 from .swapping_out import prepare_of, swap_terms
 
 CALLER_SECONDS = 10.0
@@ -54,7 +55,7 @@ class Kept(msgspec.Struct, frozen=True):
     crossing: UUID
 
 
-RESERVE = ledger.Extension("transfers_reserve", store.NewSent, Kept)
+RESERVE = ledger.Extension("transfers_reserve", sent_store.NewSent, Kept)
 
 
 @dataclass(frozen=True)
@@ -153,10 +154,10 @@ def body_of(corridor: Corridor, asked: AskedCrossing, swap: Swap | None = None) 
 
 def new_sent(
     corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.HeldBudget, fee: Minor
-) -> store.NewSent:
+) -> sent_store.NewSent:
     """The row of a transfer that is reserved."""
     waits = asked.backend == "2pc"
-    return store.NewSent(
+    return sent_store.NewSent(
         transfer_id=UUID(body.transfer_id),
         peer=corridor.key,
         frame=corridor.frame,
@@ -172,5 +173,5 @@ def new_sent(
         request_scope=asked.request.scope.hex() if asked.request else None,
         deadline_seconds=CALLER_SECONDS if waits else ASYNC_SECONDS,
         first_retry_seconds=RETRY_SECONDS if waits else 0.0,
-        **store.swap_columns(body.swap),
+        **swap_columns(body.swap),
     )

@@ -18,9 +18,9 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
-from . import store
+from . import sent_store, store
 from .corridor import Corridor
-from .destination import corridor_to
+from .corridors import CORRIDORS
 from .errors import PeerRewound, refusal_of
 from .exchange import abort_now
 from .gathering_swaps import SWAPS_OUT
@@ -108,7 +108,7 @@ async def _outcome(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
 
 
 async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
-    row = await runtime.database.look(lambda tx: store.sent_row(tx, transfer_id))
+    row = await runtime.database.look(lambda tx: sent_store.sent_row(tx, transfer_id))
     assert row is not None
     return row
 
@@ -125,13 +125,13 @@ async def preview_crossing(
 
 async def require_open(tx: Tx, corridor: Corridor) -> None:
     """Raises: PeerRewound, while the two registries do not agree on what was decided."""
-    if not (await store.find_pair(tx, corridor.key)).is_open or await store.has_doubt(tx, corridor.key):
+    if not (await store.find_pair(tx, corridor.key)).is_open or await sent_store.has_doubt(tx, corridor.key):
         raise PeerRewound
 
 
 async def across(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> Crossed | agents.Approval:
     """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
-    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, runtime))
+    corridor = await CORRIDORS.of(runtime).to(asked.order.payee)
     return await cross(runtime, agent, corridor, asked)
 
 

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, federation, journal, ledger
 
-from . import pair_chain, store
+from . import pair_chain, received_store, sent_store, store
 from .corridor import Corridor
 from .money_orders import orders_of
 from .pair_chain import Pair
@@ -59,8 +59,8 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     """Write them under the lock of the pair. Raises: what the ledger refuses, which undoes them all."""
     if changes.pair != changes.kept:
         await store.write_pair(tx, corridor.key, changes.pair)
-    await store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
-    await store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
+    await sent_store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
+    await received_store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
     await store.add_entries(tx, corridor.key, changes.entries)
     await _carry_out(tx, corridor, changes)
     if any(one.kind is MoneyKind.ABORT_IN and one.body.swap is not None for one in changes.money):
@@ -83,7 +83,7 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     for body in sorted(returned, key=lambda body: body.sender_did):
         await _give_back(tx, UUID(body.transfer_id))
         code = changes.sent[body.transfer_id].code
-        await corridor.decided(tx, CrossingDecision(UUID(body.transfer_id), None, code), corridor.settings)
+        await corridor.decided(tx, [CrossingDecision(UUID(body.transfer_id), None, code)], corridor.settings)
     completed = [_completed(corridor, one) for one in money if one.kind in COMPLETING]
     if completed:
         await federation.record_crossings(tx, corridor.peer.id, len(completed))
@@ -94,14 +94,13 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     left = [UUID(one.body.transfer_id) for one in money if one.kind in LEAVING]
     if left:
         transactions = await ledger.transactions_out(tx, corridor.frame, left, corridor.book)
-        for transfer_id in left:
-            decision = CrossingDecision(transfer_id, transactions[transfer_id], None)
-            await corridor.decided(tx, decision, corridor.settings)
+        decisions = [CrossingDecision(transfer_id, transactions[transfer_id], None) for transfer_id in left]
+        await corridor.decided(tx, decisions, corridor.settings)
 
 
 async def _give_back(tx: Tx, transfer_id: UUID) -> None:
     """An ABORT frees the Idempotency-Key and gives the payer's budget back."""
-    row = await store.sent_row(tx, transfer_id)
+    row = await sent_store.sent_row(tx, transfer_id)
     assert row is not None
     if row["request_scope"] is not None:
         await idempotency.forget(tx, row["request_scope"])

@@ -1,0 +1,125 @@
+"""Authorize a payment as an own agent: a dry run shows payee, fee and balance; then the token is made and shown once."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, whole_number
+from hansa.foundation.plumbing.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import agents
+
+from .acting import ApiAnswer, act_as
+from .pages import ACTS, READS, OwnDid, agent_page, own_agent
+from .send_pages import SEND, name_of_receiver
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
+
+AUTHORIZE = "/a2a-payment/authorize"
+VALID_FOR = {"60": "1 minute", "300": "5 minutes", "900": "15 minutes", "3600": "1 hour"}
+# Members of the requests, and the fields of the form that state them.
+MEMBERS = {
+    "receiver_did": "payee",
+    "target_agent_did": "payee",
+    "ttl_seconds": "ttl",
+    "capture_by": "settled_by",
+}
+# Refusals that are about one field and do not name it.
+FIELD_OF_CODE = {
+    "ACCOUNT_UNKNOWN": "payee",
+    "SELF_TRANSFER": "payee",
+    "SYSTEM_ACCOUNT": "payee",
+    "ACCOUNT_REVOKED": "payee",
+    "RESERVE_NOT_POSSIBLE": "settled_by",
+    "INSUFFICIENT_BALANCE": "amount",
+}
+
+
+@router.get("/account/agents/{did}/wallet/tokens/new", dependencies=READS)
+async def show_authorize(
+    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The form; `payee` in the address fills it in."""
+    agent = await own_agent(db, person, did)
+    form = SentForm([("payee", request.query_params.get("payee", ""))])
+    return _form(request, person, agent, form, settings)
+
+
+@router.post("/account/agents/{did}/wallet/tokens/check", dependencies=ACTS)
+async def check_authorize(
+    did: OwnDid, sender: Act, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The dry run: a transfer of the amount to the payee, as the token would pay it. Nothing is authorized or moved."""
+    agent = await own_agent(db, sender.person, did)
+    order = _order(sender.form)
+    wanted = {"receiver_did": order["target_agent_did"], "amount": order["amount"], "dry_run": True}
+    if "approval_id" in order:
+        wanted["approval_id"] = order["approval_id"]
+    answer = await act_as(request, sender, did, SEND, wanted)
+    if answer.is_refused:
+        return _refused(request, sender, agent, answer, settings)
+    return agent_page(
+        request,
+        "wallet/authorize-confirm.html",
+        sender.person,
+        agent,
+        sender.form,
+        plan=answer.document,
+        payee=await name_of_receiver(db, order["target_agent_did"]),
+        valid_for=VALID_FOR.get(sender.form.value("ttl"), sender.form.value("ttl")),
+    )
+
+
+@router.post("/account/agents/{did}/wallet/tokens", dependencies=ACTS)
+async def authorize(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> HTMLResponse:
+    """Make the token; the same form shows it again."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, AUTHORIZE, _order(sender.form))
+    if answer.is_refused:
+        return _refused(request, sender, agent, answer, settings)
+    return agent_page(request, "wallet/authorized.html", sender.person, agent, new=answer.document)
+
+
+def _order(form: SentForm) -> dict[str, Any]:
+    given = {
+        "target_agent_did": form.value("payee").strip(),
+        "amount": form.value("amount").strip(),
+        "ttl_seconds": whole_number(form.value("ttl")),
+        "capture_by": form.value("settled_by"),
+        "resource": form.value("resource").strip(),
+        "approval_id": form.value("approval_id").strip(),
+    }
+    required = {"target_agent_did", "amount"}
+    return {name: value for name, value in given.items() if value != "" or name in required}
+
+
+def _refused(
+    request: Request, sender: Acting, agent: agents.OwnedAgent, answer: ApiAnswer, settings: Settings
+) -> HTMLResponse:
+    form = answer.on(sender.form, **MEMBERS)
+    if field := FIELD_OF_CODE.get(answer.code):
+        form = SentForm(form.fields, {field: answer.document["detail"]}, form.message)
+    return _form(request, sender.person, agent, form, settings, status=answer.status)
+
+
+def _form(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    settings: Settings,
+    *,
+    status: int = 200,
+) -> HTMLResponse:
+    return agent_page(
+        request,
+        "wallet/authorize.html",
+        person,
+        agent,
+        form,
+        status=status,
+        lifetimes=list(VALID_FOR.items()),
+        currency=settings.settlement_currency,
+    )

@@ -1,0 +1,114 @@
+// Draws the plots of a page anew, from the tables of their values, so that one can read and zoom them.
+
+const HEIGHT = 220;
+const STEP = 0.5;
+const FONT = "12px system-ui, sans-serif";
+const WHOLE = [0, 1];
+
+function valuesOf(figure) {
+  const rows = [...figure.querySelectorAll("tbody tr")];
+  return {
+    times: rows.map((row) => Date.parse(row.querySelector("time").dateTime) / 1000),
+    labels: rows.map((row) => row.querySelector("time").textContent),
+    numbers: rows.map((row) => Number(row.querySelector("data").value)),
+    texts: rows.map((row) => row.querySelector("data").textContent),
+  };
+}
+
+function optionsOf(figure, values, margin, width, show) {
+  const color = (name) => getComputedStyle(figure).getPropertyValue(name).trim();
+  const isBars = figure.dataset.plot === "bars";
+  const axis = { stroke: color("--soft"), font: FONT, grid: { stroke: color("--line"), width: 1 }, ticks: { show: false } };
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: true, y: false } },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+    scales: {
+      x: { range: (_, from, to) => [from - margin, to + margin] },
+      y: { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.05 : 1] },
+    },
+    series: [
+      {},
+      {
+        stroke: color("--link"),
+        fill: isBars ? color("--link") : undefined,
+        width: 2,
+        points: { show: false },
+        paths: isBars ? uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
+      },
+    ],
+    axes: [axis, { ...axis, show: false }],
+    hooks: { setCursor: [(plot) => show(plot.cursor.idx)] },
+  };
+}
+
+// The part of the whole time that is shown, moved and widened within it.
+function moved([from, to], shift, factor) {
+  const length = Math.min(1, (to - from) * factor);
+  const middle = (from + to) / 2 + shift * (to - from);
+  const begin = Math.min(Math.max(0, middle - length / 2), 1 - length);
+  return [begin, begin + length];
+}
+
+function controlsOf(act) {
+  const bar = document.createElement("div");
+  bar.className = "plot-controls";
+  const offers = [
+    ["Zoom in", (part) => moved(part, 0, STEP)],
+    ["Zoom out", (part) => moved(part, 0, 1 / STEP)],
+    ["Earlier", (part) => moved(part, -STEP, 1)],
+    ["Later", (part) => moved(part, STEP, 1)],
+    ["Whole", () => WHOLE],
+  ];
+  for (const [name, next] of offers) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "button small quiet";
+    button.textContent = name;
+    button.addEventListener("click", () => act(next));
+    bar.append(button);
+  }
+  return bar;
+}
+
+function draw(figure) {
+  const values = valuesOf(figure);
+  const [first, last] = [values.times[0], values.times.at(-1)];
+  const length = last - first;
+  // The picture of one moment has nothing to zoom.
+  if (length <= 0) return;
+  const picture = figure.querySelector("svg");
+  const ground = document.createElement("div");
+  ground.setAttribute("role", "img");
+  ground.setAttribute("aria-label", picture.getAttribute("aria-label"));
+  const readout = document.createElement("p");
+  readout.className = "faint";
+  const say = "Drag to zoom, double click for the whole.";
+  const show = (place) => {
+    readout.textContent = place === null || place === undefined ? say : `${values.labels[place]}: ${values.texts[place]}`;
+  };
+  // The first and the last bar are shown whole.
+  const margin = figure.dataset.plot === "bars" ? length / (2 * (values.times.length - 1)) : 0;
+  let plot;
+
+  const act = (next) => {
+    const { min, max } = plot.scales.x;
+    const [from, to] = next([(min + margin - first) / length, (max - margin - first) / length]);
+    plot.setScale("x", { min: first + from * length, max: first + to * length });
+  };
+  const redraw = () => {
+    plot?.destroy();
+    plot = new uPlot(optionsOf(figure, values, margin, ground.clientWidth, show), [values.times, values.numbers], ground);
+  };
+
+  picture.replaceWith(ground);
+  ground.after(readout, controlsOf(act));
+  show(null);
+  redraw();
+  new ResizeObserver(() => plot.setSize({ width: ground.clientWidth, height: HEIGHT })).observe(ground);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+}
+
+document.querySelectorAll("figure[data-plot]").forEach(draw);
