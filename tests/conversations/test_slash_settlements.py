@@ -340,3 +340,32 @@ async def test_a_lost_dispute_counts_once_against_the_peer(court: Court):
     before = (await court.pair.a.peer(court.pair.b)).disputes_lost_with
     await court.ruled(*await court.parties(), slash="1")
     assert (await court.pair.a.peer(court.pair.b)).disputes_lost_with == before + 1
+
+
+async def test_a_settlement_that_is_unknown_or_has_no_reason_and_an_unknown_peer_are_refused(court: Court):
+    unknown = {"settlement_id": 10**9}
+    for act, body in (("approve", {}), ("reject", {"reason": "No."})):
+        assert await refusal(await court.decide(unknown, act, **body)) == (404, "SETTLEMENT_UNKNOWN")
+    assert (await court.decide(unknown, "reject", reason="")).status_code == 422
+    bounds = {"auto_slash_enabled": True, "auto_slash_max_avt": 1}
+    http = court.pair.b.registry.http
+    config = f"/api/v1{PATH}/peer-slash-config"
+    for name, status in (("nobody", 404), ("999999", 404), ("registry-a", 200)):
+        answer = await http.put(f"{config}/{name}", json=bounds, headers=court.abroad.headers)
+        assert answer.status_code == status, answer.text
+    rows = (await http.get(config, headers=court.abroad.headers)).json()["items"]
+    assert [{**bounds, "name": "registry-a"}] == [
+        {name: row[name] for name in (*bounds, "name")} for row in rows
+    ]
+
+
+async def test_there_is_one_settlement_for_each_peer_and_dispute(court: Court):
+    opened = await court.ruled(*await court.parties(), slash="1")
+    for _ in range(2):
+        await court.what_is_due_happens()
+    assert (await court.incoming(opened))["status"] == "PENDING_SLASH"
+    both = [one for at in (court.pair.a, court.pair.b) for one in await court.list(at)]
+    assert [one["direction"] for one in both if one["dispute_id"] == opened["dispute_id"]] == [
+        "outgoing",
+        "incoming",
+    ]

@@ -79,7 +79,7 @@ async def test_the_compensation_is_at_most_what_the_slash_is_worth_at_the_pools_
     dispute = await scene.filed(alice, bob, tx_id)
     answer = await scene.court.rule(dispute, "10", shown(value + Fraction(1, UNIT)))
     assert await refusal(answer) == (422, "RULING_INVALID")
-    assert shown(value) in answer.json()["error"]["message"]
+    assert shown(value) in answer.json()["error"]["detail"]
     ruled = await scene.court.rule_again(dispute, "10", shown(value))
     assert ruled.status_code == 200, ruled.text
     (opened,) = [one for one in await scene.court.list(scene.money.a) if one["dispute_id"] == dispute]
@@ -122,7 +122,7 @@ async def test_without_a_price_of_the_pool_nothing_is_compensated(scene: Scene):
         dispute = await scene.filed(alice, bob, tx_id)
         answer = await scene.court.rule(dispute, "10", "1")
         assert await refusal(answer) == (422, "RULING_INVALID")
-        assert "no pool with it states a rate" in answer.json()["error"]["message"]
+        assert "no pool with it states a rate" in answer.json()["error"]["detail"]
         assert (await scene.court.rule_again(dispute, "10", "0")).status_code == 200
     finally:
         await run(scene.money.a, "UPDATE transfers_pool SET mode = 'pool'")

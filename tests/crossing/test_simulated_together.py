@@ -8,6 +8,7 @@ import pytest
 
 from hansa.rooms.commerce.settlements import settlement as slashes
 from hansa.rooms.transfers.bridge import sagas
+from hansa.rooms.transfers.bridge.messages import Message, MessageType
 from tests.crossing.model import Broken
 from tests.crossing.swaps import abort_keeps_what_was_pending
 from tests.crossing.together import TogetherHistory
@@ -49,7 +50,7 @@ def refund_by_time(patch: pytest.MonkeyPatch) -> None:
         move = right(saga, now)
         if move.saga.state is not sagas.State.TIMED_OUT:
             return move
-        return sagas.on_answer(saga, sagas.Message(sagas.MessageType.CANCELLED, saga.terms))
+        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms))
 
     patch.setattr(sagas, "on_due", on_due)
 

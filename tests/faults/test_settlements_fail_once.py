@@ -17,7 +17,7 @@ from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settleme
 from hansa.rooms.commerce.settlements.slashing import apply_slash
 from hansa.rooms.commerce.settlements.taking_in import Request, take_outcome, take_receipt, take_request
 from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
+from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement, status_of
 from tests.hostile.credentials import peer_of
 from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestAgent
@@ -89,7 +89,25 @@ async def _receipt(scene: Scene) -> Asking:
     return scene.asking(lambda tx: take_receipt(tx, scene.peer, claim, "signed"))
 
 
-STEPS = {"request": _request, "slash": _slash, "outcome": _outcome, "receipt": _receipt}
+def _administered(act: str, body: dict[str, str] | None) -> Callable[[Scene], Awaitable[Asking]]:
+    async def prepare(scene: Scene) -> Asking:
+        registry, settlement_id = scene.purses.registry, await scene.held()
+        headers = (await registry.administrator("admin_enforcement")).headers
+        path = f"/federation/disputes/settlements/{settlement_id}/{act}"
+        return status_of(lambda: registry.post(path, json=body, headers=headers))
+
+    return prepare
+
+
+STEPS: dict[str, tuple[Callable[[Scene], Awaitable[Asking]], set[int]]] = {
+    "request": (_request, {200}),
+    "slash": (_slash, {200}),
+    "outcome": (_outcome, {200}),
+    "receipt": (_receipt, {200}),
+    # What was decided is not decided again.
+    "approve": (_administered("approve", None), {409}),
+    "reject": (_administered("reject", {"reason": "Delivered."}), {409}),
+}
 Stage = tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
 
 
@@ -119,5 +137,6 @@ async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_don
     name: str, stage: Stage
 ) -> None:
     scene, plan, observer = stage
-    await fail_each_statement(lambda: STEPS[name](scene), plan, observer, {200})
+    step, repeated = STEPS[name]
+    await fail_each_statement(lambda: step(scene), plan, observer, repeated)
     await prove_book(observer)

@@ -117,7 +117,7 @@ async def _reserve_together(scene: SwapScene) -> Asking:
             settings,
             order,
             "/teg/send",
-            Repeatable(scene.agent.did, "/teg/send", uuid4().hex, b"{}"),
+            Repeatable(scene.agent.did, "/teg/send", uuid4().hex, {}),
             backend="async",
             approval=None,
             capability=None,

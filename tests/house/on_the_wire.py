@@ -806,6 +806,7 @@ _.suspensions
 _.svid
 _.svid_pem
 _.swaps
+_.swaps_aborted
 _.tables
 _.tag
 _.tags

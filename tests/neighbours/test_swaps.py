@@ -222,7 +222,7 @@ async def test_swaps_at_the_same_moment_are_each_priced_with_those_before_and_re
 ):
     payers = [await scene.a.registry.agent() for _ in range(6)]
     alice, bob = await agents(scene)
-    key = {"Idempotency-Key": "one of many"}
+    key = {"Idempotency-Key": "one-of-many"}
 
     async def keyed() -> Any:
         body = {"receiver_did": bob.did, "amount": "2"}
@@ -268,6 +268,26 @@ async def test_a_swap_whose_peer_is_silent_is_aborted_and_frees_what_it_reserved
     await scene.prove()
 
 
+async def test_a_peer_that_aborts_a_swap_for_which_this_registry_was_prepared_loses_trust_once_an_hour(
+    scene: Currencies, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await agents(scene)
+    with monkeypatch.context() as patch:
+        lost = LostCalls(patch)
+        lost.loses = lambda _: "answer"
+        for _ in range(2):
+            assert await refusal(await send(bob, alice, "5")) == (503, "CROSSING_TIMEOUT")
+    await scene.settle()
+    peer = await scene.a.peer(scene.b)
+    signals = await scene.a.registry.database.look(
+        lambda tx: tx.fetchval(
+            "SELECT count(*) FROM federation_peer_signal WHERE peer_id = $1 AND kind = 'swap_aborted'",
+            peer.id,
+        )
+    )
+    assert signals == 1
+
+
 async def test_the_limits_of_the_pool_are_those_of_the_registry_whose_unit_it_is(scene: Currencies):
     rich = await scene.a.registry.agent()
     _, bob = await agents(scene)
@@ -306,6 +326,45 @@ async def test_an_async_swap_is_locked_and_keeps_its_deadline(scene: Currencies)
     assert state.json()["state"] == "aborted"
     assert await alice.balance() == "100"
     await scene.prove()
+
+
+async def test_a_swap_leaves_transit_and_the_audit_across_as_they_were(scene: Currencies):
+    async def audited() -> list[tuple[str, ...]]:
+        found = []
+        for one in (scene.a, scene.b):
+            (pair,) = (
+                await one.registry.get("/projections/cross-frame-audit", headers=one.registry.internal)
+            ).json()["pairs"]
+            found.append(tuple(pair[name] for name in ("out", "in", "in_flight", "disputed", "delta")))
+        transit = "SELECT sum(transit) FROM ledger_account"
+        found += [
+            (str(await one.registry.database.look(lambda tx: tx.fetchval(transit))),)
+            for one in (scene.a, scene.b)
+        ]
+        return found
+
+    alice, bob = await agents(scene)
+    await scene.settle()
+    before = await audited()
+    for payer, payee in ((alice, bob), (bob, alice)):
+        assert (await send(payer, payee, "5", min_amount_out="0.1")).status_code == 200
+    await scene.settle()
+    assert await audited() == before == [("0",) * 5] * 2 + [("0",)] * 2
+
+
+async def test_an_aborted_swap_frees_its_idempotency_key(scene: Currencies, monkeypatch: pytest.MonkeyPatch):
+    alice, bob = await agents(scene)
+    with monkeypatch.context() as patch:
+        lost = LostCalls(patch)
+        lost.loses = lambda _: "request"
+        assert await refusal(await across(alice, bob.did, "5", key="freed")) == (503, "CROSSING_TIMEOUT")
+    again = await across(alice, bob.did, "5", key="freed")
+    assert again.status_code == 200, again.text
+    assert "Idempotent-Replayed" not in again.headers
+    replayed = await across(alice, bob.did, "5", key="freed")
+    assert replayed.json()["transfer_id"] == again.json()["transfer_id"]
+    await scene.settle()
+    assert await alice.balance() == "95"
 
 
 async def test_statements_and_events_name_both_currencies(scene: Currencies):

@@ -134,8 +134,9 @@ class Crossing:
 
 @asynccontextmanager
 async def crossing_registries(
-    farm: DatabaseFarm, directory: Path, names: str = "ab"
+    farm: DatabaseFarm, directory: Path, names: str = "ab", **more_of_each: dict[str, Any]
 ) -> AsyncIterator[Crossing]:
+    """One for each name; settings of one alone are given under its name."""
     ports = {name: (free_port(), free_port(), free_port()) for name in names}
     allowed = [f"127.0.0.1:{port}" for three in ports.values() for port in three]
     async with AsyncExitStack() as stack:
@@ -150,6 +151,7 @@ async def crossing_registries(
                 "federation_port": listener,
                 "federation_base_url": f"https://127.0.0.1:{proxied}",
                 "outgoing_allow_hosts": allowed,
+                **more_of_each.get(name, {}),
             }
             settings.append({"DATABASE_URL": dsn, "DATABASE_POOL_SIZE": "8", **_as_environment(given)})
             registries.append(await stack.enter_async_context(open_registry(dsn, directory / name, **given)))

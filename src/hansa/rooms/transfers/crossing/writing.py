@@ -63,6 +63,9 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     await received_store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
     await store.add_entries(tx, corridor.key, changes.entries)
     await _carry_out(tx, corridor, changes)
+    if any(one.kind is MoneyKind.ABORT_IN and one.body.swap is not None for one in changes.money):
+        # A peer that aborts keeps others from the reserve at no cost (Specification 6 W 17).
+        await federation.record_signal(tx, corridor.peer.id, "swap_aborted")
     confirmed = [
         UUID(transfer_id)
         for transfer_id, sent in changes.sent.items()
