@@ -60,17 +60,17 @@ WHERE peer = $1 AND state IN ('committed', 'aborted')
 
 _WRITE_SENT = f"""
 INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, backend, deadline,
+  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, purpose, backend, deadline,
   decided_at, credited_at, next_at)
 SELECT n.transfer_id, $1, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.expected_fee, n.code,
-  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, '2pc', clock_timestamp(), clock_timestamp(),
+  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose, '2pc', clock_timestamp(), clock_timestamp(),
   CASE WHEN n.state = 'committed' AND n.receipt IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN n.receipt IS NULL AND n.state <> 'in_doubt'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[],
-  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[]) AS n (transfer_id, sender_did,
+  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::text[]) AS n (transfer_id, sender_did,
   receiver_did, amount, currency, memo, state, expected_fee, code, prepared, receipt, currency_received, min_amount_out,
-  amount_out, quote_id)
+  amount_out, quote_id, purpose)
 ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
   receipt = excluded.receipt,
   decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
@@ -83,15 +83,15 @@ WHERE row.peer = excluded.peer
 
 _WRITE_RECEIVED = f"""
 INSERT INTO transfers_received AS row (peer, transfer_id, frame, sender_did, receiver_did, amount, currency, memo, state,
-  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, decided_at, next_at)
+  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, purpose, decided_at, next_at)
 SELECT $1, n.transfer_id, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.net, n.fee, n.code,
-  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
+  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN NOT n.is_closed AND n.state <> 'refused'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
-  $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::bigint[], $17::bigint[], $18::uuid[])
-  AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
-  currency_received, min_amount_out, amount_out, quote_id)
+  $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::bigint[], $17::bigint[], $18::uuid[],
+  $19::text[]) AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
+  currency_received, min_amount_out, amount_out, quote_id, purpose)
 ON CONFLICT (peer, transfer_id) DO UPDATE SET state = excluded.state, net = excluded.net, fee = excluded.fee,
   code = excluded.code, decision = excluded.decision, is_closed = excluded.is_closed,
   decided_at = coalesce(row.decided_at, excluded.decided_at),
@@ -161,6 +161,7 @@ class NewSent(msgspec.Struct, frozen=True):
     min_amount_out: Minor | None = None
     amount_out: Minor | None = None
     quote_id: UUID | None = None
+    purpose: str | None = None
 
 
 async def lock_pair(tx: Tx, peer: str) -> Pair:
@@ -276,6 +277,7 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
             one.prepared.raw if one.prepared else None,
             one.receipt.raw if one.receipt else None,
             *_swap_members(one.body.swap),
+            one.body.purpose,
         )
         for one in changed
     ]
@@ -297,6 +299,7 @@ async def write_received(tx: Tx, peer: str, frame: str, changed: Sequence[Receiv
             one.decision.raw if one.decision else None,
             one.is_closed,
             *_swap_members(one.body.swap),
+            one.body.purpose,
         )
         for one in changed
     ]
@@ -307,6 +310,12 @@ async def tombstones(tx: Tx, peer: str, most: int) -> int:
     """How many refused and aborted transfers of this peer are kept, counted up to `most`."""
     count: int = await tx.fetchval(_TOMBSTONES, peer, most)
     return count
+
+
+async def payees_that_count(tx: Tx, payees: Sequence[str]) -> set[str]:
+    """The agents whose record a payment from another registry enters."""
+    statement = "SELECT did FROM unnest($1::text[]) did WHERE transfers_payee_counts(did)"
+    return {row["did"] for row in await tx.fetch(statement, list(payees))}
 
 
 async def has_doubt(tx: Tx, peer: str) -> bool:
@@ -401,6 +410,7 @@ def _body(row: asyncpg.Record) -> Body:
         row["currency"],
         row["memo"],
         _swap(row),
+        row["purpose"],
     )
 
 
