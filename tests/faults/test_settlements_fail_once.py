@@ -12,10 +12,18 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import commerce, federation
+from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
-from hansa.rooms.commerce.settlements import store
 from hansa.rooms.commerce.settlements.administering import approve, reject
-from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
+from hansa.rooms.commerce.settlements.awarding import take_award
+from hansa.rooms.commerce.settlements.settlement import (
+    Award,
+    Claim,
+    Direction,
+    Outcome,
+    Settlement,
+    Status,
+)
 from hansa.rooms.commerce.settlements.slashing import apply_slash
 from hansa.rooms.commerce.settlements.taking_in import Request, take_outcome, take_receipt, take_request
 from tests.faults.failing import Plan, put_under_plan
@@ -89,7 +97,22 @@ async def _outcome(scene: Scene) -> Asking:
 async def _receipt(scene: Scene) -> Asking:
     claim = scene.claim(against_own=True)
     await scene.kept(protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False))
-    return scene.asking(lambda tx: take_receipt(tx, scene.peer, claim, "signed"))
+    receipt = claim, Status.FAILED
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.INCOMING))
+
+
+async def _award(scene: Scene) -> Asking:
+    """An award to an agent here, whose facts are signed."""
+    claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
+    request, award = Request(scene.peer, claim, {}), Award(AMOUNT, AMOUNT, "tx-7")
+    return scene.asking(lambda tx: take_award(tx, request, award, settings))
+
+
+async def _receipt_of_award(scene: Scene) -> Asking:
+    claim = scene.claim(against_own=True)
+    await scene.kept(protocol.awarded(claim, AMOUNT, AMOUNT, 0.0))
+    receipt = claim, Status.SETTLED
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.AWARDED))
 
 
 async def _approve(scene: Scene) -> Asking:
@@ -108,6 +131,8 @@ STEPS: dict[str, FailingAct[Scene]] = {
     "slash": (_slash, {200}),
     "outcome": (_outcome, {200}),
     "receipt": (_receipt, {200}),
+    "award": (_award, {200}),
+    "receipt of an award": (_receipt_of_award, {200}),
     "approve": (_approve, {409}),
     "reject": (_reject, {409}),
 }
@@ -147,9 +172,11 @@ async def administrator_of(registry: TestRegistry) -> Developer:
 
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
-    name: str, stage: Stage
+    name: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene, plan, observer = stage
+    # What a peer signs is verified elsewhere; here it is the statements that matter.
+    monkeypatch.setattr(awarding, "is_signed_verdict", lambda _: True)
     prepare, repeated = STEPS[name]
     await fail_each_statement(lambda: prepare(scene), plan, observer, repeated)
     await prove_book(observer)
