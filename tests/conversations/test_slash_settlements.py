@@ -370,6 +370,8 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     assert (await contractor.balance(), await provider.balance()) == ("92", "100")
     (awarded,) = await awards(court, dispute_id)
     assert (awarded["status"], awarded["slashed_amount"]) == ("SLASHED", "8")
+    # Nothing else is sent to the peer, whose answer to the award is lost.
+    await run(court.pair.a, "UPDATE commerce_settlement SET next_at = NULL WHERE direction <> 'awarded'")
     calls = LostCalls(monkeypatch, posting)
     calls.loses = lambda _: "answer"
     await court.what_is_due_happens()
