@@ -101,6 +101,8 @@ def _decided(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
     async def prepare(scene: SwapScene) -> Asking:
         body = scene.body_in()
         await scene.taken(await scene.entering(MessageType.PREPARE, body))
+        # The first abort of an hour is a signal about the peer.
+        await scene.purses.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_peer_signal"))
         return scene.asking(await scene.entering(kind, body, *await scene.promised(body)))
 
     return prepare
