@@ -10,7 +10,7 @@ import pytest
 from hansa.rooms.commerce.contracts import page_link
 from tests.doors.pages_read import ReadPage
 from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import Agreements, open_agreements
+from tests.rooms.commerce.agreements import Agreements, in_days, open_agreements
 
 JSON = {"Accept": "application/json"}
 PAGE = {"Accept": "text/html"}
@@ -111,3 +111,22 @@ async def test_nothing_a_party_writes_becomes_markup_on_the_page_of_a_contract(c
         assert not [address for address in page.addresses if address.startswith("javascript:")]
         assert not [name for name in page.attributes if name.startswith("on")]
         assert "\u202e" not in text
+
+
+async def test_the_page_states_until_when_a_failed_contract_is_held_and_which_transaction_paid(
+    contracts: Agreements,
+):
+    alice, bob = await contracts.contractor(), await contracts.provider()
+    terms = {"funded": True, "review_by": in_days(2), "contract_type": "attestation"}
+    proposed = await contracts.propose(alice, bob, **terms)
+    page = (await contracts.registry.http.get(f"/contracts/{proposed['id']}", headers=PAGE)).text
+    assert "Held from the acceptance on" in page
+    assert "held for a dispute until" not in page
+    failed = await contracts.submitted(alice, bob, **terms)
+    await contracts.act(alice, failed, "mark-failed")
+    page = (await contracts.registry.http.get(f"/contracts/{failed['id']}", headers=PAGE)).text
+    assert "held for a dispute until" in page
+    paid = await contracts.submitted(alice, bob, contract_type="attestation")
+    approved = await contracts.act(alice, paid, "approve-completion")
+    page = (await contracts.registry.http.get(f"/contracts/{paid['id']}", headers=PAGE)).text
+    assert f'<a href="/transactions/{approved["payment_tx_id"]}">' in page

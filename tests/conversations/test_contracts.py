@@ -1,11 +1,14 @@
 """Contracts as the specification has them: two agents agree on work, and its approval pays it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Any
 
 import pytest
 
+from hansa.rooms import ledger
+from hansa.rooms.commerce.contracts.gathered import judged_of, order_of
 from tests.registry import DatabaseFarm, TestAgent, at_once
 from tests.rooms.commerce.agreements import Agreements, in_days, open_agreements, proposal, refused
 
@@ -538,7 +541,7 @@ async def test_approvals_that_come_together_are_written_together_and_each_pays_o
         assert approved["amount_paid"] == contract["amount"]
         assert [part["state"] for part in approved["milestones"]] in ([], ["approved"] * 2)
         (event,) = [data for kind, data in await contracts.events(contract) if kind == "ContractCompleted"]
-        assert (event["tx_id"], event["counts"]) == (approved["payment_tx_id"], True)
+        assert (f"tx-{event['tx_id']}", event["counts"]) == (approved["payment_tx_id"], True)
     assert await contracts.balances(bob) == ("205", "0")
     assert await commits_of_approvals(contracts, due) < len(due)
 
@@ -574,3 +577,28 @@ async def test_a_repeated_approval_is_answered_as_the_first_was_whatever_came_af
         "IDEMPOTENCY_KEY_REUSED",
     )
     assert (await contracts.read(alice, submitted))["status"] == "DISPUTED"
+
+
+async def test_an_approval_that_was_judged_before_the_contract_changed_is_not_written_in_a_batch(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    submitted = await contracts.submitted(alice, bob)
+    database = contracts.registry.database
+
+    async def order() -> ledger.Order:
+        judged = await database.look(lambda tx: judged_of(tx, [submitted["id"]]))
+        return order_of(judged[submitted["id"]], keep=False)
+
+    stale = await order()
+    await contracts.act(alice, submitted, "request-changes")
+    await contracts.act(bob, submitted, "submit")
+    present = await order()
+    group = ledger.GROUP_COMMIT.of(contracts.registry.runtime)
+    # In one batch the second is left to be judged by itself.
+    found = await asyncio.gather(group.carry_out([stale]), group.carry_out([present]), return_exceptions=True)
+    assert isinstance(found[0], ledger.ClaimRefused)
+    assert (await contracts.read(alice, submitted))["status"] == (
+        "SUBMITTED" if isinstance(found[1], ledger.ClaimRefused) else "COMPLETED"
+    )
+    await contracts.post(alice, f"/{submitted['id']}/approve-completion")
+    assert await contracts.balances(bob) == ("100", "0")

@@ -11,6 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.journal.store import COLUMNS, stored
+from hansa.rooms.notifications import OWNER_NOTICES
 from tests.paying import Payments
 from tests.registry import DatabaseFarm, TestAgent, at_once
 from tests.rooms.commerce.agreements import DAY, HOUR, in_days, refused
@@ -743,3 +746,33 @@ async def test_every_move_is_an_event_and_what_is_filed_stays_with_the_parties(
         if event["data"].get("dispute_id") == filed["id"]
     ]
     assert public == ["DisputeRuled"]
+
+
+async def test_both_owners_are_notified_of_every_move_of_a_dispute(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    kinds = ["dispute.evidence_added", "dispute.filed", "dispute.ruled", "dispute.voting_opened"]
+    agreements = disputes.agreements
+    for owner in (agreements.purses.developer, agreements.owner_of_providers):
+        body = {"url": "https://receiver.example.com/hook", "event_types": kinds}
+        made = await disputes.registry.post("/developers/webhooks", json=body, headers=owner.headers)
+        assert made.status_code == 201, made.text
+    filed = await disputes.file(alice, bob)
+    await disputes.post(bob, f"{filed['id']}/evidence", **EVIDENCE)
+    await disputes.open_voting(filed)
+    await disputes.rule(filed, FOR_DEFENDANT)
+
+    async def notify(tx: Tx) -> None:
+        rows = await tx.fetch(
+            f"SELECT {COLUMNS} FROM journal_event WHERE (data ->> 'dispute_id')::bigint = $1 ORDER BY seq",
+            filed["id"],
+        )
+        for event in stored(rows):
+            await OWNER_NOTICES.react(tx, event)
+
+    await disputes.registry.database.act(notify)
+    queued = await disputes.registry.database.read(
+        lambda tx: tx.fetch("SELECT event_type, payload FROM notifications_webhook_delivery")
+    )
+    sent = [row["event_type"] for row in queued if f'"dispute_id":{filed["id"]},' in row["payload"]]
+    assert sorted(sent) == sorted(kinds * 2)

@@ -69,7 +69,7 @@ async def test_two_agents_of_two_registries_agree_and_approval_pays_through_a_cr
 async def test_milestones_are_paid_one_by_one_each_by_a_transfer_of_its_own(pair: Neighbours):
     abroad = await AgreementAbroad.between(pair)
     parts = [{"title": "First", "amount": "4"}, {"title": "Second", "amount": "6"}]
-    contract_id = await abroad.accepted(milestones=parts)
+    contract_id = await abroad.accepted(milestones=parts, contract_type="attestation")
     async with quiet_after(pair):
         for index in range(2):
             await abroad.abroad("submit-federated", contract_id, milestone=index)
@@ -80,6 +80,10 @@ async def test_milestones_are_paid_one_by_one_each_by_a_transfer_of_its_own(pair
     transfers = [one["payment_tx_id"] for one in told["milestones"]]
     assert len(set(transfers)) == 2
     assert told["payment_tx_id"] == transfers[1]
+    # No transaction of this registry has the id of a transfer.
+    page = await pair.a.registry.http.get(f"/contracts/{contract_id}", headers={"Accept": "text/html"})
+    assert f"transfer to another registry {transfers[0]}" in page.text
+    assert f"/transactions/{transfers[0]}" not in page.text
     assert await abroad.balances() == ("90", "109.95")
 
 

@@ -11,21 +11,22 @@ CREATE OR REPLACE FUNCTION commerce_approve_claim(lines jsonb) RETURNS TABLE (pl
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-  wanted jsonb := (SELECT jsonb_object_agg(l -> 'payload' ->> 'contract_id', l -> 'payload' ->> 'version')
+  judged text[] := ARRAY(SELECT concat(l -> 'payload' ->> 'contract_id', ' ', l -> 'payload' ->> 'version')
     FROM jsonb_array_elements(lines) l);
   -- Without waiting: what waits for one contract would keep the whole batch.
-  taken bigint[] := ARRAY(
-    SELECT c.id FROM commerce_contract c
-    WHERE c.id = ANY (ARRAY(SELECT k::bigint FROM jsonb_object_keys(wanted) k))
-      AND c.xmin::text = wanted ->> c.id::text AND (c.due_at > clock_timestamp()) IS NOT FALSE
+  taken text[] := ARRAY(
+    SELECT concat(c.id, ' ', c.xmin) FROM commerce_contract c
+    WHERE c.id = ANY (ARRAY(SELECT (l -> 'payload' ->> 'contract_id')::bigint FROM jsonb_array_elements(lines) l))
+      AND concat(c.id, ' ', c.xmin) = ANY (judged) AND (c.due_at > clock_timestamp()) IS NOT FALSE
     ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED);
 BEGIN
   RETURN QUERY SELECT l.place, 'NOT_AS_JUDGED', NULL::jsonb
   FROM (
-    SELECT (e ->> 'place')::int AS place, (e -> 'payload' ->> 'contract_id')::bigint AS id,
+    SELECT (e ->> 'place')::int AS place,
+      concat(e -> 'payload' ->> 'contract_id', ' ', e -> 'payload' ->> 'version') AS version,
       row_number() OVER (PARTITION BY e -> 'payload' ->> 'contract_id' ORDER BY (e ->> 'place')::int) AS rank
     FROM jsonb_array_elements(lines) e
-  ) l WHERE l.rank > 1 OR l.id <> ALL (taken);
+  ) l WHERE l.rank > 1 OR l.version <> ALL (taken);
 END $$;
 
 -- The result has `at`, `counts`, and `answer` as it was given.
