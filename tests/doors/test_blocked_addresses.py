@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import structlog
 
-from hansa.doors.http.bounded import ConnectionBounds
+from hansa.doors.http.connection_bounds import ConnectionBounds
 from hansa.doors.http.per_address import (
     BLOCKED_SECONDS,
     REFUSALS_MAX,
