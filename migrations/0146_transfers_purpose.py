@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0146"
-down_revision = "0132"
+down_revision = "0143"
 
 SQL = """
 ALTER TABLE transfers_sent ADD COLUMN purpose text CHECK (purpose ~ '^[a-z_]{1,32}$');

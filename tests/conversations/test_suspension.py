@@ -492,7 +492,7 @@ async def test_the_agents_of_a_developer_are_listed_with_what_stands_against_eac
     ]
     (against,) = owned["items"][0]["suspensions"]
     admin_id = await id_of(enforcement.admin)
-    assert (against["ground"], against["soft"], against["reason"]) == ("agent", True, REASON)
+    assert (against["basis"], against["soft"], against["reason"]) == ("agent", True, REASON)
     assert against["suspended_by"] == admin_id
     assert owned["items"][1]["suspensions"] == []
     await enforcement.suspend_developer(developer)

@@ -9,8 +9,8 @@ import pytest
 import structlog
 
 from hansa.doors.http.admission import Admission
-from hansa.doors.http.bounded import ConnectionBounds
 from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
+from hansa.doors.http.connection_bounds import ConnectionBounds
 from hansa.doors.http.per_address import (
     BLOCKED_SECONDS,
     CONNECTIONS_PER_SOCKET,

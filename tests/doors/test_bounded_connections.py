@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hansa.doors.http.bounded import PIPELINED_MAX, ConnectionBounds
+from hansa.doors.http.connection_bounds import PIPELINED_MAX, ConnectionBounds
 from hansa.doors.http.connections import GatheredWrites
 from hansa.doors.http.deadlines import Deadlines
 from hansa.doors.http.sockets import FRAGMENTS_MAX

@@ -8,7 +8,7 @@ import httpx2
 import psutil
 import pytest
 
-from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
+from hansa.doors.http.connection_bounds import CONNECTION_BOUNDS, ConnectionBounds
 from hansa.doors.http.deadlines import Deadlines
 from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from tests.hostile.bad_connections import GET, KINDS, play

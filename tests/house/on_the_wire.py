@@ -97,6 +97,7 @@ _.balances
 _.base_rate_percent
 _.baseline
 _.baseline_ref
+_.basis
 _.bayesian_discount
 _.bearer_methods_supported
 _.bearing_encirclement
@@ -347,7 +348,6 @@ _.grant_types_supported
 _.granted
 _.grants
 _.grants_admin
-_.ground
 _.has_keys
 _.has_tee
 _.hash

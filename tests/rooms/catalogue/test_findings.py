@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from hansa.rooms.catalogue import store
+from hansa.rooms.catalogue.card_conditions import EVERY_CARD
 from hansa.rooms.catalogue.findings import KEPT_LISTINGS, KEPT_SECONDS, LIST_FINDINGS, Findings, older_than
-from hansa.rooms.catalogue.store import EVERY_CARD
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish
 

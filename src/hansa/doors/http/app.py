@@ -36,8 +36,8 @@ from hansa.doors.console import (
 from hansa.doors.console.rendering import ConsoleFiles
 from hansa.doors.console.style_sheets import STATIC
 from hansa.doors.http import admin_jobs, api_description, problems, status
-from hansa.doors.http.bounded import CONNECTION_BOUNDS, ConnectionBounds
 from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
+from hansa.doors.http.connection_bounds import CONNECTION_BOUNDS, ConnectionBounds
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from hansa.doors.http.route_index import RouteIndex

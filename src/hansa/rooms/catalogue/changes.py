@@ -11,10 +11,10 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 
 from . import cursor, store
+from .card_conditions import READ_MAX, Conditions, in_round, up_to
 from .cursor import ChangesCursor
 from .pages import CardsPage, PageRequest, page_of
 from .records import Card, Tombstone
-from .store import READ_MAX, Conditions
 
 TOMBSTONE_DAYS = 30
 TOMBSTONES_MAX = 5000
@@ -69,7 +69,7 @@ async def _next_page(
         place = _after_round(place)
     stop = await store.oldest_open_transaction(tx)
     window = ChangesCursor(place.start, stop, 0, 0, stop)
-    total = await store.count_changes(tx, store.in_round(followed.shown, window))
+    total = await store.count_changes(tx, in_round(followed.shown, window))
     return await _page(tx, followed, replace(window, total=total), page_request)
 
 
@@ -105,14 +105,14 @@ async def _page(
 async def _cards(
     tx: Tx, followed: Followed, place: ChangesCursor, page_request: PageRequest, skip: int
 ) -> _Slice:
-    conditions = store.in_round(followed.shown, place)
+    conditions = in_round(followed.shown, place)
     cards = await store.list_by_change(
         tx, conditions, limit=page_request.limit, skip=skip, with_data=page_request.with_data
     )
     # A page of large documents ends before its limit.
     if not cards or (len(cards) < page_request.limit and not page_request.with_data):
         return _Slice(cards, is_last=True)
-    after = store.in_round(followed.shown, place.after(cards[-1].updated_at, cards[-1].card_id, len(cards)))
+    after = in_round(followed.shown, place.after(cards[-1].updated_at, cards[-1].card_id, len(cards)))
     return _Slice(cards, is_last=not await store.list_by_change(tx, after, limit=1, skip=0, with_data=False))
 
 
@@ -120,9 +120,9 @@ async def _tombstones(tx: Tx, followed: Followed, place: ChangesCursor, part: _S
     """The hidden cards up to the last card of the page, or to the end of the round; one more than fit on a page."""
     if followed.hidden is None:
         return []
-    conditions = store.in_round(followed.hidden, place)
+    conditions = in_round(followed.hidden, place)
     if not part.is_last:
-        conditions = store.up_to(conditions, part.cards[-1])
+        conditions = up_to(conditions, part.cards[-1])
     return await store.list_by_change(tx, conditions, limit=TOMBSTONES_MAX + 1, skip=0, with_data=False)
 
 

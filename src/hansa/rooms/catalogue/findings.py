@@ -14,7 +14,7 @@ from operator import neg
 
 from hansa.foundation.plumbing.runtime import Slot
 
-from .store import Conditions
+from .card_conditions import Conditions
 
 KEPT_SECONDS = 60.0
 KEPT_LISTINGS = 64

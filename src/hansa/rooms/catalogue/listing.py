@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from hansa.foundation.plumbing.database import Tx
 
 from . import cursor, rules, store
+from .card_conditions import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text
 from .changes import Followed, list_changes
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
 from .findings import Findings, older_than
 from .pages import CardsPage, PageRequest, page_of
 from .records import Card
-from .store import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text
 
 
 @dataclass(frozen=True)

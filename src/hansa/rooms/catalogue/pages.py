@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from .card_conditions import Conditions
 from .records import Card, Tombstone
-from .store import Conditions
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ async def suspend_developer(
     opened = await store.open_developer_suspension(tx, developer_id, reason=reason, by=administrator.id)
     await catalogue.suspend_listings(tx, developer_id)
     dids = [agent.did for agent in await agents.of_developer(tx, developer_id)]
-    outcome = await suspend_each(tx, dids, administrator, ground="developer", reason=reason, soft=False)
+    outcome = await suspend_each(tx, dids, administrator, basis="developer", reason=reason, soft=False)
     if opened:
         stopped = sum(row.registry == "suspended" for row in outcome.values())
         day = (await store.today(tx)).isoformat()

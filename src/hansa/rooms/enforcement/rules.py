@@ -1,6 +1,6 @@
 """What a suspension and its end do to an agent, effect by effect.
 
-- A suspension stands on a ground: the agent was named itself, or its developer. One on each may stand at a time.
+- A suspension has a basis: the agent was named itself, or its developer. One of each basis may be open at a time.
 - An agent may act while none stands. A hard one withholds its workload identity and its ledger account.
 - A reinstatement, of the agent or of its developer, ends both.
 """
@@ -54,7 +54,7 @@ class Ended:
 class Suspension:
     """A suspension of an agent that stands."""
 
-    ground: Basis
+    basis: Basis
     soft: bool
     reason: str
     suspended_by: int

@@ -169,7 +169,7 @@ class DeveloperSuspensionOut(BaseModel):
 class SuspensionOut(BaseModel):
     """An open suspension of an agent."""
 
-    ground: rules.Basis = Field(description="Whether the suspension names the agent or its developer.")
+    basis: rules.Basis = Field(description="Whether the suspension names the agent or its developer.")
     soft: bool
     reason: str
     suspended_by: int = Field(description="The administrator's id.")

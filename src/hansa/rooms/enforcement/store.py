@@ -18,15 +18,15 @@ _MAKE_ROWS = "INSERT INTO enforcement_agent (did) SELECT unnest($1::text[]) ON C
 _LOCK = "SELECT did, withheld_since FROM enforcement_agent WHERE did = ANY($1) ORDER BY did FOR UPDATE"
 
 _OF_AGENTS = """
-SELECT did, ground, soft, reason, suspended_by, suspended_at FROM enforcement_suspension
+SELECT did, basis, soft, reason, suspended_by, suspended_at FROM enforcement_suspension
 WHERE did = ANY($1) AND lifted_at IS NULL ORDER BY id
 """
 
 # A soft one becomes hard, with the reason given for that; otherwise the first stands as it is.
 _OPEN = """
-INSERT INTO enforcement_suspension AS s (did, ground, soft, reason, suspended_by)
+INSERT INTO enforcement_suspension AS s (did, basis, soft, reason, suspended_by)
 SELECT did, $2, $3, $4, $5 FROM unnest($1::text[]) did
-ON CONFLICT (did, ground) WHERE lifted_at IS NULL DO UPDATE
+ON CONFLICT (did, basis) WHERE lifted_at IS NULL DO UPDATE
 SET soft = false, reason = EXCLUDED.reason, suspended_by = EXCLUDED.suspended_by
 WHERE s.soft AND NOT EXCLUDED.soft
 """
@@ -89,10 +89,10 @@ async def suspensions_of(tx: Tx, dids: Sequence[str]) -> dict[str, list[Suspensi
 
 
 async def open_suspensions(
-    tx: Tx, dids: Sequence[str], *, ground: Basis, soft: bool, reason: str, by: int
+    tx: Tx, dids: Sequence[str], *, basis: Basis, soft: bool, reason: str, by: int
 ) -> None:
     """Let a suspension stand against each of the locked agents."""
-    await tx.execute(_OPEN, list(dids), ground, soft, reason, by)
+    await tx.execute(_OPEN, list(dids), basis, soft, reason, by)
 
 
 async def lift_suspensions(tx: Tx, dids: Sequence[str], *, by: int) -> None:

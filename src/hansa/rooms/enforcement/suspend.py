@@ -20,20 +20,20 @@ async def suspend_agents(
 ) -> list[Stopped]:
     """Suspend the agents; one answer for each DID. A hard suspension makes a soft one hard, and never the reverse."""
     known = await agents.statuses_of(tx, dids)
-    outcome = await suspend_each(tx, list(known), administrator, ground="agent", reason=reason, soft=soft)
+    outcome = await suspend_each(tx, list(known), administrator, basis="agent", reason=reason, soft=soft)
     for did in outcome:
         await record_admin_act(tx, administrator, act="agent.suspend", subject=did, reason=reason)
     return [outcome.get(did, Stopped(did, "not_found", "skipped", "skipped")) for did in dids]
 
 
 async def suspend_each(
-    tx: Tx, dids: Sequence[str], administrator: Developer, *, ground: Basis, reason: str, soft: bool
+    tx: Tx, dids: Sequence[str], administrator: Developer, *, basis: Basis, reason: str, soft: bool
 ) -> dict[str, Stopped]:
     """Suspend these agents for one reason. Every effect is carried out again: one may have failed before."""
     await store.lock(tx, dids)
     status = {did: await effects.suspend(tx, did) for did in sorted(dids)}
     stopped = [did for did, outcome in status.items() if outcome in STOPPED]
-    await store.open_suspensions(tx, stopped, ground=ground, soft=soft, reason=reason, by=administrator.id)
+    await store.open_suspensions(tx, stopped, basis=basis, soft=soft, reason=reason, by=administrator.id)
     reached = (
         [] if soft else [did for did, outcome in status.items() if outcome in (*STOPPED, effects.FAILED)]
     )

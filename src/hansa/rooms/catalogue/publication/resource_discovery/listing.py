@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.catalogue.card_conditions import EVERY_CARD
 from hansa.rooms.catalogue.cursor import microseconds
-from hansa.rooms.catalogue.store import EVERY_CARD
 
 from . import store
 from .entries import AGENT_TYPE, entry_of

@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.catalogue.card_conditions import EVERY_CARD, Conditions, listed_text
 from hansa.rooms.catalogue.rules import like_pattern
 from hansa.rooms.catalogue.search.query import LOCAL_ORIGIN
-from hansa.rooms.catalogue.store import EVERY_CARD, Conditions, listed_text
 
 from .expression import ListFilter, Order
 from .records import ListedAgent
