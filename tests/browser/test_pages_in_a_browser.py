@@ -4,6 +4,7 @@ import re
 
 from playwright.async_api import expect
 
+from tests.browser.accessibility import violations_of
 from tests.conversations.person import person
 from tests.registry import text_of
 
@@ -101,7 +102,7 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_and_keeps_its_own_
     assert widths == dict.fromkeys(paths, 320)
 
 
-async def test_every_text_stands_out_from_its_background_by_day_and_by_night(registry, visit):
+async def test_every_page_is_accessible_and_its_texts_stand_out_by_day_and_by_night(registry, visit):
     agent = await registry.agent(tags=["ships"], pricing={"model": "per_request", "base_rate": 1})
     await registry.indexed()
     for path in [*OWN_PAGES, f"/agents/{agent.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]:
@@ -109,6 +110,7 @@ async def test_every_text_stands_out_from_its_background_by_day_and_by_night(reg
         for scheme in ("light", "dark"):
             await page.emulate_media(color_scheme=scheme)
             assert (path, scheme, await page.evaluate(FAINT_TEXTS)) == (path, scheme, [])
+        assert (path, await violations_of(page)) == (path, [])
         await page.close()
 
 
