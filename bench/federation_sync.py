@@ -1,77 +1,74 @@
-"""federation/sync: all cards of one registry as a peer reads them: pages served and signed, judged, and applied as mirrors.
+"""federation/sync: all cards of one registry as a peer reads them, from one `hansa serve` to another over mutual TLS.
 
-The network between the two is left out; a page is handed over as the bytes that were served.
+The peer reads by `hansa peer sync`, whose start is part of the time. The other figures are the processor time per card of each side.
 """
 
-import asyncio
-import time
-from pathlib import Path
+import json
+import resource
+from contextlib import AsyncExitStack
+from time import perf_counter
 
 from bench.card_seed import OWN_HOME, load_cards
+from bench.federation_crossings import End, beside, command, join, prepared, serving
 from bench.figures import Figures
-from bench.seed import bench_runtime, temporary_directory
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import federation
-from hansa.rooms.catalogue import mirror_cards
-from hansa.rooms.catalogue.exports import serving
-from hansa.rooms.catalogue.peer_reading.judging import judge_page, origin_of
-from hansa.rooms.catalogue.peer_reading.records import JudgedPage, Origin
-from hansa_verify import encoded
+from bench.http_transfer import PAYERS
+from bench.process_cpu import used_alone, used_by
+from bench.seed import temporary_directory
 
 CARDS, CARDS_SMALL = 100_000, 5_000
-PAGE = 10_000
 LEDGER_ID = OWN_HOME[1]
 TARGET_SECONDS = 60
+EXPORTED = """
+SELECT count(*) FROM catalogue_card WHERE source_registry IS NULL AND did IS NOT NULL AND is_active AND NOT unlisted
+  AND status <> 'revoked'
+"""
+MIRRORED = "SELECT count(*) FROM catalogue_card WHERE source_registry = $1"
+# The job of the service reads nothing meanwhile: the command alone does.
+SELDOM = {"FEDERATION_SYNC_INTERVAL_SECONDS": "604800"}
 
 
 async def run(*, full: bool) -> Figures:
     figures = Figures()
     # Of ten cards that are loaded six are own ones, and nine of ten of these have a DID.
     loaded = (CARDS if full else CARDS_SMALL) * 2
-    async with temporary_directory() as home, temporary_directory() as away:
-        await _measure(home, away, loaded, figures)
+    async with AsyncExitStack() as stack:
+        homes = [await stack.enter_async_context(temporary_directory()) for _ in range(2)]
+        home, reader = await prepared(homes, PAYERS + 1, {"TRUST_DOMAIN": LEDGER_ID, **SELDOM}, SELDOM)
+        pids = [(await stack.enter_async_context(serving(end))).pid for end in (home, reader)]
+        await join(home, reader)
+        async with beside(home) as runtime:
+            await load_cards(runtime.database.dsn, loaded)
+        await _measure(home, reader, pids, figures)
     figures.notes.append(f"target: {CARDS:,} cards in {TARGET_SECONDS} s")
     figures.notes.append("sound: as many mirrors as exported cards, and nothing refused")
     return figures
 
 
-async def _measure(home: Path, away: Path, loaded: int, figures: Figures) -> None:
-    async with bench_runtime(home) as source, bench_runtime(away) as reader:
-        await load_cards(source.database.dsn, loaded)
-        origin = await _origin(source)
-        served, judged, applied = [], [], []
-        place: str | None = None
-        count, more = 0, True
-        while more:
-            begun = time.perf_counter()
-            body = await serving.cards_page(source, place, PAGE, "")
-            served.append(time.perf_counter() - begun)
-            begun = time.perf_counter()
-            page = await asyncio.to_thread(judge_page, body, PAGE, origin)
-            judged.append(time.perf_counter() - begun)
-            begun = time.perf_counter()
-            figures.books_are_sound &= await _apply(reader, page) and not page.refused
-            applied.append(time.perf_counter() - begun)
-            place, more, count = page.next, page.more, count + page.size
-        for what, seconds in (("served", served), ("judged", judged), ("applied", applied)):
-            figures.add(f"{count:,} cards {what}", "s", [sum(seconds)])
-        figures.add(f"{count:,} cards in all", "s", [sum(served) + sum(judged) + sum(applied)])
+async def _measure(home: End, reader: End, pids: list[int], figures: Figures) -> None:
+    databases = [used_by(pid) - used_alone(pid) for pid in pids]
+    service, children = used_alone(pids[0]), _used_by_commands()
+    begun = perf_counter()
+    outcome = json.loads(await command(reader, "peer", "sync", home.settings["REGISTRY_NAME"], "--json"))
+    seconds = perf_counter() - begun
+    spent = {
+        "the service that serves": used_alone(pids[0]) - service,
+        "the command that reads": _used_by_commands() - children,
+        "the database that is read": used_by(pids[0]) - used_alone(pids[0]) - databases[0],
+        "the database that is written": used_by(pids[1]) - used_alone(pids[1]) - databases[1],
+    }
+    count = outcome["changed"]
+    figures.add(f"{count:,} cards", "s", [seconds])
+    figures.add(f"{CARDS:,} cards at this rate", "s", [seconds / count * CARDS])
+    for what, used in spent.items():
+        figures.add(f"CPU of {what}", "us/card", [used / count * 1e6])
+    async with beside(home) as runtime:
+        exported = await runtime.database.look(lambda tx: tx.fetchval(EXPORTED))
+    async with beside(reader) as runtime:
+        mirrored = await runtime.database.look(lambda tx: tx.fetchval(MIRRORED, LEDGER_ID))
+    figures.books_are_sound = exported == mirrored == count and not outcome["refused"]
 
 
-async def _origin(source: Runtime) -> Origin:
-    keys = await source.database.look(federation.all_keys)
-    key = await federation.Signatory(source.database, source.seal).present_key()
-    (present,) = [known for known in keys if known.kid == key.kid]
-    jwk = {"kid": present.kid, "kty": "OKP", "crv": "Ed25519", "x": encoded(present.public_key)}
-    return origin_of(LEDGER_ID, LEDGER_ID, {"keys": [jwk]})
-
-
-async def _apply(reader: Runtime, page: JudgedPage) -> bool:
-    """Whether every item with a card became a mirror."""
-    result = await reader.database.act(
-        lambda tx: mirror_cards(
-            tx, source_registry=LEDGER_ID, trust_domain=LEDGER_ID, settlement_currency="BEN", items=page.items
-        )
-    )
-    expected = sum(item["card_data"] is not None for item in page.items)
-    return result.written == expected and not set(result.skipped) - {"card_unknown"}
+def _used_by_commands() -> float:
+    """CPU seconds of the children of this process that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

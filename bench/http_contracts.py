@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx2
 
 from bench.figures import Figures, percentile
-from bench.http_transfer import beside, prepare_callers, served
+from bench.http_transfer import Service, beside, prepare_callers, served
+from bench.process_cpu import used_by
 from bench.seed import bench_runtime, seed_agents, temporary_directory, use_log
 from bench.wrk import drive, is_missing
 from hansa.foundation.plumbing.runtime import Runtime
@@ -35,20 +36,25 @@ async def run(*, full: bool) -> Figures:
         limits = {"RATE_LIMIT_WRITES": "off", "RATE_LIMIT_READS": "off"}
         async with served(directory, **limits) as service, beside(directory) as runtime:
             await use_log(runtime)
-            await _drive(service.url, callers, figures, SECONDS_IN_FULL if full else SECONDS)
+            await _drive(service, runtime, callers, figures, SECONDS_IN_FULL if full else SECONDS)
             await _rule(service.url, callers, password, figures)
             figures.books_are_sound &= (await runtime.database.read(auditor.audit_supply)).is_ok
     figures.notes.append("targets: 150 contracts/s, a ruling 20 ms, reads of reputation p99 10 ms")
     return figures
 
 
-async def _drive(url: str, callers: Path, figures: Figures, seconds: int) -> None:
-    approved, read, p99s = [], [], []
+async def _drive(service: Service, runtime: Runtime, callers: Path, figures: Figures, seconds: int) -> None:
+    url = service.url
+    approved, read, p99s, used, commits = [], [], [], [], []
     for number in range(ROUNDS):
+        before = await _spent(service, runtime)
         driven = await drive(
             "contracts.lua", url, callers, f"round{number}", connections=CONNECTIONS, seconds=seconds
         )
+        after = await _spent(service, runtime)
         approved.append(driven.per_second)
+        used.append((after[0] - before[0]) * 1000 / driven.answered)
+        commits.append((after[1] - before[1]) / driven.answered)
         figures.books_are_sound &= driven.refused == 0
     _, (_, did) = _first_two(callers)
     for _ in range(ROUNDS):
@@ -60,8 +66,18 @@ async def _drive(url: str, callers: Path, figures: Figures, seconds: int) -> Non
         p99s.append(driven.p99_ms)
         figures.books_are_sound &= driven.refused == 0
     figures.add(f"contracts, created to approved: {CONNECTIONS} connections", "/s", approved)
+    figures.add("CPU of service and database for each", "ms", used)
+    figures.add("commits for each", "", commits)
     figures.add(f"GET reputation, {READING_CONNECTIONS} connections", "/s", read)
     figures.add("p99 of these", "ms", p99s)
+
+
+async def _spent(service: Service, runtime: Runtime) -> tuple[float, int]:
+    """CPU seconds of the service with its database, and how many transactions were committed."""
+    commits = await runtime.database.look(
+        lambda tx: tx.fetchval("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+    )
+    return used_by(service.pid), commits
 
 
 async def _rule(url: str, callers: Path, password: str, figures: Figures) -> None:

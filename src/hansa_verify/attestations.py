@@ -18,7 +18,7 @@ from decimal import Context, Decimal
 from hashlib import sha256
 from typing import Any
 
-from .canonical import NotBase64url, NotCanonical, decoded, read_json
+from .canonical import NotBase64url, NotCanonical, decoded, read_json, read_moment
 from .keys import CLOCK_SKEW, AuditorKey, is_signed
 from .liabilities import UNIT, read_liabilities
 from .steps import Judgement, Refusal, Step, code_of
@@ -201,7 +201,9 @@ class _Judged:
         self.frame = said["frame"] if self.frame is None else self.frame
         if said["frame"] != self.frame:
             raise Refusal("C5", "it belongs to another frame than the records before")
-        number, ts = record.get("id"), _moment(said["ts"])
+        number, ts = record.get("id"), read_moment(said["ts"])
+        if ts is None:
+            raise Refusal("C5", "its time is not ISO 8601 with an offset from UTC")
         if type(number) is not int or (self.last_id is not None and number <= self.last_id):
             raise Refusal("C5", "its id does not rise")
         if self.last_ts is not None and ts <= self.last_ts:
@@ -320,13 +322,3 @@ def _number(value: object, check: str) -> Decimal:
     if not isinstance(value, Decimal):
         raise Refusal(check, "an amount is not a number")
     return value
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise Refusal("C5", "its time is not ISO 8601") from None
-    if moment.tzinfo is None:
-        raise Refusal("C5", "its time has no offset from UTC")
-    return moment

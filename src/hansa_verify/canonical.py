@@ -9,14 +9,18 @@
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from contextlib import suppress
+from datetime import datetime
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 DEPTH_MAX = 64
 DIGITS_MAX = 1000
 EXACT_DIGITS_MAX = 60
 
+_ESCAPED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+_CLOCK = r"([01]\d|2[0-3]):[0-5]\d"
+_MOMENT = re.compile(rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}:[0-5]\d(\.\d{{1,9}})?(Z|[+-]{_CLOCK})", re.ASCII)
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
@@ -68,13 +72,23 @@ def read_json(text: bytes | str, *, exact: bool = False) -> Any:
     return value
 
 
+def read_moment(text: object) -> datetime | None:
+    """The time of a text such as 2026-01-31T12:00:00.5+01:00, to the microsecond; None for anything else."""
+    if not isinstance(text, str) or not _MOMENT.fullmatch(text):
+        return None
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
+    return None
+
+
 def canonical_json(value: Any) -> bytes:
     """The bytes that are signed. Raises: NotCanonical."""
-    dump = partial(json.dumps, value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     try:
-        # Only whole characters can be encoded; escaping alone would let half of a surrogate pair pass.
-        dump(ensure_ascii=False).encode()
-        return dump().encode()
+        text = _ESCAPED.encode(value)
+        if "\\ud" in text:
+            # Only whole characters can be encoded; an escape could be half of a surrogate pair.
+            json.dumps(value, ensure_ascii=False).encode()
+        return text.encode()
     except (ValueError, TypeError, RecursionError) as trouble:
         raise NotCanonical(f"no canonical form exists: {trouble}") from None
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from .canonical import NotCanonical, canonical_json, read_json
+from .canonical import NotCanonical, canonical_json, read_json, read_moment
 from .keys import RegistryKey
 from .registry_card import verify_registry_card
 from .schema import form_error
@@ -62,23 +62,28 @@ class _Judged:
 
     def compliance(self) -> str:
         """The block is covered by its digest, which the card signs."""
-        block = dict(read_json(self.card_text).get("compliance") or {})
+        try:
+            block = dict(read_json(self.card_text).get("compliance") or {})
+        except NotCanonical as trouble:
+            raise Refusal("compliance", f"the card has a number with two readings: {trouble}") from None
         stated = block.pop("digest", None)
         found = f"sha256:{sha256(canonical_json(block)).hexdigest()}"
         if not found == stated == self.signed.get("compliance.digest"):
             raise Refusal("compliance", "the card signs no digest of its block compliance, or another one")
-        self.authorizations = block["authorizations"]
+        self.authorizations = block.get("authorizations", [])
         return f"{len(self.authorizations)} authorizations"
 
     def authorization(self) -> str:
-        named = [one for one in self.authorizations if one["id"] == self.stated["authorization_id"]]
-        evidence = named[0]["evidence"] if named else {}
-        expected = ("contract", self.stated["contract_id"], self.stated["digest"])
-        if tuple(evidence.get(name) for name in ("tier", "contract_id", "contract_digest")) != expected:
-            raise Refusal(
-                "authorization", "the card has no such authorization with this contract as evidence"
-            )
-        ends = named[0].get("valid_until")
-        if ends is not None and datetime.fromisoformat(ends) <= self.at:
+        found = [one for one in self.authorizations if one.get("id") == self.stated["authorization_id"]]
+        if len(found) != 1:
+            raise Refusal("authorization", f"the card has {len(found)} authorizations of that id, not one")
+        if error := form_error(found[0], "contract_authorization"):
+            raise Refusal("authorization", error)
+        evidence, ends = found[0]["evidence"], found[0].get("valid_until")
+        stated = (self.stated["contract_id"], self.stated["digest"])
+        if (evidence["contract_id"], evidence["contract_digest"]) != stated:
+            raise Refusal("authorization", "its evidence is another contract")
+        moment = None if ends is None else read_moment(ends)
+        if ends is not None and (moment is None or moment <= self.at):
             raise Refusal("authorization", f"the authorization ended at {ends}")
-        return f"{named[0]['action']} by {named[0]['authority']}"
+        return f"{found[0]['action']} by {found[0]['authority']}"

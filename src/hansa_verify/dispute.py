@@ -14,6 +14,7 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
+from .canonical import read_moment
 from .jws import CompactSignature, read_compact
 from .keys import NotAKey, public_key_of
 
@@ -173,7 +174,7 @@ def _receipts(bundle: Bundle) -> Iterator[_Receipt]:
         stated = signed.payload
         if (stated.get("kind"), stated.get("token_id")) != (RECEIPT_KIND, token["token_id"]):
             continue
-        at = _read_moment(stated.get("at"))
+        at = read_moment(stated.get("at"))
         digests = stated.get("request_digest"), stated.get("answer_digest")
         if at is not None and all(isinstance(one, str) for one in digests) and _is_by(signed, keys, at):
             yield _Receipt(*digests, at)  # type: ignore[arg-type]
@@ -189,7 +190,7 @@ def _quotes(bundle: Bundle) -> Iterator[Mapping[str, Any]]:
         if stated != (QUOTE_KIND, token["caller_did"], token["payee_did"], bundle["currency"]):
             continue
         issued, expires = quote.get("iat"), quote.get("exp")
-        if not isinstance(issued, int) or not isinstance(expires, int) or not issued <= authorized <= expires:
+        if type(issued) is not int or type(expires) is not int or not 0 <= issued <= authorized <= expires:
             continue
         if _is_by(signed, bundle["keys"]["registry"], datetime.fromtimestamp(issued, UTC)):
             yield quote
@@ -205,7 +206,7 @@ def _signed(bundle: Bundle, typ: str) -> Iterator[CompactSignature]:
 
 def _is_by(signed: CompactSignature, keys: Sequence[Mapping[str, Any]], at: datetime) -> bool:
     for key in keys:
-        since, until = _moment(key["valid_from"]).replace(microsecond=0), _read_moment(key["valid_until"])
+        since, until = _moment(key["valid_from"]).replace(microsecond=0), read_moment(key["valid_until"])
         if since <= at and (until is None or at <= until):
             with suppress(NotAKey):
                 if signed.is_by(public_key_of(key["public_key_jwk"])):
@@ -215,12 +216,3 @@ def _is_by(signed: CompactSignature, keys: Sequence[Mapping[str, Any]], at: date
 
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
-
-
-def _read_moment(text: object) -> datetime | None:
-    if not isinstance(text, str):
-        return None
-    with suppress(ValueError):
-        moment = datetime.fromisoformat(text)
-        return moment if moment.tzinfo else None
-    return None

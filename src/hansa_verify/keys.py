@@ -13,7 +13,7 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from .canonical import NotBase64url, decoded
+from .canonical import NotBase64url, decoded, read_moment
 from .steps import Refusal
 
 KEY_BYTES = 32
@@ -43,15 +43,15 @@ class RegistryKey:
 
     def require_in_grace(self, at: datetime) -> None:
         """Raises: Refusal when the key was retired more than seven days before."""
-        if self.retired_at is not None and at > self.retired_at + GRACE:
+        if self.retired_at is not None and at - self.retired_at > GRACE:
             retired = f"the key was retired at {self.retired_at.isoformat()}, past its grace"
             raise Refusal("key_retired", retired)
 
     def require_in_force(self, signed_at: datetime) -> None:
         """Raises: Refusal when the key was not valid at the time of the signature."""
-        if self.valid_from is not None and signed_at < self.valid_from - CLOCK_SKEW:
+        if self.valid_from is not None and self.valid_from - signed_at > CLOCK_SKEW:
             raise Refusal("key_not_yet_valid", f"the key is valid from {self.valid_from.isoformat()} on")
-        if self.retired_at is not None and signed_at > self.retired_at + CLOCK_SKEW:
+        if self.retired_at is not None and signed_at - self.retired_at > CLOCK_SKEW:
             raise Refusal("key_retired", f"signed after the key was retired at {self.retired_at.isoformat()}")
 
 
@@ -67,9 +67,7 @@ class AuditorKey:
 def read_keys(document: Any) -> tuple[RegistryKey, ...]:
     """The keys of a key set, or of a registry's history of keys, which adds their times. Raises: NotAKey."""
     return tuple(
-        RegistryKey(
-            jwk["kid"], public_key_of(jwk), _read_moment(jwk, "valid_from"), _read_moment(jwk, "retired_at")
-        )
+        RegistryKey(jwk["kid"], public_key_of(jwk), _moment(jwk, "valid_from"), _moment(jwk, "retired_at"))
         for jwk in _listed(document)
     )
 
@@ -131,14 +129,10 @@ def _listed(document: Any) -> Iterator[Mapping[str, Any]]:
         yield jwk
 
 
-def _read_moment(jwk: Mapping[str, Any], name: str) -> datetime | None:
-    text = jwk.get(name)
-    try:
-        moment = None if text is None else datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        raise NotAKey(f"{name} must be an ISO 8601 time") from None
-    if moment is not None and moment.tzinfo is None:
-        raise NotAKey(f"{name} must have its offset from UTC")
+def _moment(jwk: Mapping[str, Any], name: str) -> datetime | None:
+    moment = read_moment(jwk.get(name))
+    if moment is None and jwk.get(name) is not None:
+        raise NotAKey(f"{name} must be an ISO 8601 time with its offset from UTC")
     return moment
 
 

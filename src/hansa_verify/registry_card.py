@@ -13,7 +13,7 @@ from decimal import Context, Decimal
 from functools import reduce
 from typing import Any
 
-from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, read_json
+from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, read_json, read_moment
 from .jws import BadEntry, read_entry
 from .keys import CLOCK_SKEW, RegistryKey, is_signed
 from .schema import form_error, form_of, schema_errors
@@ -163,10 +163,9 @@ class _Judged:
 
     def window(self) -> str:
         block = self.card["signature"]
-        try:
-            signed_at, expires_at = map(datetime.fromisoformat, (block["signed_at"], block["expires_at"]))
-        except ValueError:
-            raise Refusal("malformed", "signed_at and expires_at are times") from None
+        signed_at, expires_at = read_moment(block["signed_at"]), read_moment(block["expires_at"])
+        if signed_at is None or expires_at is None:
+            raise Refusal("malformed", "signed_at and expires_at are times")
         self.times = signed_at, expires_at
         if signed_at > self.at + CLOCK_SKEW:
             raise Refusal("from_the_future", f"signed at {signed_at.isoformat()}")

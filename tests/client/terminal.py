@@ -5,11 +5,13 @@ import json
 import os
 from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from hansa_client.commands.program import app
+from tests.operation.forked_commands import CommandServer, ForkedCommand, Program, can_fork
 from tests.registry import PASSWORD
 
 END_SECONDS = 60
@@ -28,18 +30,22 @@ class Terminal:
     def directory(self) -> Path:
         return self.home / ".config" / "hansa-client"
 
-    async def start(self, *arguments: str) -> Process:
+    async def start(self, *arguments: str) -> Process | ForkedCommand:
+        """Start a command: as a fork, or as the program that is installed where a fork would not be the same."""
+        environment = {
+            "PATH": os.defpath,
+            "HOME": str(self.home),
+            "HANSA_CLIENT_PASSWORD": PASSWORD,
+            **self.environment,
+        }
+        if can_fork(environment):
+            return await commands_of(self.programs).run(*arguments, environment=environment, stderr=PIPE)
         return await asyncio.create_subprocess_exec(
             *(self.programs / "hansa-client", *arguments),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=PIPE,
             stderr=PIPE,
-            env={
-                "PATH": os.defpath,
-                "HOME": str(self.home),
-                "HANSA_CLIENT_PASSWORD": PASSWORD,
-                **self.environment,
-            },
+            env=environment,
         )
 
     async def run(self, *arguments: str, code: int = 0) -> str:
@@ -54,6 +60,13 @@ class Terminal:
 
     async def json(self, *arguments: str) -> dict:
         return json.loads(await self.run(*arguments, "--json"))
+
+
+@cache
+def commands_of(programs: Path) -> CommandServer:
+    """What is forked for the commands of an environment, one for all tests of a process."""
+    client = Program("hansa-client", "hansa_client", "hansa_client.commands", str(programs / "python"))
+    return CommandServer(client)
 
 
 @dataclass

@@ -205,6 +205,37 @@ async def test_a_refused_redemption_fails_and_the_wrapped_units_come_back(pair: 
     assert await holds(bob) == {"AVT.a.example": "10"}
 
 
+async def test_after_five_minutes_a_redemption_is_cancelled_by_the_home_and_the_wrapped_units_come_back(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    await wrapped(alice, bob, "10")
+    asked = {"wrapped_currency": "AVT.a.example", "amount": "10", "receiver_did": alice.did}
+    calls = LostCalls(monkeypatch, posting)
+    calls.loses = lambda made: "request" if made == 1 else None
+    answer = await ask(bob, "redeem", key="late", **asked)
+    assert answer.json()["state"] == "UNLOCK_REQUESTED"
+    again = await ask(bob, "redeem", key="late", **asked)
+    assert again.json() == answer.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    await five_minutes_pass(pair.b)
+    await what_is_due_happens(pair.b)
+    read = await status(bob, answer.json()["saga_id"])
+    assert steps(read)[-2:] == ["TIMED_OUT", "FAILED"]
+    assert read["reason"] == "CANCELLED"
+    assert (await alice.balance(), await holds(bob)) == ("90", {"AVT.a.example": "10"})
+    # A failure frees the key.
+    once_more = await ask(bob, "redeem", key="late", **asked)
+    assert once_more.json()["state"] == "COMPLETED"
+    assert await holds(bob) == {}
+
+
+async def test_a_redemption_names_who_gets_the_units_at_home(pair: Neighbours):
+    bob = await pair.b.registry.agent()
+    answer = await ask(bob, "redeem", wrapped_currency="AVT.a.example", amount="1")
+    assert await refusal(answer) == (422, "VALIDATION_ERROR")
+
+
 async def test_a_refused_transfer_is_refunded_with_the_reason_of_the_destination(pair: Neighbours):
     alice = await pair.a.registry.agent()
     answer = await ask(alice, "transfer", receiver_did=f"did:hansa:b.example:{uuid4()}", amount="10")

@@ -512,3 +512,65 @@ async def test_a_short_payer_leaves_the_token_and_the_contract_as_they_are(
     assert (await contracts.read(alice, submitted))["status"] == "SUBMITTED"
     await contracts.purses.grant(alice, "60")
     assert (await contracts.post(alice, path, payment_token=token)).status_code == 200
+
+
+async def test_approvals_that_come_together_are_written_together_and_each_pays_once(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    plain = [await contracts.submitted(alice, bob, amount="1") for _ in range(3)]
+    held = [
+        await contracts.submitted(alice, bob, amount="1", funded=True, review_by=in_days(2)) for _ in range(2)
+    ]
+    parts = [await contracts.accepted(alice, bob, milestones=TWO_PARTS) for _ in range(2)]
+    for contract in parts:
+        await contracts.act(bob, contract, "submit")
+        await contracts.act(alice, contract, "approve-completion")
+        await contracts.act(bob, contract, "submit")
+    due = [*plain, *held, *parts]
+    answers = await at_once(
+        *(contracts.post(alice, f"/{contract['id']}/approve-completion") for contract in due * 2)
+    )
+    assert sorted(answer.status_code for answer in answers) == [200] * 7 + [409] * 7
+    for contract in due:
+        (approved,) = [one.json() for one in answers if one.is_success and one.json()["id"] == contract["id"]]
+        assert approved == await contracts.read(alice, contract)
+        assert (approved["status"], approved["ended_because"]) == ("COMPLETED", "approved")
+        assert approved["amount_paid"] == contract["amount"]
+        assert [part["state"] for part in approved["milestones"]] in ([], ["approved"] * 2)
+        (event,) = [data for kind, data in await contracts.events(contract) if kind == "ContractCompleted"]
+        assert (event["tx_id"], event["counts"]) == (approved["payment_tx_id"], True)
+    assert await contracts.balances(bob) == ("205", "0")
+    assert await commits_of_approvals(contracts, due) < len(due)
+
+
+async def commits_of_approvals(contracts: Agreements, due: list[Any]) -> int:
+    """In how many transactions these contracts were completed."""
+    return await contracts.registry.database.read(
+        lambda tx: tx.fetchval(
+            "SELECT count(DISTINCT xmin::text) FROM commerce_contract WHERE id = ANY($1) AND status = 'COMPLETED'",
+            [contract["id"] for contract in due],
+        )
+    )
+
+
+async def test_a_repeated_approval_is_answered_as_the_first_was_whatever_came_after_it(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    submitted = await contracts.submitted(alice, bob)
+    path = f"/{submitted['id']}/approve-completion"
+    first = await contracts.post(alice, path, key="once")
+    complaint = {
+        "defendant_did": bob.did,
+        "reason_code": "OTHER",
+        "description": "A page is missing.",
+        "contract_id": submitted["id"],
+    }
+    filed = await contracts.registry.post("/disputes/", json=complaint, headers=alice.headers)
+    assert filed.status_code == 201, filed.text
+    again = await contracts.post(alice, path, key="once")
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
+    assert refused(await contracts.post(alice, path, key="once", milestone=0)) == (
+        422,
+        "IDEMPOTENCY_KEY_REUSED",
+    )
+    assert (await contracts.read(alice, submitted))["status"] == "DISPUTED"

@@ -62,7 +62,13 @@ async def test_without_evidence_a_peer_is_unmeasured_and_reads_a_half(registry: 
             "state": "unmeasured",
             "score": 0.5,
             "interactions": 0,
-            "evidence": {"crossings": 0, "disputes_lost": 0, "cards_refused": 0, "unanswered": 0},
+            "evidence": {
+                "crossings": 0,
+                "disputes_lost": 0,
+                "cards_refused": 0,
+                "unanswered": 0,
+                "swaps_aborted": 0,
+            },
             "reason": "0 interactions; 10 are needed for a measurement.",
             "refuses": [],
         }
@@ -72,13 +78,20 @@ async def test_without_evidence_a_peer_is_unmeasured_and_reads_a_half(registry: 
 async def test_ten_crossings_of_an_hour_count_and_one_of_the_other_kinds(registry: TestRegistry):
     peer = await add(registry)
     assert [await record(registry, peer, "crossing") for _ in range(12)] == [True] * 10 + [False] * 2
-    assert [await record(registry, peer, "unanswered") for _ in range(2)] == [True, False]
+    for kind in ("unanswered", "swap_aborted"):
+        assert [await record(registry, peer, kind) for _ in range(2)] == [True, False]
     assert await record(registry, peer, "card_refused", "did:hansa:peer.example:1 7")
     assert not await record(registry, peer, "card_refused", "did:hansa:peer.example:2 1")
     (found,) = (await report(registry))["peers"]
-    assert found["evidence"] == {"crossings": 10, "disputes_lost": 0, "cards_refused": 1, "unanswered": 1}
-    assert (found["interactions"], found["state"]) == (12, "ok")
-    assert found["score"] == pytest.approx(11 / 14, abs=1e-4)
+    assert found["evidence"] == {
+        "crossings": 10,
+        "disputes_lost": 0,
+        "cards_refused": 1,
+        "unanswered": 1,
+        "swaps_aborted": 1,
+    }
+    assert (found["interactions"], found["state"]) == (13, "ok")
+    assert found["score"] == pytest.approx(11 / 15, abs=1e-4)
 
 
 async def test_a_refused_card_counts_once_per_did_and_version_and_a_lost_dispute_once(registry: TestRegistry):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import httpx2
@@ -10,6 +11,7 @@ import pytest
 
 from hansa.rooms.commerce import settlements
 from hansa.rooms.federation.peers import posting
+from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
@@ -55,16 +57,21 @@ class Court:
         return found
 
     async def rule(self, dispute_id: int, slash: str, compensation: str) -> httpx2.Response:
-        path, headers = f"/api/v1/admin/disputes/{dispute_id}", self.at_home.headers
-        http = self.pair.a.registry.http
-        assert (await http.put(f"{path}/open-voting", headers=headers)).status_code == 200
+        path = f"/api/v1/admin/disputes/{dispute_id}/open-voting"
+        opened = await self.pair.a.registry.http.put(path, headers=self.at_home.headers)
+        assert opened.status_code == 200, opened.text
+        return await self.rule_again(dispute_id, slash, compensation)
+
+    async def rule_again(self, dispute_id: int, slash: str, compensation: str) -> httpx2.Response:
+        """While voting is open."""
         ruling = {
             "ruling": "IN_FAVOR_OF_COMPLAINANT",
             "slash_amount": slash,
             "compensation_amount": compensation,
             "note": "As the evidence shows.",
         }
-        return await http.put(f"{path}/ruling", json=ruling, headers=headers)
+        path = f"/api/v1/admin/disputes/{dispute_id}/ruling"
+        return await self.pair.a.registry.http.put(path, json=ruling, headers=self.at_home.headers)
 
     def administrator(self, at: Neighbour) -> TestDeveloper:
         return self.at_home if at is self.pair.a else self.abroad
@@ -335,3 +342,130 @@ async def test_a_lost_dispute_counts_once_against_the_peer(court: Court):
     before = (await court.pair.a.peer(court.pair.b)).disputes_lost_with
     await court.ruled(*await court.parties(), slash="1")
     assert (await court.pair.a.peer(court.pair.b)).disputes_lost_with == before + 1
+
+
+async def test_a_settlement_that_is_unknown_or_has_no_reason_and_an_unknown_peer_are_refused(court: Court):
+    unknown = {"settlement_id": 10**9}
+    for act, body in (("approve", {}), ("reject", {"reason": "No."})):
+        assert await refusal(await court.decide(unknown, act, **body)) == (404, "SETTLEMENT_UNKNOWN")
+    assert (await court.decide(unknown, "reject", reason="")).status_code == 422
+    bounds = {"auto_slash_enabled": True, "auto_slash_max_avt": 1}
+    http = court.pair.b.registry.http
+    config = f"/api/v1{PATH}/peer-slash-config"
+    for name, status in (("nobody", 404), ("999999", 404), ("registry-a", 200)):
+        answer = await http.put(f"{config}/{name}", json=bounds, headers=court.abroad.headers)
+        assert answer.status_code == status, answer.text
+    rows = (await http.get(config, headers=court.abroad.headers)).json()["items"]
+    assert [{**bounds, "name": "registry-a"}] == [
+        {name: row[name] for name in (*bounds, "name")} for row in rows
+    ]
+
+
+async def test_there_is_one_settlement_for_each_peer_and_dispute(court: Court):
+    opened = await court.ruled(*await court.parties(), slash="1")
+    for _ in range(2):
+        await court.what_is_due_happens()
+    assert (await court.incoming(opened))["status"] == "PENDING_SLASH"
+    both = [one for at in (court.pair.a, court.pair.b) for one in await court.list(at)]
+    assert [one["direction"] for one in both if one["dispute_id"] == opened["dispute_id"]] == [
+        "outgoing",
+        "incoming",
+    ]
+
+
+async def disputed_by_provider(court: Court) -> tuple[TestAgent, TestAgent, int]:
+    """A contractor at `a` with 100 units, a provider at `b` that submitted its work, and the provider's dispute at `a`."""
+    abroad = await AgreementAbroad.between(court.pair)
+    contract_id = await abroad.submitted()
+    complaint = {"defendant_did": abroad.contractor.did, "reason_code": "OTHER", "description": "Not paid."}
+    filed = await abroad.abroad("dispute-federated", contract_id, **complaint)
+    assert filed.status_code == 201, filed.text
+    return abroad.contractor, abroad.provider, filed.json()["id"]
+
+
+async def awards(court: Court, dispute_id: int) -> tuple[dict[str, Any], ...]:
+    """What both registries keep of an award: `awarded` at `a`, `owed` at `b`."""
+    kept = [
+        one
+        for at, direction in ((court.pair.a, "awarded"), (court.pair.b, "owed"))
+        for one in await court.list(at, direction=direction)
+        if one["dispute_id"] == dispute_id
+    ]
+    return tuple(kept)
+
+
+async def test_a_complainant_of_another_registry_is_compensated_there_for_what_was_slashed_here(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+):
+    contractor, provider, dispute_id = await disputed_by_provider(court)
+    ruled = await court.rule(dispute_id, slash="8", compensation="7")
+    assert ruled.status_code == 200, ruled.text
+    assert (ruled.json()["slash_applied"], ruled.json()["compensation_amount"]) == ("8", "7")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "100")
+    (awarded,) = await awards(court, dispute_id)
+    assert (awarded["status"], awarded["slashed_amount"]) == ("SLASHED", "8")
+    # Nothing else is sent to the peer, whose answer to the award is lost.
+    await run(court.pair.a, "UPDATE commerce_settlement SET next_at = NULL WHERE direction <> 'awarded'")
+    calls = LostCalls(monkeypatch, posting)
+    calls.loses = lambda _: "answer"
+    await court.what_is_due_happens()
+    awarded, owed = await awards(court, dispute_id)
+    assert (awarded["status"], owed["status"]) == ("SLASHED", "SETTLED")
+    calls.loses = lambda _: None
+    await court.what_is_due_happens()
+    awarded, owed = await awards(court, dispute_id)
+    assert (awarded["status"], owed["status"]) == ("SETTLED", "SETTLED")
+    assert (owed["compensated_amount"], owed["slashed_amount"]) == ("7", "8")
+    assert owed["peer_tx_id"] == awarded["tx_id"]
+    assert (await contractor.balance(), await provider.balance()) == ("92", "107")
+    minted = await typed(court.pair.b, "DisputeCompensationMinted", provider.did)
+    assert (minted["amount"], minted["counterparty_frame"]) == ("7", "a.example")
+    assert minted["counterparty_tx_id"] == awarded["tx_id"]
+    assert (await typed(court.pair.a, "DisputeSlash", contractor.did))["amount"] == "8"
+
+
+async def test_an_award_is_at_most_what_was_slashed_and_nothing_where_nothing_was(court: Court):
+    contractor, provider, dispute_id = await disputed_by_provider(court)
+    assert await refusal(await court.rule(dispute_id, slash="5", compensation="6")) == (422, "RULING_INVALID")
+    other = await court.pair.a.registry.agent()
+    assert (await contractor.transfer(other, "96")).status_code == 200
+    left = await contractor.balance()
+    ruling = {
+        "ruling": "IN_FAVOR_OF_COMPLAINANT",
+        "slash_amount": "8",
+        "compensation_amount": "8",
+        "note": "As the evidence shows.",
+    }
+    path = f"/api/v1/admin/disputes/{dispute_id}/ruling"
+    ruled = await court.pair.a.registry.http.put(path, json=ruling, headers=court.at_home.headers)
+    assert ruled.json()["slash_applied"] == left
+    await court.what_is_due_happens()
+    _, owed = await awards(court, dispute_id)
+    assert owed["compensated_amount"] == left
+    assert await contractor.balance() == "0"
+    assert await provider.balance() == str(Decimal(100) + Decimal(left))
+
+
+async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_invalid_fails_on_both_sides(
+    court: Court,
+):
+    _, provider, dispute_id = await disputed_by_provider(court)
+    assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
+    peer = await court.pair.b.peer(court.pair.a)
+    limit = "UPDATE federation_peer SET net_in_limit = $2 WHERE id = $1"
+    await run(court.pair.b, limit, peer.id, 0)
+    await run(court.pair.b, "UPDATE ledger_corridor SET compensated = compensated + 10 ^ 15")
+    try:
+        await court.what_is_due_happens()
+        assert [one["status"] for one in await awards(court, dispute_id)] == ["SLASHED"]
+        assert await provider.balance() == "100"
+    finally:
+        await run(court.pair.b, "UPDATE ledger_corridor SET compensated = compensated - 10 ^ 15")
+        await run(court.pair.b, limit, peer.id, None)
+    # The facts of another dispute.
+    await run(court.pair.a, "UPDATE commerce_settlement SET verdict = '{}' WHERE direction = 'awarded'")
+    await court.what_is_due_happens()
+    awarded, owed = await awards(court, dispute_id)
+    assert (awarded["status"], awarded["reason"]) == ("FAILED", "COMPENSATION_REFUSED")
+    assert (owed["status"], owed["reason"], owed["compensated_amount"]) == ("FAILED", "VERDICT_INVALID", "0")
+    assert await provider.balance() == "100"

@@ -5,7 +5,7 @@ nothing is under way, which keeps the model finite. Each state is visited once.
 """
 
 import random
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 
 from hansa.rooms.transfers.crossing.messages import Body, Message
@@ -53,15 +53,26 @@ class World:
         self.flights += tuple((to, author, message) for message in messages)
 
 
-def founded(transfers: tuple[tuple[str, str], ...], budget: Budget) -> World:
+def founded(
+    transfers: tuple[tuple[str, str], ...],
+    budget: Budget,
+    *,
+    registry: Callable[[str], Registry] = lambda name: Registry(name, UNITS, UNITS, UNITS),
+    amount: int = 200,
+) -> World:
     """A world before its transfers, each from one registry to the other."""
-    registries = {name: Registry(name, UNITS, UNITS, UNITS) for name in ("a", "b")}
+    registries = {name: registry(name) for name in ("a", "b")}
     registries["a"].toward, registries["b"].toward = {"b": Toward()}, {"a": Toward()}
     bodies = tuple(
-        Body(f"t{n}", f"did:{payer}", f"did:{payee}", 200, "AVT")
+        Body(f"t{n}", f"did:{payer}", f"did:{payee}", amount, "AVT")
         for n, (payer, payee) in enumerate(transfers)
     )
     return World(registries, (), bodies, budget)
+
+
+def quiet(world: World) -> None:
+    """What holds where nothing follows. Raises: Broken."""
+    require_quiet(world.registries["a"], world.registries["b"])
 
 
 @dataclass
@@ -74,8 +85,8 @@ class Explored:
     coverage: set[tuple[str, str, str]] = field(default_factory=set)
 
 
-def explore(world: World, most: int, seed: int = 0) -> Explored:
-    """Visit every state that can be reached, at most so many. Raises: Broken."""
+def explore(world: World, most: int, seed: int = 0, *, at_end: Callable[[World], None] = quiet) -> Explored:
+    """Visit every state that can be reached, at most so many; `at_end` judges the ends. Raises: Broken."""
     rng, explored = random.Random(seed), Explored()
     seen: set[int] = set()
     stack = [world]
@@ -92,7 +103,7 @@ def explore(world: World, most: int, seed: int = 0) -> Explored:
         following = list(_following(state, explored))
         if not following:
             explored.ends += 1
-            require_quiet(state.registries["a"], state.registries["b"])
+            at_end(state)
         rng.shuffle(following)
         stack += following
     return explored

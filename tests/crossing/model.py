@@ -64,6 +64,7 @@ class Toward:
             frozenset(self.sent.items()),
             frozenset(self.received.items()),
             frozenset(self.heads.items()),
+            self.pool,
         )
 
 

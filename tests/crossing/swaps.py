@@ -3,7 +3,7 @@
 The prices and the changes of the pool are those of the service.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,6 +20,7 @@ from hansa.rooms.transfers.pools.pricing import Price, Reserve, SwapImpossible, 
 from hansa.rooms.transfers.pools.records import Pool
 from hansa.rooms.transfers.pools.swapping import Amounts, Change, SwapStep
 
+from .exploration import Budget, World, founded, quiet
 from .model import Registry, Toward, require
 from .simulation import UNITS, History
 
@@ -164,17 +165,42 @@ class SwapHistory(History):
 
     def run(self) -> "History":
         super().run()
-        restored = any(one.was_restored for one in self.honest.values())
-        for name, one in self.honest.items():
-            for peer, kept in one.toward.items():
-                pool, other = pool_of(kept), pool_of(self.honest[peer].toward[name])
-                pending = (pool.in_own, pool.out_own, pool.in_foreign, pool.out_foreign)
-                require(pending == (0, 0, 0, 0) or restored, "something is pending for ever", pool)
-                alike = (pool.reserve_own, pool.reserve_foreign) == (other.reserve_foreign, other.reserve_own)
-                require(alike, "the registries do not agree on the reserves", pool, other)
-                k = pool.reserve_own * pool.reserve_foreign
-                require(k >= RESERVE**2 or restored, "k fell", pool)
+        require_pools_agree(self.honest)
         return self
+
+
+def require_pools_agree(registries: Mapping[str, Registry]) -> None:
+    """Once nothing is under way: both sides of a pool have the same reserves, nothing is pending, and k did not fall."""
+    restored = any(one.was_restored for one in registries.values())
+    for name, one in registries.items():
+        for peer, kept in one.toward.items():
+            pool, other = pool_of(kept), pool_of(registries[peer].toward[name])
+            pending = (pool.in_own, pool.out_own, pool.in_foreign, pool.out_foreign)
+            require(pending == (0, 0, 0, 0) or restored, "something is pending for ever", pool)
+            alike = (pool.reserve_own, pool.reserve_foreign) == (other.reserve_foreign, other.reserve_own)
+            require(alike, "the registries do not agree on the reserves", pool, other)
+            k = pool.reserve_own * pool.reserve_foreign
+            require(k >= RESERVE**2 or restored, "k fell", pool)
+
+
+def small_world(transfers: tuple[tuple[str, str], ...], budget: Budget) -> World:
+    """Two registries that share a pool, before these swaps."""
+    world = founded(
+        transfers,
+        budget,
+        registry=lambda name: SwappingRegistry(name, 3 * RESERVE, 0, RESERVE),
+        amount=6 * RESERVE // 100,
+    )
+    for one in world.registries.values():
+        assert isinstance(one, SwappingRegistry)
+        one.open_pools()
+    return world
+
+
+def quiet_pools(world: World) -> None:
+    """What holds where nothing follows. Raises: Broken."""
+    quiet(world)
+    require_pools_agree(world.registries)
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]

@@ -1,11 +1,22 @@
-"""Seeded histories of swaps: no unit is lost or made, k never falls, and both registries agree on the reserves."""
+"""Swaps as a model: no unit is lost or made, k never falls, and both registries agree on the reserves.
+
+Seeded histories, and small models of which every state is visited.
+"""
 
 from itertools import count
 
 import pytest
 
+from tests.crossing.exploration import Budget, explore
 from tests.crossing.model import Broken
-from tests.crossing.swaps import PLANTED, Plant, SwapHistory
+from tests.crossing.swaps import (
+    PLANTED,
+    Plant,
+    SwapHistory,
+    output_stays_in_the_reserve,
+    quiet_pools,
+    small_world,
+)
 from tests.properties.scale import by_tier
 
 HISTORIES = by_tier(400, 100_000, 1_000_000)
@@ -39,3 +50,36 @@ def test_a_bug_in_swaps_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch):
             SwapHistory(seed).run()
         except Broken:
             return
+
+
+FROM_HOME = (("a", "b"),)
+TO_HOME = (("b", "a"),)
+OPPOSITE = (("a", "b"), ("b", "a"))
+SAME_WAY = (("b", "a"), ("b", "a"))
+
+
+SMALL = {
+    "from home, faults": (FROM_HOME, by_tier(Budget(lost=1), *2 * (Budget(lost=1, doubled=1, crashes=1),))),
+    "to home, faults": (TO_HOME, by_tier(Budget(1, 1), *2 * (Budget(lost=1, doubled=1, crashes=1),))),
+    "from home, timeout": (FROM_HOME, Budget(lost=1, timeouts=1)),
+    "to home, timeout": (TO_HOME, Budget(lost=1, timeouts=1)),
+    "to home, rewind": (TO_HOME, Budget(rewinds=1)),
+    "opposite": (OPPOSITE, by_tier(Budget(), *2 * (Budget(lost=1),))),
+    "same way": (SAME_WAY, by_tier(Budget(), *2 * (Budget(lost=1),))),
+}
+
+
+@pytest.mark.parametrize(("swaps", "budget"), SMALL.values(), ids=SMALL)
+def test_a_small_pool_holds_in_every_state_that_it_can_reach(
+    swaps: tuple[tuple[str, str], ...], budget: Budget
+):
+    explored = explore(small_world(swaps, budget), most=100_000, at_end=quiet_pools)
+    print(f"{explored.states} states, {explored.ends} ends, {len(explored.coverage)} state x message x fault")
+    assert explored.is_complete
+    assert explored.ends > 0
+
+
+def test_the_exploration_finds_reserves_that_differ(monkeypatch: pytest.MonkeyPatch):
+    output_stays_in_the_reserve(monkeypatch)
+    with pytest.raises(Broken):
+        explore(small_world(TO_HOME, Budget()), most=10_000, at_end=quiet_pools)

@@ -7,12 +7,16 @@ import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
-from hansa.rooms.transfers.crossing.messages import Body, MessageType, Swap
+from hansa.rooms.transfers.crossing.gathering_swaps import reserve_together
+from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, MessageType, Swap
 from hansa.rooms.transfers.crossing.paying import CrossingPayment, find_payment, reserve_payment
+from hansa.rooms.transfers.crossing.records import NO_BOUNDS
+from hansa.rooms.transfers.crossing.transferring import asked_crossing
 from tests.faults.failing import Plan
 from tests.faults.test_transfer_messages_fail_once import AMOUNT, PEER, Scene, open_stage
 from tests.faults.unchanged import Asking, fail_each_statement, status_of
@@ -60,7 +64,7 @@ class SwapScene(Scene):
 
     def reserving(self) -> tuple[UUID, Asking]:
         order = ledger.TransferOrder(self.agent.did, f"did:hansa:{PEER}:{uuid4()}", Minor(AMOUNT))
-        payment = CrossingPayment(uuid4(), order, 3600.0)
+        payment = CrossingPayment(uuid4(), order, 3600.0, PAYMENT_TOKEN)
 
         async def reserve(tx: Tx) -> None:
             if await find_payment(tx, payment.transfer_id) is None:
@@ -84,7 +88,9 @@ class SwapScene(Scene):
         assert row is not None
         swap = Swap(row["currency_received"], row["min_amount_out"], row["amount_out"])
         parties = (row["sender_did"], row["receiver_did"])
-        return Body(str(transfer_id), *parties, row["amount"], row["currency"], row["memo"], swap)
+        return Body(
+            str(transfer_id), *parties, row["amount"], row["currency"], row["memo"], swap, row["purpose"]
+        )
 
 
 async def _prepare(scene: SwapScene) -> Asking:
@@ -95,6 +101,8 @@ def _decided(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
     async def prepare(scene: SwapScene) -> Asking:
         body = scene.body_in()
         await scene.taken(await scene.entering(MessageType.PREPARE, body))
+        # The first abort of an hour is a signal about the peer.
+        await scene.purses.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_peer_signal"))
         return scene.asking(await scene.entering(kind, body, *await scene.promised(body)))
 
     return prepare
@@ -102,6 +110,26 @@ def _decided(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
 
 async def _reserve(scene: SwapScene) -> Asking:
     return scene.reserving()[1]
+
+
+async def _reserve_together(scene: SwapScene) -> Asking:
+    """Two swaps of one pool under keys of their own, in one transaction."""
+    settings = scene.purses.registry.settings
+    order = ledger.TransferOrder(scene.agent.did, f"did:hansa:{PEER}:{uuid4()}", Minor(AMOUNT))
+    asked = [
+        asked_crossing(
+            settings,
+            order,
+            "/teg/send",
+            Repeatable(scene.agent.did, "/teg/send", uuid4().hex, {}),
+            backend="async",
+            approval=None,
+            capability=None,
+            bounds=NO_BOUNDS,
+        )
+        for _ in range(2)
+    ]
+    return scene.work(lambda tx: reserve_together(tx, scene.corridor, asked))
 
 
 def _answered(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
@@ -128,6 +156,7 @@ STEPS: dict[str, tuple[Callable[[SwapScene], Awaitable[Asking]], set[int]]] = {
     "commit": (_decided(MessageType.COMMIT), {200}),
     "abort": (_decided(MessageType.ABORT), {200}),
     "reserve": (_reserve, {200}),
+    "reserve together": (_reserve_together, {200}),
     "prepared": (_answered(MessageType.PREPARED), {200}),
     "refused": (_answered(MessageType.REFUSED), {200}),
     # An administrator who repeats one of these does it again.

@@ -364,6 +364,7 @@ _.holding_frame
 _.holds
 _.home
 _.home_frame
+_.homes
 _.hop_distance
 _.host
 _.human_readable_id
@@ -653,6 +654,7 @@ _.registry_card_version
 _.registry_name
 _.registry_url
 _.regulated_actions
+_.relay
 _.releasable_at
 _.remaining
 _.removing
@@ -804,6 +806,7 @@ _.suspensions
 _.svid
 _.svid_pem
 _.swaps
+_.swaps_aborted
 _.tables
 _.tag
 _.tags

@@ -10,9 +10,14 @@ import pytest
 
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.rooms import federation, ledger
+from hansa.rooms.notifications import OWNER_NOTICES
 from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm
+from tests.rooms.journal.reactors.reacting import reacting
+from tests.rooms.notifications.webhooks.receiver import hook
+
+HOOK = "https://receiver.example.com/hook"
 
 
 @pytest.fixture(scope="module")
@@ -283,3 +288,28 @@ async def test_a_licence_is_demanded_where_this_registry_holds_one(pair: Neighbo
     finally:
         object.__setattr__(settings, "federation_licences", kept)
     assert await alice.balance() == "100"
+
+
+async def test_each_registry_notifies_the_owner_of_its_own_agent_once_the_transfer_is_final(pair: Neighbours):
+    owners = [await one.registry.developer() for one in (pair.a, pair.b)]
+    hooks = [await hook(owner, HOOK, "cross_registry_transfer.completed") for owner in owners]
+    payer, payee = [await owner.agent() for owner in owners]
+    answer = (await across(payer, payee.did, "10")).json()
+    await settle(pair.a, pair.b)
+    for one, hooked, direction in zip((pair.a, pair.b), hooks, ("out", "in"), strict=True):
+        async with reacting(one.registry.database, OWNER_NOTICES), asyncio.timeout(20):
+            while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        (delivery,) = shown
+        assert delivery["payload"]["data"] == {
+            "transfer_id": answer["transfer_id"],
+            "direction": direction,
+            "sender_did": payer.did,
+            "receiver_did": payee.did,
+            "amount": "10",
+            "amount_received": "9.95",
+            "fee": "0.05",
+            "currency": "AVT",
+            "currency_received": "AVT",
+            "counterparty_frame": "b.example" if direction == "out" else "a.example",
+        }

@@ -11,11 +11,11 @@ from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import (
     EXPORT_VERSION,
     ITEM_TYPE,
-    digest_of,
     page_digest,
     serving,
     signed_part,
 )
+from hansa.rooms.catalogue.exports.items import digest_of
 from hansa.rooms.catalogue.peer_reading import pages, reading
 from hansa.rooms.federation import SigningKey, detached_signature
 from tests.neighbours.reading_peers import card_at, read

@@ -1,10 +1,10 @@
-"""Specification 5 M and P, 6 W 16: pools are opened, funded, drained and read on both sides."""
+"""Specification 5 M and P, 6 W 16: pools are opened, funded, drained, closed and read on both sides."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.neighbours.crossing_scene import refusal
+from tests.neighbours.crossing_scene import across, refusal
 from tests.neighbours.pool_scene import TERMS, Currencies, currencies, quote
 from tests.registry import DatabaseFarm
 from tests.running_jobs import run_scheduled_transactions
@@ -214,3 +214,60 @@ async def test_the_registry_card_states_the_terms_of_swaps(scene: Currencies):
         await run_scheduled_transactions(one.registry.runtime, TERMS)
         again = (await one.registry.http.get("/.well-known/registry-card.json")).json()
         assert again["lifecycle"]["card_etag"] == etag
+
+
+async def test_where_several_pools_have_a_currency_the_peer_has_to_be_named(scene: Currencies):
+    # A second peer with that currency, which nobody asks.
+    await scene.a.registry.database.act(
+        lambda tx: tx.execute(
+            "INSERT INTO transfers_pool (peer, frame, currency, is_home, mode)"
+            " SELECT 'spiffe://c.example/registry/c', 'c.example', currency, true, 'pool' FROM transfers_pool"
+        )
+    )
+    try:
+        for path in ("/teg/fx/pool?to=BOB", "/teg/fx/rate?to=BOB"):
+            answer = await scene.a.registry.get(path)
+            assert await refusal(answer) == (409, "CURRENCY_AMBIGUOUS")
+            assert answer.json()["error"]["context"]["peers"] == ["b.example", "c.example"]
+            assert (await scene.a.registry.get(f"{path}&peer=b.example")).status_code == 200
+        answer = await scene.admin(scene.a, "/pools/BOB/fund", {"amount": "1"})
+        assert await refusal(answer) == (409, "CURRENCY_AMBIGUOUS")
+    finally:
+        await scene.a.registry.database.act(
+            lambda tx: tx.execute("DELETE FROM transfers_pool WHERE frame = 'c.example'")
+        )
+
+
+async def test_a_pool_without_pending_swaps_is_closed_on_both_sides_and_each_treasury_has_its_reserve(
+    scene: Currencies,
+):
+    alice, bob = await scene.a.registry.agent(), await scene.b.registry.agent()
+    locked = await across(alice, bob.did, "1", backend="async")
+    assert locked.status_code == 200, locked.text
+    assert await refusal(await scene.admin(scene.a, "/pools/BOB/close", None)) == (409, "POOL_BUSY")
+    await scene.settle()
+    reserves = await scene.reserves()
+    closed = await scene.admin(scene.a, "/pools/BOB/close", None)
+    assert closed.status_code == 200, closed.text
+    assert (closed.json()["reserve_from"], closed.json()["reserve_to"]) == reserves
+    # The other side has not heard of it, and funds its reserve.
+    assert (await scene.admin(scene.b, "/pools/ARA/fund", {"amount": "5"})).status_code == 200
+    await scene.follow()
+    await scene.follow()
+    for one in (scene.a, scene.b):
+        answer = await one.registry.get(f"/teg/fx/pool?to={scene.other(one)}")
+        assert await refusal(answer) == (404, "POOL_UNKNOWN")
+        supply = await one.registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0")
+        left = await one.registry.database.look(
+            lambda tx: tx.fetchrow(
+                "SELECT (SELECT liquid FROM ledger_account WHERE did LIKE '%:system:fx:%') AS leg,"
+                " (SELECT count(*) FROM transfers_pool_act) AS acts"
+            )
+        )
+        assert (left["leg"], left["acts"]) == (0, 0)
+    assert (await scene.logged(scene.a))[-1] == "pool.close"
+    assert await refusal(await across(alice, bob.did, "1")) == (409, "CURRENCY_DIFFERS")
+    await scene.open_pool("100", "200")
+    assert await scene.reserves() == ("100", "200")
+    assert (await across(alice, bob.did, "1")).status_code == 200

@@ -1,13 +1,18 @@
 """Specification 2 "Cross-frame routes", 5 M and P, 6 S and W 16-17: transfers into another currency."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
+from hansa.rooms.transfers.crossing import gathering_swaps
+from hansa.rooms.transfers.crossing.corridor import Corridor
+from hansa.rooms.transfers.crossing.reserving import AskedCrossing
 from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, open_rows, refusal
 from tests.neighbours.pool_scene import Currencies, currencies, quote
 from tests.neighbours.two_registries import Neighbour
@@ -30,6 +35,21 @@ async def agents(scene: Currencies) -> tuple[TestAgent, TestAgent]:
 async def send(payer: TestAgent, payee: TestAgent, amount: str, **more: Any) -> Any:
     body = {"receiver_did": payee.did, "amount": amount, **more}
     return await payer.registry.post("/teg/send", json=body, headers=payer.headers)
+
+
+@asynccontextmanager
+async def gathered() -> AsyncIterator[list[int]]:
+    """How many swaps each transaction of this block wrote: those that come while one is under way are the next one's."""
+    written: list[int] = []
+    right = gathering_swaps.reserve_together
+
+    async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[AskedCrossing]) -> Any:
+        written.append(len(all_of))
+        return await right(tx, corridor, all_of)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering_swaps, "reserve_together", reserve_together)
+        yield written
 
 
 def units(text: str) -> int:
@@ -197,6 +217,40 @@ async def test_concurrent_pieces_never_lower_k(scene: Currencies):
     await scene.prove()
 
 
+async def test_swaps_at_the_same_moment_are_each_priced_with_those_before_and_refused_alone(
+    scene: Currencies,
+):
+    payers = [await scene.a.registry.agent() for _ in range(6)]
+    alice, bob = await agents(scene)
+    key = {"Idempotency-Key": "one-of-many"}
+
+    async def keyed() -> Any:
+        body = {"receiver_did": bob.did, "amount": "2"}
+        return await alice.registry.post("/teg/send", json=body, headers={**alice.headers, **key})
+
+    async with gathered() as written:
+        *good, poor, low, first, second = await asyncio.gather(
+            *(send(payer, bob, "3", min_amount_out="0.1") for payer in payers[:4]),
+            send(payers[4], bob, "100.5", min_amount_out="0.1"),
+            send(payers[5], bob, "3", min_amount_out="900"),
+            keyed(),
+            keyed(),
+        )
+    assert [answer.status_code for answer in good] == [200] * 4
+    assert await refusal(poor) == (402, "INSUFFICIENT_BALANCE")
+    assert await refusal(low) == (409, "BELOW_MIN_AMOUNT_OUT")
+    assert 200 in {first.status_code, second.status_code} <= {200, 422}
+    received = [units(answer.json()["amount_received"]) for answer in good]
+    assert len(set(received)) == len(received), "each is priced with those before it pending"
+    assert max(written) > 1
+    await scene.settle()
+    assert await alice.balance() == "98"
+    made = first if first.status_code == 200 else second
+    again = await keyed()
+    assert again.json()["transfer_id"] == made.json()["transfer_id"]
+    await scene.prove()
+
+
 async def test_a_swap_whose_peer_is_silent_is_aborted_and_frees_what_it_reserved(
     scene: Currencies, monkeypatch: pytest.MonkeyPatch
 ):
@@ -212,6 +266,26 @@ async def test_a_swap_whose_peer_is_silent_is_aborted_and_frees_what_it_reserved
     assert await scene.reserves() == before
     assert (await alice.balance(), await bob.balance()) == ("100", "100")
     await scene.prove()
+
+
+async def test_a_peer_that_aborts_a_swap_for_which_this_registry_was_prepared_loses_trust_once_an_hour(
+    scene: Currencies, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await agents(scene)
+    with monkeypatch.context() as patch:
+        lost = LostCalls(patch)
+        lost.loses = lambda _: "answer"
+        for _ in range(2):
+            assert await refusal(await send(bob, alice, "5")) == (503, "CROSSING_TIMEOUT")
+    await scene.settle()
+    peer = await scene.a.peer(scene.b)
+    signals = await scene.a.registry.database.look(
+        lambda tx: tx.fetchval(
+            "SELECT count(*) FROM federation_peer_signal WHERE peer_id = $1 AND kind = 'swap_aborted'",
+            peer.id,
+        )
+    )
+    assert signals == 1
 
 
 async def test_the_limits_of_the_pool_are_those_of_the_registry_whose_unit_it_is(scene: Currencies):
@@ -252,6 +326,45 @@ async def test_an_async_swap_is_locked_and_keeps_its_deadline(scene: Currencies)
     assert state.json()["state"] == "aborted"
     assert await alice.balance() == "100"
     await scene.prove()
+
+
+async def test_a_swap_leaves_transit_and_the_audit_across_as_they_were(scene: Currencies):
+    async def audited() -> list[tuple[str, ...]]:
+        found = []
+        for one in (scene.a, scene.b):
+            (pair,) = (
+                await one.registry.get("/projections/cross-frame-audit", headers=one.registry.internal)
+            ).json()["pairs"]
+            found.append(tuple(pair[name] for name in ("out", "in", "in_flight", "disputed", "delta")))
+        transit = "SELECT sum(transit) FROM ledger_account"
+        found += [
+            (str(await one.registry.database.look(lambda tx: tx.fetchval(transit))),)
+            for one in (scene.a, scene.b)
+        ]
+        return found
+
+    alice, bob = await agents(scene)
+    await scene.settle()
+    before = await audited()
+    for payer, payee in ((alice, bob), (bob, alice)):
+        assert (await send(payer, payee, "5", min_amount_out="0.1")).status_code == 200
+    await scene.settle()
+    assert await audited() == before == [("0",) * 5] * 2 + [("0",)] * 2
+
+
+async def test_an_aborted_swap_frees_its_idempotency_key(scene: Currencies, monkeypatch: pytest.MonkeyPatch):
+    alice, bob = await agents(scene)
+    with monkeypatch.context() as patch:
+        lost = LostCalls(patch)
+        lost.loses = lambda _: "request"
+        assert await refusal(await across(alice, bob.did, "5", key="freed")) == (503, "CROSSING_TIMEOUT")
+    again = await across(alice, bob.did, "5", key="freed")
+    assert again.status_code == 200, again.text
+    assert "Idempotent-Replayed" not in again.headers
+    replayed = await across(alice, bob.did, "5", key="freed")
+    assert replayed.json()["transfer_id"] == again.json()["transfer_id"]
+    await scene.settle()
+    assert await alice.balance() == "95"
 
 
 async def test_statements_and_events_name_both_currencies(scene: Currencies):

@@ -97,7 +97,13 @@ async def test_a_restricted_peer_is_lifted_only_past_the_margin(pair: Neighbours
 async def test_the_counts_of_evidence_and_the_reason_are_public(pair: Neighbours):
     await observed(pair, crossings=8, disputes_lost=2)
     told = await public_report(pair)
-    assert told["evidence"] == {"crossings": 8, "disputes_lost": 2, "cards_refused": 0, "unanswered": 0}
+    assert told["evidence"] == {
+        "crossings": 8,
+        "disputes_lost": 2,
+        "cards_refused": 0,
+        "unanswered": 0,
+        "swaps_aborted": 0,
+    }
     assert (told["state"], told["refuses"]) == ("restricted", ["cards"])
     assert told["reason"] == "The score 0.45 is or was below 0.50; lifted from 0.55 on."
 

@@ -93,7 +93,7 @@ async def neighbours(
     ports = [socket.getsockname()[1] for socket in sockets]
     places = [f"127.0.0.1:{port}" for port in ports]
 
-    def opened(name: str, first: int, more: dict[str, object] | None) -> Any:
+    def begun(name: str, first: int, more: dict[str, object] | None) -> Any:
         given: dict[str, object] = {
             "trust_domain": f"{name}.example",
             "registry_name": f"registry-{name}",
@@ -104,9 +104,9 @@ async def neighbours(
             "outgoing_allow_hosts": places,
             **(more or {}),
         }
-        return _opened(farm, directory / name, sockets[first : first + 2], given)
+        return opened(farm, directory / name, sockets[first : first + 2], given)
 
-    async with opened("a", 0, a) as one, opened("b", 2, b) as two:
+    async with begun("a", 0, a) as one, begun("b", 2, b) as two:
         if joined:
             await befriend(one, two)
             await befriend(two, one)
@@ -134,9 +134,10 @@ async def introduce(one: TestRegistry, other: TestRegistry) -> PeerRecord:
 
 
 @asynccontextmanager
-async def _opened(
+async def opened(
     farm: DatabaseFarm, directory: Path, sockets: list[Any], settings: dict[str, object]
 ) -> AsyncIterator[Neighbour]:
+    """One registry that serves at these sockets, the public one first."""
     public, federated = sockets
     dsn = await farm.fresh()
     async with open_registry(dsn, directory, **settings) as registry:

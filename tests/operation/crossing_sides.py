@@ -1,9 +1,10 @@
-"""Two serving registries that are peers, each with a proxy before its listener, and transfers between them."""
+"""Two or three serving registries that are peers, each with a proxy before its listener, and transfers between them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -31,8 +32,8 @@ WITH sent AS (
 )
 SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM received)
 """
-_SENT = "SELECT transfer_id::text, state, amount FROM transfers_sent"
-_RECEIVED = "SELECT transfer_id::text, state, amount FROM transfers_received"
+_SENT = "SELECT transfer_id::text, state, amount FROM transfers_sent WHERE frame = $1"
+_RECEIVED = "SELECT transfer_id::text, state, amount FROM transfers_received WHERE frame = $1"
 
 
 @dataclass
@@ -46,8 +47,12 @@ class Side:
     port: int
     settings: dict[str, str]
 
-    async def rows(self, statement: str) -> dict[str, tuple[str, int]]:
-        found = await self.registry.database.look(lambda tx: tx.fetch(statement))
+    @property
+    def frame(self) -> str:
+        return self.registry.settings.trust_domain
+
+    async def rows(self, statement: str, *values: object) -> dict[str, tuple[str, int]]:
+        found = await self.registry.database.look(lambda tx: tx.fetch(statement, *values))
         return {row["transfer_id"]: (row["state"], row["amount"]) for row in found}
 
     async def restart_on(self, dsn: str, stack: AsyncExitStack) -> None:
@@ -68,12 +73,19 @@ class Side:
 
 @dataclass
 class Crossing:
-    """The transfers of both directions, and what their senders were answered."""
+    """The transfers between all registries, and what their senders were answered."""
 
-    a: Side
-    b: Side
+    sides: list[Side]
     acknowledged: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
+
+    @property
+    def a(self) -> Side:
+        return self.sides[0]
+
+    @property
+    def b(self) -> Side:
+        return self.sides[1]
 
     async def send(self, http: httpx2.AsyncClient, one: Side, other: Side, number: int) -> None:
         payer, payee = one.agents[number], other.agents[number]
@@ -95,30 +107,37 @@ class Crossing:
     async def heal(self) -> None:
         """Until each side holds the other's receipts of everything."""
         deadline = monotonic() + QUIET_SECONDS
-        while await self.a.still_open() + await self.b.still_open():
+        while sum([await side.still_open() for side in self.sides]):
             assert monotonic() < deadline, "a transfer is not decided although the network healed"
             await asyncio.sleep(0.2)
 
     async def prove(self) -> None:
-        for one, other in ((self.a, self.b), (self.b, self.a)):
-            sent, received = await one.rows(_SENT), await other.rows(_RECEIVED)
+        for one, other in permutations(self.sides, 2):
+            sent, received = await one.rows(_SENT, other.frame), await other.rows(_RECEIVED, one.frame)
             committed = {transfer for transfer, (state, _) in sent.items() if state == "committed"}
             credited = {transfer for transfer, (state, _) in received.items() if state == "committed"}
             assert committed == credited
             assert {state for state, _ in sent.values()} <= {"committed", "aborted"}
             assert not committed & self.failed
             assert self.acknowledged & set(sent) <= committed
-            await one.registry.database.read(prove_book)
-            totals = await one.registry.database.read(ledger.corridor_totals)
-            assert [pair.delta for pair in totals] == [0]
-            assert totals[0].committed_out == totals[0].confirmed_out == 10**6 * len(committed)
-            supply = await one.registry.supply()
+            totals = {pair.frame: pair for pair in await one.registry.database.read(ledger.corridor_totals)}
+            pair = totals.get(other.frame)
+            assert pair is not None or not committed
+            if pair is not None:
+                assert pair.delta == 0
+                assert pair.committed_out == pair.confirmed_out == 10**6 * len(committed)
+        for side in self.sides:
+            await side.registry.database.read(prove_book)
+            supply = await side.registry.supply()
             assert (supply["status"], supply["delta"]) == ("OK", "0")
 
 
 @asynccontextmanager
-async def crossing_registries(farm: DatabaseFarm, directory: Path) -> AsyncIterator[Crossing]:
-    ports = {name: (free_port(), free_port(), free_port()) for name in "ab"}
+async def crossing_registries(
+    farm: DatabaseFarm, directory: Path, names: str = "ab", **more_of_each: dict[str, Any]
+) -> AsyncIterator[Crossing]:
+    """One for each name; settings of one alone are given under its name."""
+    ports = {name: (free_port(), free_port(), free_port()) for name in names}
     allowed = [f"127.0.0.1:{port}" for three in ports.values() for port in three]
     async with AsyncExitStack() as stack:
         registries: list[TestRegistry] = []
@@ -132,11 +151,12 @@ async def crossing_registries(farm: DatabaseFarm, directory: Path) -> AsyncItera
                 "federation_port": listener,
                 "federation_base_url": f"https://127.0.0.1:{proxied}",
                 "outgoing_allow_hosts": allowed,
+                **more_of_each.get(name, {}),
             }
             settings.append({"DATABASE_URL": dsn, "DATABASE_POOL_SIZE": "8", **_as_environment(given)})
             registries.append(await stack.enter_async_context(open_registry(dsn, directory / name, **given)))
-        await introduce(registries[0], registries[1])
-        await introduce(registries[1], registries[0])
+        for one, other in permutations(registries, 2):
+            await introduce(one, other)
         sides = []
         for registry, more, (public, listener, proxied) in zip(
             registries, settings, ports.values(), strict=True
@@ -147,7 +167,7 @@ async def crossing_registries(farm: DatabaseFarm, directory: Path) -> AsyncItera
             proxy = await stack.enter_async_context(cutting_proxy(proxied, listener))
             sides.append(Side(registry, process, proxy, agents, public, more))
         await asyncio.gather(*(side.process.start() for side in sides))
-        yield Crossing(*sides)
+        yield Crossing(sides)
 
 
 def _as_environment(given: dict[str, Any]) -> dict[str, str]:

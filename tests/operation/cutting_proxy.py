@@ -10,7 +10,7 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass
 class CuttingProxy:
-    """What passes now meets the present trouble: none, `cut`, `freeze`, `delay` or `double`.
+    """What passes now meets the present trouble: none, `cut`, `freeze`, `freeze requests`, `freeze answers`, `delay` or `double`.
 
     A cut closes the connection after some bytes more, so that a request or an answer is lost in its middle. What is
     frozen goes on when the trouble ends. Of doubled bytes TLS makes an error.
@@ -24,7 +24,7 @@ class CuttingProxy:
     _eased: asyncio.Event = field(default_factory=asyncio.Event)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
-    def meet(self, trouble: str, bytes_before_cut: int) -> None:
+    def meet(self, trouble: str, bytes_before_cut: int = 0) -> None:
         """Begin a trouble."""
         self.trouble, self.bytes_before_cut = trouble, bytes_before_cut
         self._eased.clear()
@@ -40,27 +40,29 @@ class CuttingProxy:
             there, back = await asyncio.open_connection("127.0.0.1", self.backend)
             ends = {writer, back}
             self._writers |= ends
-            await asyncio.gather(self._copy(reader, back), self._copy(there, writer))
+            await asyncio.gather(self._copy(reader, back, "requests"), self._copy(there, writer, "answers"))
             self._writers -= ends
         writer.close()
 
-    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, what: str) -> None:
         with suppress(OSError):
             while content := await source.read(CHUNK_BYTES):
-                content = await self._troubled(content)
+                content = await self._troubled(content, what)
                 target.write(content)
                 await target.drain()
                 if not content:
                     break
         target.close()
 
-    async def _troubled(self, content: bytes) -> bytes:
+    async def _troubled(self, content: bytes, what: str) -> bytes:
         """What is passed on of these bytes; nothing of them ends the connection."""
         match self.trouble:
             case "cut":
                 left, self.bytes_before_cut = self.bytes_before_cut, self.bytes_before_cut - len(content)
                 return content if self.bytes_before_cut >= 0 else content[: max(0, left)] and b""
             case "freeze":
+                await self._eased.wait()
+            case "freeze requests" | "freeze answers" if self.trouble.endswith(what):
                 await self._eased.wait()
             case "delay":
                 await asyncio.sleep(self.delay_seconds)

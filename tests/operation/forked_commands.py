@@ -1,4 +1,4 @@
-"""Commands of `hansa` as forks of a process that has the code loaded, which spares each of them a second of CPU.
+"""Commands of `hansa` or `hansa-client` as forks of a process that has the code loaded: each is spared a second of CPU.
 
 That process is started once by each process that runs tests. It imports the code and does nothing else: one thread, no event
 loop. A fork gets the arguments, environment, directory and standard streams of the command and runs the same `main`.
@@ -17,20 +17,32 @@ import sys
 import tempfile
 import time
 from asyncio.subprocess import PIPE
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from io import FileIO
 from pathlib import Path
 from typing import Any
-
-import hansa
 
 REQUEST_MAX_BYTES = 1 << 17
 OPEN_FILES_MAX = 1 << 12
 STANDARD_STREAMS = 3
 # Python and what prints to terminals read these while they are loaded, which for a fork is over.
 READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR")
+
+
+@dataclass(frozen=True)
+class Program:
+    """An installed program: its name, the package to load, the module with its `main`, and the interpreter it runs on."""
+
+    name: str
+    package: str
+    module: str
+    python: str
+
+
+HANSA = Program("hansa", "hansa", "hansa.doors.operate", sys.executable)
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
@@ -50,12 +62,23 @@ class ForkedCommand:
     def returncode(self) -> int | None:
         return self._exit_code.result() if self._exit_code.done() else None
 
+    @property
+    def stderr(self) -> asyncio.StreamReader:
+        [stderr] = self._stderr
+        return stderr
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
     async def wait(self) -> int:
         return await asyncio.shield(self._exit_code)
 
     async def communicate(self) -> tuple[bytes, bytes]:
-        [stderr] = self._stderr
-        output, complaint = await asyncio.gather(self.stdout.read(), stderr.read())
+        output, complaint = await asyncio.gather(self.stdout.read(), self.stderr.read())
         await self.wait()
         return output, complaint
 
@@ -63,7 +86,8 @@ class ForkedCommand:
 class CommandServer:
     """The process that is forked; it ends when the one that runs the tests does."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program = HANSA) -> None:
+        self._program = program
         self._requests: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -84,11 +108,13 @@ class CommandServer:
 
     def _server(self) -> socket.socket:
         if self._requests is None:
+            program, places = self._program, (self._program.package, self._program.module)
             self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
                 os.set_inheritable(theirs.fileno(), True)
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", __name__, str(theirs.fileno())],
+                    # Of another environment it needs nothing but the program: the tests are not on its path.
+                    [program.python, "-P", __file__, str(theirs.fileno()), program.name, *places],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     env={name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
@@ -111,10 +137,18 @@ async def _reading(descriptor: int) -> asyncio.StreamReader:
     return reader
 
 
-def load() -> None:
+def load(package: str, main: Callable[[], None]) -> None:
     """Import all that a command may need, and leave it out of what each fork's collector looks through."""
-    for module in pkgutil.walk_packages(hansa.__path__, "hansa."):
-        import_module(module.name)
+    for module in pkgutil.walk_packages(
+        import_module(package).__path__, f"{package}.", onerror=lambda _: None
+    ):
+        # An extra of the package may not be installed.
+        with suppress(ModuleNotFoundError):
+            import_module(module.name)
+    # A command that reads nothing brings in what is imported when a command line is read.
+    sys.argv[1:] = ["completion", "bash"]
+    with suppress(SystemExit):
+        main()
     gc.collect()
     gc.freeze()
 
@@ -161,22 +195,22 @@ def _report_end(handle: int, pid: int, status: int) -> None:
     os.close(status)
 
 
-def become(request: dict[str, Any]) -> None:
+def become(name: str, request: dict[str, Any]) -> None:
     """Be the process that the request asks for; its standard streams are there already."""
     os.closerange(STANDARD_STREAMS, OPEN_FILES_MAX)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["directory"])
-    sys.argv = ["hansa", *request["arguments"]]
+    sys.argv = [name, *request["arguments"]]
     tempfile.tempdir = None
     time.tzset()
 
 
 if __name__ == "__main__":
-    load()
-    command = serve(socket.socket(fileno=int(sys.argv[1])))
+    requests_from, program_name, loaded, module_of_main = sys.argv[1:]
+    entry = import_module(module_of_main).main
+    load(loaded, entry)
+    command = serve(socket.socket(fileno=int(requests_from)))
     if command is not None:
-        become(command)
-        from hansa.doors.operate import main
-
-        main()
+        become(program_name, command)
+        entry()

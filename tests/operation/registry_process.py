@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -247,3 +247,10 @@ async def _status_of(url: str) -> int:
             return (await http.get(url)).status_code
         except httpx2.TransportError:
             return 0
+
+
+async def until_async(condition: Callable[[], Awaitable[object]]) -> None:
+    """As `until`, for what is asked of a database or a service."""
+    async with asyncio.timeout(COME_TO_PASS_SECONDS):
+        while not await condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)

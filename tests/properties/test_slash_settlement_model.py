@@ -1,7 +1,10 @@
-"""Slash settlements as a model: seeded histories of both sides over a network that loses, doubles and delays."""
+"""Slash settlements as a model: seeded histories of both sides over a network that loses, doubles and delays.
+
+And every state of one claim: each message lost or repeated at any place, each decision, and time on either side.
+"""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -158,3 +161,87 @@ def test_a_bug_in_a_settlement_is_found(
 def _run_many() -> None:
     for seed in range(2_000):
         _history(seed)
+
+
+DAY = 24 * HOUR
+Small = tuple[World, frozenset[Outcome], bool]
+"""The world, every outcome that was ever sent, and whether the asking side has sent a receipt."""
+
+
+def _explore(funds: int, compensation: int) -> tuple[int, set[Status]]:
+    """Every state of a claim of 10 units; their number, and how the claim may end. Raises: Broken."""
+    claim = Claim(1, "did:defendant", "did:complainant", 10, "AVT")
+    start = World(random.Random(0), protocol.opened(claim, compensation, 0.0), funds=funds)
+    todo: list[Small] = [(start, frozenset(), False)]
+    seen: set[object] = set()
+    ends: set[Status] = set()
+    while todo:
+        present = todo.pop()
+        world, sent, receipted = present
+        key = (world.outgoing, world.incoming, world.funds, world.destroyed, world.minted, sent, receipted)
+        if key in seen:
+            continue
+        seen.add(key)
+        world.require_sound()
+        if world.incoming is not None and world.incoming.is_closed and world.outgoing.is_closed:
+            world.require_settled()
+            ends.add(world.outgoing.status)
+        todo += _following(present)
+    return len(seen), ends
+
+
+def _following(present: Small) -> Iterator[Small]:
+    world, sent, receipted = present
+    yield from _asked(world, sent, receipted)
+    for outcome in sent:
+        after = replace(world)
+        yield after, sent, after.outcome_arrives(outcome) or receipted
+    for late in ("outgoing", "incoming"):
+        kept = getattr(world, late)
+        if kept is not None:
+            yield replace(world, **{late: protocol.on_time(kept, DAY)}), sent, receipted
+    one = world.incoming
+    if one is None:
+        return
+    yield world, sent | {one.outcome}, receipted
+    if receipted:
+        after = replace(world)
+        after.receipt_arrives()
+        yield after, sent, receipted
+    if one.status is Status.SLASHING:
+        after = replace(world)
+        after.decide()
+        yield after, sent, receipted
+    elif protocol.may_be_decided(one, 0.0):
+        for decided in (protocol.approved(one), protocol.rejected(one, "No.")):
+            yield replace(world, incoming=decided), sent, receipted
+
+
+def _asked(world: World, sent: frozenset[Outcome], receipted: bool) -> Iterator[Small]:
+    """The request arrives, for the first time in each of the ways in which it may be taken."""
+    claim = world.outgoing.claim
+    first = [
+        protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False),
+        protocol.claimed(claim, None, 0.0, is_auto=False),
+        protocol.claimed(claim, None, 0.0, is_auto=True),
+    ]
+    for incoming in first if world.incoming is None else [world.incoming]:
+        yield replace(world, incoming=incoming), sent | {incoming.outcome}, receipted
+
+
+@pytest.mark.parametrize(("funds", "compensation"), [(0, 10), (4, 10), (12, 10), (12, 3), (12, 0)])
+def test_a_small_settlement_holds_in_every_state_that_it_can_reach(funds: int, compensation: int):
+    states, ends = _explore(funds, compensation)
+    print(f"{states} states, ends {sorted(ends)}")
+    assert states > 50
+    settled = set() if funds == 0 else {Status.SETTLED}
+    assert ends == {Status.FAILED, Status.EXPIRED} | settled
+
+
+@pytest.mark.parametrize("plant", [_mint_each_outcome, _mint_as_ruled])
+def test_the_exploration_finds_a_bug_in_a_settlement(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+):
+    plant(monkeypatch)
+    with pytest.raises(Broken):
+        _explore(4, 10)

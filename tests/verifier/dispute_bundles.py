@@ -38,7 +38,7 @@ def bundle_of(case: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
     complains_as_payee = case["by"] in {"provider", "payee"}
     parties = (setting.payer, setting.payee)
     complainant, defendant = reversed(parties) if complains_as_payee else parties
-    evidence = [_piece(setting.payee, "Nothing that proves anything.")] if setting.has_noise else []
+    evidence = [piece(setting.payee, "Nothing that proves anything.")] if setting.has_noise else []
     return {
         "currency": CURRENCY,
         "dispute": {
@@ -98,11 +98,11 @@ def _payments(case: Mapping[str, Any]) -> list[str]:
 
 def _evidence(case: Mapping[str, Any], setting: Setting) -> list[dict[str, Any]]:
     of = {"caller": setting.payer, "contractor": setting.payer}
-    pieces = [_piece(of.get(by, setting.payee), "A letter.") for by in case.get("evidence", ())]
+    pieces = [piece(of.get(by, setting.payee), "A letter.") for by in case.get("evidence", ())]
     for receipt in case.get("receipts", ()):
-        piece = _piece(of.get(receipt.get("by", "caller"), setting.payee), _receipt(receipt, setting))
-        pieces.append({**piece, "sha256": "0" * 64} if "digest" in receipt else piece)
-    pieces += [_piece(setting.payer, _quote(quote, setting)) for quote in case.get("quotes", ())]
+        given = piece(of.get(receipt.get("by", "caller"), setting.payee), _receipt(receipt, setting))
+        pieces.append({**given, "sha256": "0" * 64} if "digest" in receipt else given)
+    pieces += [piece(setting.payer, _quote(quote, setting)) for quote in case.get("quotes", ())]
     for named in case.get("pieces", ()):
         digest = _digest(named["answer"]).removeprefix("sha256:")
         pieces.append({"by": of.get(named["by"], setting.payee), "sha256": digest, "note": None})
@@ -122,7 +122,7 @@ def _receipt(receipt: Mapping[str, Any], setting: Setting) -> str:
         "answer_digest": _digest(receipt.get("answer", "a")),
         "at": setting.at(moments[receipt.get("at", "in time")]),
     }
-    return _compact(receipt.get("signer", "payee"), "pay-delivery+jws", payload)
+    return compact(receipt.get("signer", "payee"), "pay-delivery+jws", payload)
 
 
 def _quote(quote: Mapping[str, Any], setting: Setting) -> str:
@@ -136,16 +136,18 @@ def _quote(quote: Mapping[str, Any], setting: Setting) -> str:
         "iat": int(issued.timestamp()),
         "exp": int(issued.timestamp()) + 60,
     }
-    return _compact(quote.get("signer", "registry"), "payment-quote+jws", payload)
+    return compact(quote.get("signer", "registry"), "payment-quote+jws", payload)
 
 
-def _compact(signer: str, typ: str, payload: Mapping[str, Any]) -> str:
+def compact(signer: str, typ: str, payload: Mapping[str, Any]) -> str:
+    """A compact JWS by the key of that name."""
     header = encoded(canonical_json({"alg": "EdDSA", "kid": signer, "typ": typ}))
     signed = f"{header}.{encoded(canonical_json(payload))}"
     return f"{signed}.{encoded(_key(signer).sign(signed.encode()))}"
 
 
-def _piece(by: str, note: str) -> dict[str, Any]:
+def piece(by: str, note: str) -> dict[str, Any]:
+    """A piece of evidence with its digest."""
     return {"by": by, "sha256": sha256(note.encode()).hexdigest(), "note": note}
 
 

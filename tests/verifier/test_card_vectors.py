@@ -126,6 +126,23 @@ def test_whatever_is_judged_there_is_a_verdict_and_no_exception(text):
     assert verify_card(text, ()).code in {"malformed", "unsigned"}
 
 
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ({"valid_from": "0001-01-01T00:00:00+23:59", "retired_at": "9999-12-31T23:59:59-23:59"}, "verified"),
+        ({"valid_from": "9999-12-31T23:59:59.999999-23:59"}, "key_not_yet_valid"),
+        ({"retired_at": "0001-01-01T00:00:00+23:59"}, "key_retired"),
+        ({"retired_at": "2026-02-30T00:00:00Z"}, "keys_refused"),
+    ],
+)
+def test_keys_of_the_first_and_the_last_year_are_judged(times, expected):
+    vector = VECTORS["valid"]
+    keys = {
+        "keys": [{**jwk, "valid_from": None, "retired_at": None, **times} for jwk in vector["keys"]["keys"]]
+    }
+    assert outcome({**vector, "keys": keys}) == expected
+
+
 def test_numbers_are_read_as_one_value_or_not_at_all():
     assert read_json("[0.1, 1e22, 5e-324, 1.0, 100000000000000000000]") == [0.1, 1e22, 5e-324, 1.0, 10**20]
     for text in ("0.10000000000000001", "1e400", "-1e400", "1e-400", "Infinity", "-NaN", "01", "1.", "+1"):

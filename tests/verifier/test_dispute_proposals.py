@@ -6,9 +6,11 @@ from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from hansa_verify import propose
 from tests.properties.scale import by_tier, printed_seed
-from tests.verifier.dispute_bundles import Setting, bundle_of
+from tests.verifier.dispute_bundles import Setting, bundle_of, compact, piece
 
 CASES = [
     json.loads(line)
@@ -52,13 +54,32 @@ def test_a_changed_signature_proves_nothing():
     signed = [case for case in CASES if case["label"] != "undecidable" and "receipts" in case]
     for case in signed:
         bundle = bundle_of(case, Setting())
-        for piece in bundle["evidence"]:
-            if piece["note"]:
-                place = rng.randrange(len(piece["note"]) - 80)
-                other = "A" if piece["note"][place] != "A" else "B"
-                piece["note"] = piece["note"][:place] + other + piece["note"][place + 1 :]
+        for one in bundle["evidence"]:
+            if one["note"]:
+                place = rng.randrange(len(one["note"]) - 80)
+                other = "A" if one["note"][place] != "A" else "B"
+                one["note"] = one["note"][:place] + other + one["note"][place + 1 :]
         found = LABELS[propose(bundle).ruling]
         assert found == ("undecidable" if not case.get("twice") else case["label"]), case
+
+
+@pytest.mark.parametrize("issued", [-(10**30), -1, True, 0.5, None, "1", 10**30])
+def test_a_quote_of_an_impossible_time_proves_nothing_and_stops_no_verdict(issued):
+    case = next(case for case in CASES if case.get("quotes"))
+    bundle = bundle_of(case, Setting())
+    stated = {
+        "kind": "pay.quote.v1",
+        "caller": bundle["token"]["caller_did"],
+        "payee": bundle["token"]["payee_did"],
+        "amount": "0.00000001",
+        "currency": bundle["currency"],
+        "iat": issued,
+        "exp": 10**30,
+    }
+    bundle["evidence"] = [
+        piece(bundle["token"]["caller_did"], compact("caller", "payment-quote+jws", stated))
+    ]
+    assert propose(bundle).ruling is None
 
 
 def test_a_second_reader_of_the_specification_labels_no_case_for_the_other_party():

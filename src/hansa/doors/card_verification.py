@@ -72,7 +72,10 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
         raise CannotRead(
             f"{request.card} is no bundle of a dispute with the rules of version {RULES_VERSION}."
         )
-    return verdict, propose(verdict.card)
+    try:
+        return verdict, propose(verdict.card)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise CannotRead(f"{request.card} is a bundle of another form than its rules expect.") from None
 
 
 def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """A kind that says itself when there is work runs within milliseconds of a notification, and outlives what fails for good."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from time import monotonic
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind, sweep_of
+from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind, scheduled, sweep_of
 from hansa.foundation.plumbing.jobs.worker import PACE_SECONDS, Poll
 from hansa.foundation.plumbing.metrics import jobs_due
 from hansa.foundation.plumbing.runtime import Runtime
@@ -151,6 +152,38 @@ async def test_a_sweep_of_nothing_writes_nothing_and_one_of_much_goes_on_at_once
         while len(await done(registry)) < 10:
             assert monotonic() - began < 20
     assert await done(registry) == list(range(10))
+
+
+async def test_a_sweep_whose_jobs_end_later_runs_once_a_turn(registry: TestRegistry):
+    queue, ran_at = Queue(), list[float]()
+
+    async def enqueue(_: Tx) -> None:
+        ran_at.append(monotonic())
+
+    await registry.database.act(_prepare)
+    await add(registry, 1)
+    kind = sweep_of("sweep of what waits", 0.5, queue.has_work, enqueue, once_a_turn=True)
+    async with working(registry.runtime, kind):
+        await until(lambda: len(ran_at) >= 4)
+    assert ran_at[3] - ran_at[0] > 0.9, "three intervals, the first of which may be short"
+
+
+async def test_scheduled_work_of_nothing_is_not_claimed_and_of_something_it_is(registry: TestRegistry):
+    queue = Queue()
+
+    async def take(runtime: Runtime) -> None:
+        await runtime.database.act(queue._take)
+
+    await registry.database.act(_prepare)
+    kind = scheduled("scheduled numbers", 0.2, take, queue.has_work)
+    async with working(registry.runtime, kind):
+        await until(lambda: queue.asked >= 3)
+        (row,) = await jobs_of(registry.runtime, kind.name)
+        assert row["fencing_token"] == 0, "a claim would have raised it"
+        await add(registry, 1, 2)
+        async with asyncio.timeout(20):
+            while await registry.database.look(queue.has_work):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
 
 
 def test_kinds_that_rest_are_asked_in_one_turn():

@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.errors import CursorInvalid
-from hansa.rooms.catalogue.exports import EXPORT_VERSION, ITEM_TYPE, digest_of, page_digest, signed_part
+from hansa.rooms.catalogue.exports import EXPORT_VERSION, ITEM_TYPE, page_digest, signed_part
+from hansa.rooms.catalogue.exports.items import digest_of
 from hansa.rooms.catalogue.exports.place import Place, decode, encode, moment_in
 from hansa.rooms.catalogue.exports.records import Range
 from hansa.rooms.catalogue.peer_reading import rules

@@ -23,6 +23,7 @@ NAMES = [
     "name", "description", "url", "documentationUrl", "iconUrl", "endpoints", "endpoints.x", "supported_interfaces",
     "securitySchemes", "securityRequirements", "security", "extensions", "tags", "pricing", "skills", "signatures",
     "supportsAuthenticatedExtendedCard", "additionalInterfaces", "humanReadableId", "x" * 300, "a2a", "teeDetails",
+    "supportsPushNotifications", "pushNotifications", "extendedAgentCard",
     "apiKeySecurityScheme", "params", "capabilities", "tenant", "input_modes", "provider", "flare", "enforcement",
 ]  # fmt: skip
 
@@ -42,6 +43,8 @@ GROUNDS = [
         capabilities={"extensions": [{"uri": "https://a.example.org/x", "required": True, "params": {"n": 1}}]},
         provider={"organization": "O", "url": "https://o.example.org"},
     ),
+    whole(capabilities={"pushNotifications": True, "streaming": True}),
+    whole(supportsAuthenticatedExtendedCard=True),
     check_card({**card_template(), "humanReadableId": "org/template"}).card or {},
 ]  # fmt: skip
 

@@ -338,6 +338,39 @@ async def test_a_deletion_goes_on_and_a_later_credit_lands_in_the_account_for_un
     assert await poor.refusal(step) == "ACCOUNT_SUSPENDED"
 
 
+async def test_what_came_for_a_closed_account_is_paid_to_another_one_once_and_whole(poor: Border):
+    closed, database = poor.agent, poor.registry.database
+    heir, transfer = await poor.registry.agent(), uuid4()
+    before = await poor.liquid(heir.did)
+    await poor.reserve_in(transfer)
+    await database.act(lambda tx: ledger.close_account(tx, closed.did, waits_for_crossings=False))
+    await poor.carry_out(ledger.CommitIn(PEER, transfer))
+    (found,) = [
+        one
+        for one in await database.read(lambda tx: ledger.unclaimed_units(tx, poor.book))
+        if one.transfer_id == str(transfer)
+    ]
+    assert (found.amount, found.closed_did, found.counterparty) == (AMOUNT - FEE, closed.did, STRANGER)
+
+    async def claim(payee: str, ref: str = "ticket-12") -> None:
+        await database.act(
+            lambda tx: ledger.claim_unclaimed(tx, tx_id=found.tx_id, payee=payee, ref=ref, book=poor.book)
+        )
+
+    for payee, ref, refusal in (
+        ("did:hansa:nobody", "ticket-12", ledger.AccountUnknown),
+        (heir.did, " ", Refused),
+    ):
+        with pytest.raises(refusal):
+            await claim(payee, ref)
+    outcomes = await asyncio.gather(*(claim(heir.did) for _ in range(4)), return_exceptions=True)
+    assert [type(one) for one in outcomes if one is not None] == [ledger.ClaimUnknown] * 3
+    assert float(await poor.liquid(heir.did)) - float(before) == 9.95
+    assert str(transfer) not in {
+        one.transfer_id for one in await database.read(lambda tx: ledger.unclaimed_units(tx, poor.book))
+    }
+
+
 async def test_a_statement_names_the_other_registry_and_its_agent(border: Border):
     out, returned, entered = uuid4(), uuid4(), uuid4()
     await border.reserve_out(out)

@@ -66,10 +66,14 @@ async def address_of(process: Process) -> str:
     return line.removeprefix("ready ").strip()
 
 
-async def create_administrator(directory: str, variables: dict[str, str]) -> Administrator:
-    """Create an administrator of enforcement in the registry of this directory. Raises: DemoFailed."""
+async def create_administrator(directory: str, variables: dict[str, str], *areas: str) -> Administrator:
+    """Create an administrator of these areas, of enforcement without any, in this directory. Raises: DemoFailed."""
     made = Administrator("enforcement@example.com", "Demo-" + secrets.token_urlsafe(12) + "-9a!")
-    options = ("--name=Enforcement", f"--email={made.email}", "--areas=admin_enforcement")
+    options = (
+        "--name=Enforcement",
+        f"--email={made.email}",
+        f"--areas={','.join(areas) or 'admin_enforcement'}",
+    )
     process = await asyncio.create_subprocess_exec(
         *[*COMMAND, "admin", "create", *options, f"--data-dir={directory}"],
         stdout=DEVNULL,

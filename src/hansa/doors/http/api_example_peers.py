@@ -12,6 +12,8 @@ PEERS: dict[str, Any] = {
     "HintIn.next": PLACE,
     "PeerPageOut.next": PLACE,
     "PeerPageOut.digest": DIGEST,
+    "RelayedPageOut.next": PLACE,
+    "RelayedPageOut.digest": DIGEST,
     "PeerItemOut.digest": DIGEST,
     "PeerItemOut.status": "active",
     "PeerItemOut.signature": {"protected": "eyJhbGciOiJFZERTQSJ9", "signature": SIGNATURE},

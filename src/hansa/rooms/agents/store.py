@@ -49,9 +49,11 @@ INSERT INTO agents_genesis_grant (developer_id, agent_id) VALUES ($1, $2)
 ON CONFLICT (developer_id) DO NOTHING RETURNING 1
 """
 
-_LOCK_OWED_GRANT = """
-SELECT g.developer_id, a.did, g.owed AS amount FROM agents_genesis_grant g JOIN agents_agent a ON a.id = g.agent_id
-WHERE g.owed IS NOT NULL AND a.status = 'active'
+_OWED = """FROM agents_genesis_grant g JOIN agents_agent a ON a.id = g.agent_id
+WHERE g.owed IS NOT NULL AND a.status = 'active'"""
+
+_LOCK_OWED_GRANT = f"""
+SELECT g.developer_id, a.did, g.owed AS amount {_OWED}
 ORDER BY g.claimed_at, g.developer_id LIMIT 1 FOR NO KEY UPDATE OF g, a SKIP LOCKED
 """
 
@@ -223,6 +225,11 @@ async def owe_grant(tx: Tx, developer_id: int, amount: Minor) -> None:
     await tx.execute(
         "UPDATE agents_genesis_grant SET owed = $2 WHERE developer_id = $1", developer_id, amount
     )
+
+
+async def has_owed_grant(tx: Tx) -> bool:
+    """Whether a grant is owed to an active agent."""
+    return bool(await tx.fetchval(f"SELECT EXISTS (SELECT {_OWED})"))
 
 
 async def lock_owed_grant(tx: Tx) -> OwedGrant | None:

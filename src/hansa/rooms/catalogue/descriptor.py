@@ -17,11 +17,21 @@ from .owning import router as owning_router
 from .peer_acts import HINTS, NOTICES
 from .peer_acts import peer_router as peer_acts_router
 from .peer_acts import router as receipts_router
-from .peer_jobs import PEER_ACTS, PEER_CARDS, PEER_PLAN, RECEIPTED, peers_from_the_start, read_peer
+from .peer_jobs import (
+    PEER_ACTS,
+    PEER_CARDS,
+    PEER_PLAN,
+    PEERS_LOOK,
+    RECEIPTED,
+    peers_from_the_start,
+    read_peer,
+)
 from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
 from .pulls import CARD_PULLS, HEALTH_CHECKS, RESULTS_AT_ONCE, WRITING
 from .pulls import router as pulls_router
+from .relays import peer_router as relays_peer_router
+from .relays import router as relays_router
 from .retire import ACCOUNT_END_OF_CARDS, erase_old
 from .routes import router
 from .search import SEARCH_ANSWERS, SEARCHER, Answers, Searcher
@@ -67,6 +77,8 @@ ROOM = Room(
         Routes(1300, pulls_router),
         Routes(1400, signatures_router),
         Routes(1410, exports_router),
+        Routes(1415, relays_peer_router),
+        Routes(1416, relays_router),
         Routes(1420, peer_acts_router),
         Routes(1430, receipts_router),
         Routes(1800, resource_discovery_router),
@@ -84,6 +96,7 @@ ROOM = Room(
         PEER_PLAN,
         PEER_CARDS,
         PEER_ACTS,
+        PEERS_LOOK,
         HINTS,
         RECEIPTED,
     ),
@@ -103,8 +116,10 @@ ROOM = Room(
             "jws_verify_enabled",
             "outgoing_allow_hosts",
             "registry_name",
+            "relay_cards",
             "require_admin_2fa",
             "settlement_currency",
+            "take_relayed_cards",
             "trust_domain",
         }
     ),

@@ -59,6 +59,7 @@ ROOM = Room(
     account_end=disputes.ACCOUNT_END,
     offers=(
         bonds.BOND_ADMITS,
+        contracts.APPROVALS,
         payments.VERIFIER,
         payments.GATHERED,
         payments.SETTLEMENTS,
@@ -68,6 +69,7 @@ ROOM = Room(
         settlements.SIGNED_VERDICT,
     ),
     fills=(
+        contracts.APPROVALS.built_by(contracts.Approvals),
         payments.VERIFIER.built_by(payments.Verifier),
         payments.GATHERED.built_by(payments.Gathered),
         payments.SETTLEMENTS.built_by(payments.Settlements),

@@ -21,6 +21,10 @@ SELECT greatest($1::bigint, least({OLDEST_OPEN}, greatest($1::bigint + 1, coales
 ))))
 """  # noqa: S608
 
+_HAS_UNCOUNTED = f"""
+SELECT EXISTS (SELECT FROM journal_event WHERE xid >= (SELECT before_xid FROM journal_counted) AND xid < {OLDEST_OPEN})
+"""  # noqa: S608
+
 _COUNT_BETWEEN = f"""
 WITH moved AS (UPDATE journal_counted SET before_xid = $2)
 INSERT INTO journal_count AS c (event_type, events)
@@ -47,6 +51,11 @@ async def moment(tx: Tx) -> datetime:
     """The time of this reading."""
     now: datetime = await tx.fetchval("SELECT now()")
     return now
+
+
+async def has_uncounted(tx: Tx) -> bool:
+    """Whether events have become settled since they were last added to the counters."""
+    return bool(await tx.fetchval(_HAS_UNCOUNTED))
 
 
 async def lock_counted(tx: Tx) -> int:

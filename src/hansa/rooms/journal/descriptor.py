@@ -2,7 +2,7 @@
 
 from contextlib import AbstractAsyncContextManager
 
-from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.jobs import sweep, sweep_of
 from hansa.foundation.plumbing.metrics import (
     feed_events_total,
     feed_messages_total,
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 
 from .counting import EVENT_COUNTS, EventCounts, count_settled
+from .counting_store import has_uncounted
 from .feed import LIVE_FEED, OWNED_AMONG, LiveFeed, forget_tickets
 from .feed import root_router as feed_root_router
 from .feed import router as feed_router
@@ -38,7 +39,7 @@ ROOM = Room(
     name="journal",
     routes=(Routes(2100, router), Routes(2200, feed_router), Routes(3000, feed_root_router, at_root=True)),
     jobs=(
-        sweep("journal: count what is settled", 5, count_settled),
+        sweep_of("journal: count what is settled", 5, has_uncounted, count_settled),
         sweep("journal: add settled payments to the volume", 60, add_settled_volume),
         sweep("journal: keep partitions ahead", 3600, keep_partitions_ahead),
         sweep("live feed: forget expired tickets", 60, forget_tickets),

@@ -24,6 +24,7 @@ from hansa.rooms.ledger.bridging import (
     return_locked,
     unlock,
 )
+from hansa.rooms.ledger.claiming import UnclaimedUnits, claim_unclaimed, unclaimed_units
 from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
 from hansa.rooms.ledger.compensation import Compensation, compensate
 from hansa.rooms.ledger.crossings import (
@@ -48,6 +49,7 @@ from hansa.rooms.ledger.engine import Result, apply, refusals_of
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
+    ClaimUnknown,
     CrossingDecided,
     CrossingDiffers,
     CrossingUnknown,
@@ -128,6 +130,7 @@ __all__ = [
     "BridgeAmount",
     "Capture",
     "ClaimRefused",
+    "ClaimUnknown",
     "CommitIn",
     "CommitOut",
     "Compensation",
@@ -171,12 +174,14 @@ __all__ = [
     "SystemAccountRefused",
     "TransferOrder",
     "TreasuryInsufficient",
+    "UnclaimedUnits",
     "apply",
     "are_locked",
     "as_csv",
     "balance_of",
     "capture_hold",
     "circulating",
+    "claim_unclaimed",
     "close_account",
     "compensate",
     "confirm_out",
@@ -228,6 +233,7 @@ __all__ = [
     "transactions_out",
     "transfer",
     "transfer_all",
+    "unclaimed_units",
     "uncovered",
     "unlock",
 ]

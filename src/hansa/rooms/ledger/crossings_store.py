@@ -71,10 +71,10 @@ SELECT EXISTS (
   SELECT FROM ledger_account a
   JOIN ledger_posting p ON p.account_id = a.id
   JOIN ledger_transaction t ON t.id = p.tx_id AND t.tx_type IN ('out', 'in')
-  JOIN ledger_crossing c ON c.transit_id = CASE t.tx_type WHEN 'out' THEN t.payee_id ELSE t.payer_id END
-    AND c.direction = t.tx_type AND c.transfer_id = t.ref::uuid
-  JOIN ledger_account transit ON transit.id = c.transit_id
-  WHERE a.did = $1 AND a.unit = '' AND transit.did = $2 AND c.counterparty = $3 AND c.state = 'committed')
+  JOIN ledger_account transit ON transit.did = $2 AND transit.unit = ''
+  JOIN ledger_crossing c ON c.transit_id = transit.id AND c.direction IN (t.tx_type, 'swap_' || t.tx_type)
+    AND c.transfer_id = t.ref::uuid
+  WHERE a.did = $1 AND a.unit = '' AND c.agent_id = a.id AND c.counterparty = $3 AND c.state = 'committed')
 """
 
 

@@ -131,6 +131,14 @@ class ReferenceUsed(Conflict):
     sentence = "This reference was used before; nothing was changed."
 
 
+class ClaimUnknown(NotFound):
+    """No unclaimed units came by this transaction, or they were paid before."""
+
+    code = "CLAIM_UNKNOWN"
+    sentence = "No unclaimed units came by this transaction, or they were paid before; nothing was moved."
+    remedy = "List what is unclaimed with `hansa transfers unclaimed`."
+
+
 class SupplyExhausted(Conflict):
     """The total supply would exceed its limit."""
 

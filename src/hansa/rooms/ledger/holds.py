@@ -120,6 +120,11 @@ async def read_hold(tx: Tx, hold_id: int) -> Hold:
     return hold
 
 
+async def has_overdue_hold(tx: Tx) -> bool:
+    """Whether a hold has expired that is to be freed."""
+    return bool(await store.overdue(tx, GRACE_SECONDS, None, 1))
+
+
 async def free_overdue_holds(runtime: Runtime) -> int:
     """Free the holds that have expired, each with its owner's state; returns how many."""
     freed, last = 0, None

@@ -24,6 +24,7 @@ from hansa.foundation.events import (
     ContractMilestoneApproved,
     ContractProposed,
     ContractSubmitted,
+    CrossRegistryTransferCompleted,
     DeveloperReinstated,
     DeveloperSuspended,
     DisputeEvidenceAdded,
@@ -78,6 +79,7 @@ NOTICES: dict[type[Event], Notice] = {
     SpendApprovalRequested: Notice(WebhookEvent.APPROVAL_REQUESTED),
     A2APaymentSettled: Notice(WebhookEvent.PAYMENT_SETTLED, _as_settle_answer),
     A2APaymentFailed: Notice(WebhookEvent.PAYMENT_SETTLEMENT_FAILED, _as_settle_answer),
+    CrossRegistryTransferCompleted: Notice(WebhookEvent.CROSSING_COMPLETED),
     BondDeposited: Notice(WebhookEvent.BOND_DEPOSITED),
     BondReleaseStarted: Notice(WebhookEvent.BOND_RELEASING),
     BondReleased: Notice(WebhookEvent.BOND_RELEASED),
@@ -100,7 +102,17 @@ NOTICES: dict[type[Event], Notice] = {
 }
 # The members of an event that name those who are notified: a developer, or agents whose owners are.
 DEVELOPER = "developer_id"
-PARTIES = ("did", "caller", "payee", "contractor_did", "provider_did", "complainant_did", "defendant_did")
+PARTIES = (
+    "did",
+    "caller",
+    "payee",
+    "sender_did",
+    "receiver_did",
+    "contractor_did",
+    "provider_did",
+    "complainant_did",
+    "defendant_did",
+)
 
 _BY_NAME = {kind.__name__: notice for kind, notice in NOTICES.items()}
 

@@ -7,9 +7,11 @@ from hansa.rooms.transfers.bridge import (
 )
 from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.crossing import (
+    CONTRACT,
     CROSSING_JOBS,
     CROSSING_REFUSALS,
     PAYMENT_DECIDED,
+    PAYMENT_TOKEN,
     Corridor,
     CrossingDecision,
     CrossingPayment,
@@ -35,15 +37,17 @@ from hansa.rooms.transfers.crossing import (
 from hansa.rooms.transfers.descriptor import ROOM
 from hansa.rooms.transfers.pools import FEE_PCT as SWAP_FEE_PCT
 from hansa.rooms.transfers.pools import Minute as PoolMinute
-from hansa.rooms.transfers.pools import PoolState, decimal_text, swapped_amounts
+from hansa.rooms.transfers.pools import PoolState, decimal_text, rate_from, swapped_amounts
 from hansa.rooms.transfers.pools import history as pool_history
 from hansa.rooms.transfers.pools import states as pool_states
 
 __all__ = [
     "BRIDGE_JOBS",
+    "CONTRACT",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "PAYMENT_DECIDED",
+    "PAYMENT_TOKEN",
     "ROOM",
     "SWAP_FEE_PCT",
     "AgentHoldsWrapped",
@@ -71,6 +75,7 @@ __all__ = [
     "pool_history",
     "pool_states",
     "raised_by_fee",
+    "rate_from",
     "refusal_of",
     "require_no_wrapped",
     "require_reachable",

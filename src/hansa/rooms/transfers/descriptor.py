@@ -8,14 +8,18 @@ from .bridge import BRIDGE_JOBS, is_settled
 from .bridge import peer_router as bridge_peer_router
 from .bridge import router as bridge_router
 from .crossing import (
+    CORRIDORS,
     CROSSING_JOBS,
     HIGH_WATER,
     HIGH_WATER_TASK,
     OUTBOX,
     PAYMENT_DECIDED,
     SIGNATORY,
+    SWAPS_OUT,
+    Corridors,
     HighWater,
     Outbox,
+    SwapsOut,
     is_settled_with,
     open_outbox,
     peer_router,
@@ -62,10 +66,12 @@ ROOM = Room(
     ),
     background=(open_outbox,),
     rounds=(HIGH_WATER_TASK,),
-    offers=(HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY),
+    offers=(CORRIDORS, HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY, SWAPS_OUT),
     fills=(
+        CORRIDORS.built_by(Corridors),
         HIGH_WATER.built_by(HighWater),
         OUTBOX.built_by(Outbox),
+        SWAPS_OUT.built_by(SwapsOut),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
         federation.PEER_SETTLED.filled_with(_is_settled_with),
     ),

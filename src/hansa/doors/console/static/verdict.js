@@ -51,14 +51,18 @@ export const hex = (octets) => [...octets].map((octet) => octet.toString(16).pad
 
 export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
+const CLOCK = "([01]\\d|2[0-3]):[0-5]\\d";
+const MOMENT = new RegExp(`^(\\d{4}-\\d{2}-\\d{2})[T ](${CLOCK}:[0-5]\\d)(?:\\.(\\d{1,9}))?(Z|[+-]${CLOCK})$`);
+
 // A time with its offset from UTC in microseconds since 1970, or null. A double would lose the last digits.
 export function momentOf(text) {
-  if (typeof text !== "string") return null;
-  const found = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:\.(\d{3}|\d{6}))?(Z|[+-]\d{2}:\d{2})$/.exec(text);
+  const found = typeof text === "string" ? MOMENT.exec(text) : null;
   if (!found) return null;
-  const seconds = Date.parse(`${found[1]}T${found[2]}${found[4]}`);
-  if (Number.isNaN(seconds)) return null;
-  return BigInt(seconds) * 1000n + BigInt((found[3] ?? "").padEnd(6, "0"));
+  const [, date, clock, , fraction = "", offset] = found;
+  const day = Date.parse(`${date}T00:00:00Z`);
+  // Some engines read 31 February as a day of March.
+  if (Number.isNaN(day) || date.startsWith("0000") || new Date(day).toISOString().slice(0, 10) !== date) return null;
+  return BigInt(Date.parse(`${date}T${clock}${offset}`)) * 1000n + BigInt(fraction.padEnd(6, "0").slice(0, 6));
 }
 
 export const now = () => BigInt(Date.now()) * 1000n;

@@ -12,6 +12,7 @@ const KID_MAX_CHARACTERS = 1024;
 const SIGNATURE_BYTES = 64;
 const SIGNATURES_MAX = 16;
 const KEYS_MAX = 10_000;
+const COMPACT_MAX_CHARACTERS = 4096;
 export const SKEW = 60_000_000n;
 const GRACE = 7n * 24n * 3_600_000_000n;
 // The year 9999, in epoch seconds.
@@ -107,6 +108,21 @@ export function readEntry(entry) {
   if ([...(header.get("kid") ?? "")].length > KID_MAX_CHARACTERS) throw refuse("kid is too long");
   if (signature.length !== SIGNATURE_BYTES) throw refuse(`an Ed25519 signature has ${SIGNATURE_BYTES} bytes`);
   return { header, signature, protectedPart };
+}
+
+// The compact JWS {header, payload, signature, message} of a text, if it is one of this type with an object as its payload, or null.
+export function readCompact(text, typ, most = COMPACT_MAX_CHARACTERS) {
+  const parts = typeof text === "string" && [...text].length <= most ? text.split(".") : [];
+  if (parts.length !== 3) return null;
+  try {
+    const { header, signature } = readEntry(new Map([["protected", parts[0]], ["signature", parts[2]]]));
+    const payload = readStrictly(textOf(bytesOf(parts[1])));
+    if (header.get("typ") !== typ || !(payload instanceof Map)) return null;
+    return { header, payload, signature, message: octetsOf(`${parts[0]}.${parts[1]}`) };
+  } catch (trouble) {
+    if ([Fails, NotBase64url, Unreadable].some((kind) => trouble instanceof kind)) return null;
+    throw trouble;
+  }
 }
 
 function judgedTime({ header }, key, at) {

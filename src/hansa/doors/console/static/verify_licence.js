@@ -1,15 +1,13 @@
 // Whether a licence certificate counts: its form, its chain, its root, and what the issuers' lists state. The steps and verdicts are
 // those of `hansa_verify.verify_licence`.
 
-import { Numeral, Unreadable } from "./canonical.js";
-import { base64url, bytesOf, isSigned, NotAKey, NotBase64url, publicKeyOf } from "./ed25519.js";
-import { Fails, hex, isWhole, now, octetsOf, readStrictly, sha256, shownMoment, step, textOf } from "./verdict.js";
+import { Numeral } from "./canonical.js";
+import { base64url, isSigned, NotAKey, publicKeyOf } from "./ed25519.js";
+import { Fails, hex, isWhole, now, octetsOf, sha256, shownMoment, step } from "./verdict.js";
+import { readCompact } from "./verify_card.js";
 
 const CERTIFICATE = { kind: "fed.licence.v1", typ: "licence+jws", most: 16_384 };
 const LIST = { kind: "fed.licence-list.v1", typ: "licence-list+jws", most: 8_388_608 };
-const PROTECTED_MAX_CHARACTERS = 8192;
-const KID_MAX_CHARACTERS = 1024;
-const SIGNATURE_BYTES = 64;
 const PARENT_OF = { operator: "frame", frame: "genesis", genesis: "genesis" };
 const STATES = ["active", "suspended", "revoked", "superseded", "expired"];
 const ENDED = ["revoked", "suspended", "superseded"];
@@ -158,7 +156,7 @@ class Judge {
 }
 
 async function readCertificate(text) {
-  const compact = readCompact(text, CERTIFICATE);
+  const compact = compactOf(text, CERTIFICATE);
   const { payload } = compact;
   const type = payload.get("type");
   require(payload.get("kind") === CERTIFICATE.kind, `kind is ${CERTIFICATE.kind}`);
@@ -174,13 +172,13 @@ async function readCertificate(text) {
   require(isEpoch(payload.get("iat")), "iat is in seconds since the epoch");
   require(payload.get("exp") === null || isEpoch(payload.get("exp")), "exp is in seconds since the epoch, or null");
   const point = type === "operator" ? null : keyOf(payload.get("key"));
-  const hash = hex(await sha256(octetsOf(trimmed(text))));
+  const hash = hex(await sha256(octetsOf(text.trim())));
   const iss = payload.get("iss");
   return { ...compact, type, point, hash, thumbprint: point && (await thumbprintOf(point)), issuer: [iss.get("trust_domain"), iss.get("kid")] };
 }
 
 function readList(text) {
-  const compact = readCompact(text, LIST);
+  const compact = compactOf(text, LIST);
   const { payload } = compact;
   require(payload.get("kind") === LIST.kind, `kind is ${LIST.kind}`);
   require(hasExactly(payload, ["kind", "issuer", "generated_at", "licences"]), "its members are others");
@@ -192,26 +190,11 @@ function readList(text) {
   return { ...compact, licences, issuer: [issuer.get("trust_domain"), issuer.get("kid")], generatedAt: epoch(payload.get("generated_at")) };
 }
 
-function readCompact(text, { typ, most }) {
-  const refuse = () => new BadLicence(`not a compact JWS of type ${typ} of at most ${most} characters`);
-  const parts = typeof text === "string" && [...trimmed(text)].length <= most ? trimmed(text).split(".") : [];
-  if (parts.length !== 3 || parts[0].length > PROTECTED_MAX_CHARACTERS) throw refuse();
-  let header;
-  let payload;
-  let signature;
-  try {
-    header = readStrictly(textOf(bytesOf(parts[0])));
-    signature = bytesOf(parts[2]);
-    payload = readStrictly(textOf(bytesOf(parts[1])));
-  } catch (trouble) {
-    if (trouble instanceof NotBase64url || trouble instanceof Unreadable) throw refuse();
-    throw trouble;
-  }
-  if (!(header instanceof Map) || header.get("alg") !== "EdDSA" || header.get("typ") !== typ || !(payload instanceof Map)) throw refuse();
-  if (header.has("crit") || header.has("b64") || signature.length !== SIGNATURE_BYTES) throw refuse();
-  if (header.has("kid") && (typeof header.get("kid") !== "string" || [...header.get("kid")].length > KID_MAX_CHARACTERS)) throw refuse();
-  require(hasExactly(header, ["alg", "kid", "typ"]), "its header has exactly alg, kid and typ");
-  return { header, payload, signature, message: octetsOf(`${parts[0]}.${parts[1]}`) };
+function compactOf(text, { typ, most }) {
+  const compact = readCompact(typeof text === "string" ? text.trim() : text, typ, most);
+  require(compact !== null, `not a compact JWS of type ${typ} of at most ${most} characters`);
+  require(hasExactly(compact.header, ["alg", "kid", "typ"]), "its header has exactly alg, kid and typ");
+  return compact;
 }
 
 function requireSubject(sub) {
@@ -283,7 +266,6 @@ const isDomain = (value) => isMatching(value, DOMAIN);
 const isText = (value, most) => typeof value === "string" && value !== "" && [...value].length <= most;
 const isEpoch = (value) => isWhole(value) && !value.text.startsWith("-") && BigInt(value.text) < 10n ** 11n;
 const epoch = (value) => BigInt(value.text) * 1_000_000n;
-const trimmed = (text) => text.trim();
 
 // Two members of JSON that are the same text, or the same number token.
 function isSame(one, other) {

@@ -1,23 +1,29 @@
 // The page /verify: reads a document and the keys, lets the judge of its kind decide, and shows each check.
 
 import { read, Unreadable } from "./canonical.js";
+import { propose, RULES_VERSION } from "./dispute.js";
 import { NoCryptography, NotAKey } from "./ed25519.js";
+import { FORMULA, verifyExport } from "./reputation.js";
 import { legible } from "./seen.js";
 import { auditorKeys, readExport, STANDARD, verifyAttestations } from "./verify_attestations.js";
 import { readKeys, verifyCard } from "./verify_card.js";
+import { verifyContractProof } from "./verify_contract_proof.js";
 import { verifyLiabilities } from "./verify_liabilities.js";
 import { verifyLicence } from "./verify_licence.js";
 import { verifyLogConsistency, verifyLogProof } from "./verify_log.js";
 import { verifyRegistryCard } from "./verify_registry_card.js";
-import { Fails, readStrictly, textOf } from "./verdict.js";
+import { Fails, readStrictly, step, textOf, verdictOf } from "./verdict.js";
 
 const REGISTRY_KEYS = "/.well-known/registry-jwks.json";
 const AUDITOR_KEYS = "/.well-known/auditor-jwks.json";
+const REGISTRY_CARD = "/.well-known/registry-card.json";
 const CARD_SCHEMA = "/.well-known/registry-card-schema.json";
 const ISSUED_LIST = "/.well-known/federation-licences.json";
 const RECORDS = "/api/auditor/attestations";
+const SCORES = "/api/v1/reputation/export";
 const PAGE = 200;
-const KINDS = { JOSE: "Agent card", "payment-receipt+jws": "Payment receipt", "dispute-bundle+jws": "Bundle of a dispute" };
+const BUNDLE = "dispute-bundle+jws";
+const KINDS = { JOSE: "Agent card", "payment-receipt+jws": "Payment receipt", [BUNDLE]: "Bundle of a dispute" };
 
 class CannotRead extends Error {}
 
@@ -46,6 +52,8 @@ async function judged(text) {
   if (found.has("registry_card_version")) return judgedRegistryCard(text);
   readStrictly(text);
   if (Array.isArray(found.get("signatures"))) return judgedCard(text, found);
+  if (found.has("authorization_id")) return judgedContractProof(text);
+  if (found.get("formula") === FORMULA) return judgedScores([text]);
   if (found.get("standard") === STANDARD) return judgedChain(text, found);
   if (found.has("certificate")) return judgedLicence(found);
   const keys = auditorKeys(readStrictly(await keyText(AUDITOR_KEYS)));
@@ -68,7 +76,56 @@ async function judgedRegistryCard(text) {
 
 async function judgedCard(text, found) {
   const typ = typeOf(found.get("signatures"));
-  return { kind: KINDS[typ], ...(await verifyCard(text, readKeys(await keyText(REGISTRY_KEYS)), { typ })) };
+  const verdict = await verifyCard(text, readKeys(await keyText(REGISTRY_KEYS)), { typ });
+  if (typ !== BUNDLE || verdict.code !== "verified") return { kind: KINDS[typ], ...verdict };
+  return { kind: KINDS[typ], ...verdictOf([...verdict.steps, await proposalOf(found)]) };
+}
+
+// Whether the facts of a bundle that is signed give the ruling that it states.
+async function proposalOf(bundle) {
+  if (bundle.get("kind") !== "dispute.bundle.v1" || bundle.get("rules")?.text !== RULES_VERSION) {
+    throw new CannotRead(`The bundle is not one with the rules of version ${RULES_VERSION}.`);
+  }
+  const [{ ruling, rule, why }, stated] = [await proposed(bundle), bundle.get("proposal")];
+  const isStated = stated instanceof Map && stated.get("ruling") === ruling && stated.get("rule") === rule;
+  return step("proposal", isStated, `${ruling ?? rule}: ${why}`);
+}
+
+// A bundle of another form is signed all the same, when its registry signs anything.
+async function proposed(bundle) {
+  try {
+    return await propose(bundle);
+  } catch (trouble) {
+    if (trouble instanceof TypeError) throw new CannotRead("The bundle has another form than the rules expect.");
+    throw trouble;
+  }
+}
+
+// The card is that of this registry unless its text is given.
+async function judgedContractProof(text) {
+  const card = form.elements.card.value.trim() || (await fetched(REGISTRY_CARD));
+  const [keys, schema] = [readKeys(await keyText(REGISTRY_KEYS)), read(await fetched(CARD_SCHEMA))];
+  return { kind: "Proof of a contract", ...(await verifyContractProof(text, card, keys, { schema })) };
+}
+
+function judgedScores(texts) {
+  const { epoch, scores, differing } = verifyExport(texts);
+  const said = `${differing.length} of ${scores.size} scores differ${differing.length ? `, first that of ${differing[0]}` : ""}`;
+  return { kind: `Reputation, epoch ${epoch ?? "none"}`, ...verdictOf([step("scores", differing.length === 0, said)]) };
+}
+
+// Every page of the export of this registry.
+async function ownScores() {
+  const texts = [];
+  let query = "";
+  for (;;) {
+    texts.push(await fetched(SCORES + query));
+    const next = read(texts.at(-1)).get("next");
+    if (!(next instanceof Map)) return judgedScores(texts);
+    const members = [...next].map(([name, value]) => [name, value?.text ?? value]);
+    if (query === `?${new URLSearchParams(members)}`) throw new CannotRead("The pages of the export do not continue.");
+    query = `?${new URLSearchParams(members)}`;
+  }
 }
 
 // The type that a signature names, when it is a known one; the signature must then bear it.
@@ -166,7 +223,9 @@ async function run(judge) {
   }
 }
 
-const fromAddress = (address) => run(async () => (address === RECORDS ? ownChain() : judged(await fetched(address))));
+const WHOLE = { [RECORDS]: ownChain, [SCORES]: ownScores };
+
+const fromAddress = (address) => run(async () => (Object.hasOwn(WHOLE, address) ? WHOLE[address]() : judged(await fetched(address))));
 
 const fromFile = (file) => run(async () => judged(textOf(new Uint8Array(await file.arrayBuffer()))));
 

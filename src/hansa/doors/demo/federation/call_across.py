@@ -23,10 +23,11 @@ TEXT = "good morning"
 
 @dataclass(frozen=True)
 class Received:
-    """What the payer paid, and what the payee got."""
+    """What the payer paid, what the payee got, and the token that was settled."""
 
     amount: Decimal
     net: Decimal
+    token_id: str
 
 
 async def pay_across(
@@ -57,7 +58,7 @@ async def pay_across(
                 raise DemoFailed(f"the token is {settled.status}, the service worked on {echo.texts}")
             screen.line(f"settled by the transfer {settled.settlement_tx_id}")
             assert quoted.amount_received is not None
-            return Received(settled.amount, quoted.amount_received)
+            return Received(settled.amount, quoted.amount_received, token.token_id)
 
 
 async def _call(url: str, token: str, issuer: str) -> None:

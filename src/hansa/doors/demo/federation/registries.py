@@ -5,10 +5,11 @@ import json
 import secrets
 import socket
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import httpx2
@@ -16,15 +17,17 @@ import httpx2
 from hansa.doors.demo.client import OK, DemoClient, DemoFailed
 from hansa.doors.demo.own_registry import (
     COMMAND,
-    Administrator,
     address_of,
     create_administrator,
     environment,
 )
 from hansa.doors.demo.screen import Screen
 
-NAMES = ("north", "south", "west")
+CURRENCIES = {"north": "AVT", "south": "AVT", "west": "WEST"}
+AREAS = ("admin_enforcement", "admin_federation", "admin_treasury")
 REQUEST_SECONDS = 60
+WAIT_SECONDS = 60
+PAUSE_SECONDS = 0.1
 
 
 @dataclass
@@ -37,11 +40,17 @@ class DemoRegistry:
     http: httpx2.AsyncClient = field(repr=False)
     client: DemoClient = field(repr=False)
     process: Process | None = field(default=None, repr=False)
+    administrators_token: str = field(default="", repr=False)
 
     @property
     def url(self) -> str:
         """Its public address."""
         return self.settings["PUBLIC_BASE_URL"]
+
+    @property
+    def currency(self) -> str:
+        """The code of its unit."""
+        return self.settings["SETTLEMENT_CURRENCY"]
 
     async def start(self) -> None:
         """Start the process and wait until it serves. Raises: DemoFailed."""
@@ -78,9 +87,18 @@ class DemoRegistry:
             raise DemoFailed(f"hansa {shown} at {self.name} failed: {complaint.decode().strip()[-300:]}")
         return json.loads(output)
 
-    async def administrator(self) -> Administrator:
-        """A new administrator of enforcement. Raises: DemoFailed."""
-        return await create_administrator(str(self.directory), environment(self.settings))
+    async def appoint(self) -> None:
+        """Create an administrator, and log it in. Raises: DemoFailed."""
+        made = await create_administrator(str(self.directory), environment(self.settings), *AREAS)
+        form = {"username": made.email, "password": made.password}
+        login = await self.client.ask("POST", "/api/v1/auth/login", data=form)
+        self.administrators_token = login.json()["access_token"]
+
+    async def administer(self, method: str, path: str, body: Any = None, *, expect: int = OK) -> Any:
+        """The answer to a request of the administrator. Raises: DemoFailed."""
+        headers = {"Authorization": f"Bearer {self.administrators_token}"}
+        answer = await self.client.ask(method, f"/api/v1{path}", expect=expect, json=body, headers=headers)
+        return answer.json()
 
     async def internal(self, path: str) -> Any:
         """What a route for internal callers answers. Raises: DemoFailed."""
@@ -91,7 +109,7 @@ class DemoRegistry:
 @asynccontextmanager
 async def three_registries(directory: Path, screen: Screen) -> AsyncIterator[list[DemoRegistry]]:
     """Start them together; they are stopped at the end. Raises: DemoFailed."""
-    ports = {name: (_free_port(), _free_port()) for name in NAMES}
+    ports = {name: (_free_port(), _free_port()) for name in CURRENCIES}
     places = [f"127.0.0.1:{port}" for pair in ports.values() for port in pair]
     async with AsyncExitStack() as stack:
         registries = []
@@ -108,11 +126,24 @@ async def three_registries(directory: Path, screen: Screen) -> AsyncIterator[lis
         yield registries
 
 
+async def until(condition: Callable[[], Awaitable[bool]], otherwise: str) -> None:
+    """Wait for what a sound federation comes to. Raises: DemoFailed."""
+    deadline = monotonic() + WAIT_SECONDS
+    while not await condition():
+        if monotonic() > deadline:
+            raise DemoFailed(f"{otherwise} after {WAIT_SECONDS} seconds")
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
 def _settings(name: str, public: int, federation: int, places: list[str]) -> dict[str, str]:
     return {
         "PORT": str(public),
         "TRUST_DOMAIN": f"{name}.example",
         "REGISTRY_NAME": name,
+        "SETTLEMENT_CURRENCY": CURRENCIES[name],
+        # The bridge is between sovereign mainframes.
+        "IS_CENTRAL_REGISTRY": "true",
+        "SOVEREIGN_MAINFRAMES": ",".join(f"{one}.example" for one in CURRENCIES),
         "PUBLIC_BASE_URL": f"http://127.0.0.1:{public}",
         "FEDERATION_PORT": str(federation),
         "FEDERATION_BASE_URL": f"https://127.0.0.1:{federation}",

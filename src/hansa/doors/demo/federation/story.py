@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 import tempfile
-from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from pathlib import Path
 from time import monotonic
@@ -14,18 +13,18 @@ from rich.console import Console
 from rich.table import Table
 
 from hansa.doors.demo.cards import demo_cards
-from hansa.doors.demo.client import DemoAgent, DemoFailed
+from hansa.doors.demo.client import CREATED, DemoAgent, DemoFailed
+from hansa.doors.demo.federation import several_currencies
 from hansa.doors.demo.federation.call_across import pay_across
-from hansa.doors.demo.federation.registries import DemoRegistry, three_registries
+from hansa.doors.demo.federation.registries import DemoRegistry, three_registries, until
+from hansa.doors.demo.federation.several_currencies import Party
 from hansa.doors.demo.screen import Screen
 from hansa_client import HansaError
 
-STEPS = 7
+STEPS = 10
 TRANSFERS = 12
 AMOUNT = Decimal("1.5")
 LOCKED = "locked"
-WAIT_SECONDS = 60
-PAUSE_SECONDS = 0.1
 DOUBT = {"reserved", "prepared", "in_doubt"}
 
 
@@ -71,19 +70,23 @@ class _Story:
         self._screen.step("suspend an agent; its suspension arrives at the peers")
         seconds = await self._suspend(service)
         self._screen.step("kill a registry in the middle of money")
-        committed = await self._kill(payer, payee)
+        committed = await self._kill(payer, service)
+        await self._several_currencies(payer, service, payee, received.token_id)
         self._screen.step("check every balance, every supply, and the audit across")
         report = await self._verdict()
         return {**report, "suspension_seconds": seconds, "committed_after_kill": committed}
 
     async def _join(self) -> None:
+        await asyncio.gather(*(home.appoint() for home in self._all))
         for inviting, accepting in (
             (self._north, self._south),
             (self._south, self._west),
             (self._west, self._north),
         ):
-            invited = await inviting.command("peer", "invite")
-            peer = await accepting.command("peer", "accept", invited["invitation"])
+            path = "/admin/federation/invitations"
+            invited = await inviting.administer("POST", path, {}, expect=CREATED)
+            body = {"invitation": invited["invitation"]}
+            peer = await accepting.administer("POST", f"{path}/accept", body, expect=CREATED)
             self._screen.line(f"{accepting.name} accepted the invitation of {peer['name']}: {peer['status']}")
 
         async def are_all_active() -> bool:
@@ -93,7 +96,7 @@ class _Story:
             others = len(self._all) - 1
             return all([peer["status"] for peer in roster] == ["active"] * others for roster in rosters)
 
-        await _until(are_all_active, "the registries are not peers of each other")
+        await until(are_all_active, "the registries are not peers of each other")
 
     async def _agents(self) -> tuple[DemoAgent, DemoAgent, DemoAgent]:
         cards = demo_cards(self._run)
@@ -101,7 +104,7 @@ class _Story:
             *(self._agent(home, card) for home, card in zip(self._all, cards, strict=False))
         )
         for name in (service.name, payee.name):
-            await _until(lambda name=name: self._is_found(name), f"{name} is not found at north")  # type: ignore[misc]
+            await until(lambda name=name: self._is_found(name), f"{name} is not found at north")  # type: ignore[misc]
             self._screen.line(f"north finds {name}")
         return payer, service, payee
 
@@ -119,29 +122,21 @@ class _Story:
         return name in [result["name"] for result in answer.json()["results"]]
 
     async def _suspend(self, agent: DemoAgent) -> float:
-        administrator = await self._south.administrator()
-        form = {"username": administrator.email, "password": administrator.password}
-        login = await self._south.client.ask("POST", "/api/v1/auth/login", data=form)
-
         async def act(name: str) -> None:
-            await self._south.client.ask(
-                "POST",
-                f"/api/v1/admin/agents/bulk/{name}",
-                json={"agent_dids": [agent.did], "reason": "The demo shows it."},
-                headers={"Authorization": f"Bearer {login.json()['access_token']}"},
-            )
+            body = {"agent_dids": [agent.did], "reason": "The demo shows it."}
+            await self._south.administer("POST", f"/admin/agents/bulk/{name}", body)
+
+        async def is_seen_as(status: str) -> bool:
+            cards = [
+                (await one.client.ask("GET", f"/api/v1/agent-cards/{agent.did}")).json()
+                for one in (self._north, self._west)
+            ]
+            return [card["status"] for card in cards] == [status] * len(cards)
 
         begun = monotonic()
         await act("suspend")
 
-        async def is_hidden() -> bool:
-            seen = [
-                (await one.client.ask("GET", f"/api/v1/agent-cards/{agent.did}")).json()["status"]
-                for one in (self._north, self._west)
-            ]
-            return seen == ["suspended"] * 2
-
-        await _until(is_hidden, "the suspension did not arrive")
+        await until(lambda: is_seen_as("suspended"), "the suspension did not arrive")
         seconds = round(monotonic() - begun, 1)
         self._screen.line(f"{agent.name} is suspended at north and west {seconds} s later")
 
@@ -150,9 +145,10 @@ class _Story:
             items = (await self._south.client.ask("GET", path)).json()["items"]
             return sum(item["receipt"] is not None for item in items) == len(self._all) - 1
 
-        await _until(is_receipted, "the peers have not signed receipts")
+        await until(is_receipted, "the peers have not signed receipts")
         self._screen.line("both peers signed a receipt of it")
         await act("reinstate")
+        await until(lambda: is_seen_as("active"), "the reinstatement did not arrive")
         return seconds
 
     async def _kill(self, payer: DemoAgent, payee: DemoAgent) -> int:
@@ -185,6 +181,23 @@ class _Story:
         )
         return len(committed)
 
+    async def _several_currencies(
+        self, payer: DemoAgent, service: DemoAgent, payee: DemoAgent, token_id: str
+    ) -> None:
+        north, south, west = (
+            Party(home, agent) for home, agent in zip(self._all, (payer, service, payee), strict=True)
+        )
+        self._screen.step("pay an agent of a registry with another currency")
+        received = await several_currencies.swap(self._screen, north, west)
+        self._expected[payer.did] -= Decimal(several_currencies.SWAPPED)
+        self._expected[payee.did] += received
+        self._screen.step("move units over the bridge, and back")
+        await several_currencies.bridge_and_back(self._screen, north, south)
+        self._screen.step("slash an agent of another registry")
+        await several_currencies.slash_across(self._screen, north, south, token_id)
+        self._expected[service.did] -= Decimal(several_currencies.SLASHED)
+        self._expected[payer.did] += Decimal(several_currencies.COMPENSATED)
+
     async def _decided(self, payer: DemoAgent, transfer_id: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
 
@@ -196,7 +209,7 @@ class _Story:
             is_credited = found["credited_at"] is not None or found["state"] == "aborted"
             return found["state"] not in DOUBT and is_credited
 
-        await _until(is_decided, "a transfer is not decided")
+        await until(is_decided, "a transfer is not decided")
         return found
 
     async def _verdict(self) -> dict[str, Any]:
@@ -221,10 +234,10 @@ class _Story:
             )
             return sound and quiet and do_agree(pairs)
 
-        await _until(do_the_books_agree, "the books of the registries do not agree")
-        for one in self._all:
-            if (await one.command("transfers", "in-doubt"))["transfers"]:
-                raise DemoFailed(f"a transfer is in doubt at {one.name}")
+        await until(do_the_books_agree, "the books of the registries do not agree")
+        doubts = await asyncio.gather(*(one.command("transfers", "in-doubt") for one in self._all))
+        if any(doubt["transfers"] for doubt in doubts):
+            raise DemoFailed(f"transfers are in doubt: {doubts}")
         return {
             "agents": [
                 {"name": agent.name, "registry": home.name, "balance": f"{balances[did]:f}"}
@@ -243,15 +256,6 @@ def do_agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
     return all(
         stated.get((peer, name)) == (received, sent) for (name, peer), (sent, received) in stated.items()
     )
-
-
-async def _until(condition: Callable[[], Awaitable[bool]], otherwise: str) -> None:
-    """Wait for what a sound federation comes to. Raises: DemoFailed."""
-    deadline = monotonic() + WAIT_SECONDS
-    while not await condition():
-        if monotonic() > deadline:
-            raise DemoFailed(f"{otherwise} after {WAIT_SECONDS} seconds")
-        await asyncio.sleep(PAUSE_SECONDS)
 
 
 def _show(report: dict[str, Any], console: Console) -> None:

@@ -29,6 +29,8 @@ wal_compression = pglz
 max_wal_size = 2GB
 min_wal_size = 128MB
 checkpoint_timeout = 15min
+# Each commit writes its log itself; what this process does besides is not urgent, and it wakes up for it.
+wal_writer_delay = 2s
 checkpoint_completion_target = 0.9
 
 # Short transactions. What the server keeps of its tables at the most stands below, by the size of the machine.

@@ -74,6 +74,8 @@ class LeasedKind:
     `started_at_once` bounds the jobs that a process has started within the last half second and that still run: jobs that
     wait for slow hosts then leave their place to others, up to `at_once` in all. Where `is_enabled` refuses the settings,
     jobs of the kind stay as they are.
+
+    A scheduled kind with `has_work` is claimed only when that reading statement says so, asked every `every_seconds`.
     """
 
     name: str
@@ -85,6 +87,7 @@ class LeasedKind:
     concludes: bool = False
     started_at_once: int | None = None
     is_enabled: Callable[[Settings], bool] = always
+    has_work: Callable[[Tx], Awaitable[bool]] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class TransactionalKind:
 
     With `has_work` the kind has one job that runs whenever `has_work` says so, one reading statement: asked after each
     notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`; without a channel at this pace.
+    Where it still has work after a run it goes on at once, unless `once_a_turn`: what it starts ends later.
     `exhausted` is called, in a transaction that holds the job, when the last attempt failed; the job goes on.
     """
 
@@ -108,6 +112,7 @@ class TransactionalKind:
     channel: str | None = None
     exhausted: Callable[[Tx, Job, Exception], Awaitable[None]] | None = None
     at_once: int = 1
+    once_a_turn: bool = False
 
 
 JobKind: TypeAlias = LeasedKind | TransactionalKind
@@ -120,43 +125,64 @@ def sweep(
     return sweep_with_runtime(name, every_seconds, lambda tx, _: work(tx), one_snapshot=one_snapshot)
 
 
+def sweep_of(
+    name: str,
+    every_seconds: float,
+    has_work: Callable[[Tx], Awaitable[bool]],
+    work: Callable[[Tx], Awaitable[object]],
+    *,
+    once_a_turn: bool = False,
+) -> TransactionalKind:
+    """As `sweep`, of what one reading statement finds: nothing is written while it finds nothing.
+
+    Work that leaves what was found as it is, because a job that it enqueues will change it, runs `once_a_turn`.
+    """
+    return sweep_with_runtime(
+        name, every_seconds, lambda tx, _: work(tx), has_work=has_work, once_a_turn=once_a_turn
+    )
+
+
 def sweep_with_runtime(
     name: str,
     every_seconds: float,
     work: Callable[[Tx, Runtime], Awaitable[object]],
     *,
     one_snapshot: bool = False,
+    has_work: Callable[[Tx], Awaitable[bool]] | None = None,
+    once_a_turn: bool = False,
 ) -> TransactionalKind:
-    """As `sweep`; the work gets the runtime too."""
+    """As `sweep` or, with `has_work`, `sweep_of`; the work gets the runtime too."""
 
     async def run(tx: Tx, runtime: Runtime, _: Job) -> None:
         await work(tx, runtime)
 
-    return TransactionalKind(name, run, one_snapshot, _scheduled(every_seconds), every_seconds)
+    return TransactionalKind(
+        name,
+        run,
+        one_snapshot,
+        _scheduled(every_seconds),
+        every_seconds,
+        has_work=has_work,
+        once_a_turn=once_a_turn,
+    )
 
 
-def sweep_of(
+def scheduled(
     name: str,
     every_seconds: float,
-    has_work: Callable[[Tx], Awaitable[bool]],
-    work: Callable[[Tx], Awaitable[object]],
-) -> TransactionalKind:
-    """As `sweep`, of what one reading statement finds: nothing is written while it finds nothing."""
+    work: Callable[[Runtime], Awaitable[object]],
+    has_work: Callable[[Tx], Awaitable[bool]] | None = None,
+) -> LeasedKind:
+    """Scheduled work that opens its own transactions, in one process at a time; it must be harmless to repeat.
 
-    async def run(tx: Tx, _runtime: Runtime, _: Job) -> None:
-        await work(tx)
-
-    retries = _scheduled(every_seconds)
-    return TransactionalKind(name, run, retries=retries, every_seconds=every_seconds, has_work=has_work)
-
-
-def scheduled(name: str, every_seconds: float, work: Callable[[Runtime], Awaitable[object]]) -> LeasedKind:
-    """Scheduled work that opens its own transactions, in one process at a time; it must be harmless to repeat."""
+    Nothing is written while `has_work`, one reading statement, finds nothing.
+    """
 
     async def run(runtime: Runtime, _: Job) -> None:
         await work(runtime)
 
-    return LeasedKind(name, run, retries=_scheduled(every_seconds), every_seconds=every_seconds)
+    retries = _scheduled(every_seconds)
+    return LeasedKind(name, run, retries=retries, every_seconds=every_seconds, has_work=has_work)
 
 
 def _scheduled(every_seconds: float) -> Retries:

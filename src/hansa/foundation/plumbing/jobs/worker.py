@@ -96,7 +96,7 @@ def _starts_at_once(kind: JobKind) -> int | None:
 
 
 def _polled(kind: JobKind) -> bool:
-    return isinstance(kind, TransactionalKind) and kind.has_work is not None
+    return kind.has_work is not None
 
 
 def _poll_of(kind: JobKind) -> Poll:
@@ -231,14 +231,14 @@ class Worker:
 
         async def look() -> bool:
             nonlocal is_found
-            is_found = isinstance(kind, TransactionalKind) and await self._looks(kind)
+            is_found = await self._looks(kind)
             return not is_found
 
         pause = await self._runtime.jobs.attempt(name, look)
         poll.looked(monotonic(), is_found=is_found, pause=pause)
         return is_found
 
-    async def _looks(self, kind: TransactionalKind) -> bool:
+    async def _looks(self, kind: JobKind) -> bool:
         assert kind.has_work is not None
         return await self._runtime.database.look(kind.has_work)
 
@@ -300,7 +300,7 @@ class Worker:
 
     async def _goes_on(self, kind: TransactionalKind) -> bool:
         """Whether a kind that has just run may have more to do at once."""
-        if self._is_draining:
+        if self._is_draining or kind.once_a_turn:
             return False
         return kind.every_seconds is None if kind.has_work is None else await self._looks(kind)
 

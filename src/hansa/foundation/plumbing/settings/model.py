@@ -136,6 +136,8 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     federation_base_url: FederationUrl | None = None
     federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)
     enforcement_propagation_mode: Literal["off", "shadow", "enforce"] = "shadow"
+    relay_cards: bool = False
+    take_relayed_cards: bool = False
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
     log_witnesses: Annotated[Words, AfterValidator(witnesses)] = []
     witnessed_logs: Annotated[Words, AfterValidator(log_keys)] = []

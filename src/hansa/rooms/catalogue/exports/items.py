@@ -73,7 +73,12 @@ def signed_part(item: Mapping[str, Any]) -> bytes:
 
 def digest_of(document: Any) -> str:
     """The hash of a card as an item states it. Raises: NotCanonical."""
-    return f"sha256:{sha256(canonical_json(document)).hexdigest()}"
+    return digest_of_text(canonical_json(document))
+
+
+def digest_of_text(canonical: bytes) -> str:
+    """The same hash, of the canonical text of the card."""
+    return f"sha256:{sha256(canonical).hexdigest()}"
 
 
 def page_digest(items: Iterable[Any]) -> str:

@@ -33,11 +33,13 @@ async def mirror_cards(
     settlement_currency: str,
     items: Iterable[Any],
     quota: int = CARDS_PER_PEER_MAX,
+    synced_from: str | None = None,
 ) -> MirrorResult:
     """Apply the items that the registry `source_registry` sent; `trust_domain` is the namespace proved for it.
 
     An item is {did, version, card_data?, listing? {unlisted}, is_active?, deleted_at?}; without card_data it hides the
-    mirror. `quota` bounds how many cards of the peer there are, hidden ones included.
+    mirror. `quota` bounds how many cards of the peer there are, hidden ones included. `synced_from`: the relay that brought
+    them, None where they come from the registry itself.
     """
     home = Home(source_registry, trust_domain, settlement_currency)
     result = MirrorResult()
@@ -59,7 +61,8 @@ async def mirror_cards(
         room -= len(fresh)
         changed = [card for card in judged if card.did in known]
         _, judged = await asyncio.gather(
-            _write(tx, home, changed, fresh, result), asyncio.to_thread(_judge, batch, home)
+            _write(tx, home, changed, fresh, result),
+            asyncio.to_thread(_judge, batch, home, synced_from or source_registry),
         )
         _note_invalid(batch, judged, result)
     result.skipped = +result.skipped
@@ -111,12 +114,12 @@ def _note_invalid(batch: list[PeerItem], judged: list[PeerCard], result: MirrorR
         result.refused_card = f"{invalid[0].did} {invalid[0].version}"
 
 
-def _judge(batch: list[PeerItem], home: Home) -> list[PeerCard]:
+def _judge(batch: list[PeerItem], home: Home, synced_from: str) -> list[PeerCard]:
     cards = []
     for item in batch:
         document = _judged(item.document or {})
         if document is not None:
-            cards.append(_peer_card(item, document, home))
+            cards.append(_peer_card(item, document, home, synced_from))
     return cards
 
 
@@ -125,11 +128,11 @@ def _judged(document: dict[str, Any]) -> dict[str, Any] | None:
     return card if is_plain(card) else check_peer_card(document).card
 
 
-def _peer_card(item: PeerItem, document: dict[str, Any], home: Home) -> PeerCard:
+def _peer_card(item: PeerItem, document: dict[str, Any], home: Home, synced_from: str) -> PeerCard:
     name = document.get("humanReadableId") or human_readable_id.generated(
         home.source_registry, document["name"], uuid4()
     )
-    synced = {"source_registry": home.source_registry, "first_synced_from": home.source_registry}
+    synced = {"source_registry": home.source_registry, "first_synced_from": synced_from}
     content = findable({**document, "humanReadableId": name, "federation_metadata": synced})
     listed = (item.is_active, item.unlisted, is_stated_bonded(document))
     return PeerCard(item.did, item.version, name, *listed, content)

@@ -59,7 +59,7 @@ def is_plain(card: dict[str, Any]) -> bool:
     return (
         all(isinstance(card.get(member), str) for member in FORMAT_0_3)
         and isinstance(card.get("authSchemes"), list)
-        and not _has_flags(card)
+        and _flags_agree(card)
         and _names_its_provider(card)
         and human_readable_id.is_well_formed(card.get("humanReadableId"))
         and _is_a2a(card)
@@ -69,13 +69,16 @@ def is_plain(card: dict[str, Any]) -> bool:
     )
 
 
-def _has_flags(card: dict[str, Any]) -> bool:
-    """Whether the card states an ability that the two forms call by different names."""
+def _flags_agree(card: dict[str, Any]) -> bool:
+    """Whether the two forms state the same of each ability that they call by different names."""
     capabilities = card.get("capabilities")
-    return "supportsAuthenticatedExtendedCard" in card or (
-        isinstance(capabilities, dict)
-        and any(capabilities.get(new[-1]) is True or old[-1] in capabilities for old, new in FLAGS)
-    )
+    if type(capabilities) is not dict:
+        return False
+    for old, new in FLAGS:
+        stated = (capabilities if len(old) > 1 else card).get(old[-1], False)
+        if type(stated) is not bool or stated is not (capabilities.get(new[-1]) is True):
+            return False
+    return True
 
 
 def _names_its_provider(card: dict[str, Any]) -> bool:

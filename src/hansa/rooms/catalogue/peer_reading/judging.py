@@ -6,11 +6,19 @@ A page that cannot be read is refused as a whole and the cursor stays; an item t
 import json
 from typing import Any
 
-from hansa.rooms.catalogue.exports import ITEM_TYPE, digest_of, page_digest, signed_part
+from hansa.rooms.catalogue.exports import ITEM_TYPE, digest_of_text, page_digest, signed_part
 from hansa.rooms.catalogue.limits import CARD_MAX_BYTES
 from hansa.rooms.catalogue.mirrors import PeerItem, read_item
 from hansa.rooms.catalogue.rules import BIGINT_MAX
-from hansa_verify import BadEntry, DetachedSignature, NotAKey, NotCanonical, read_entry, read_keys
+from hansa_verify import (
+    BadEntry,
+    DetachedSignature,
+    NotAKey,
+    NotCanonical,
+    canonical_json,
+    read_entry,
+    read_keys,
+)
 
 from .records import JudgedPage, Origin, PageRefused
 
@@ -30,34 +38,30 @@ def origin_of(ledger_id: str, namespace: str, keys: Any) -> Origin:
 
 def judge_page(body: bytes, limit: int, origin: Origin) -> JudgedPage:
     """The page of at most `limit` items that these bytes are. Raises: PageRefused."""
-    page, items = _envelope(body, limit)
-    try:
-        is_whole = page_digest(items) == page.pop("digest")
-    except NotCanonical:
-        raise PageRefused("page_unreadable") from None
-    if not is_whole:
-        raise PageRefused("page_digest_mismatch")
-    judged = JudgedPage(**page, size=len(items))
+    page = read_envelope(body, limit)
+    items = page["items"]
+    judged = JudgedPage(page["next"], page["more"], page["epoch"], page["export_version"], size=len(items))
     for item in items:
-        reason = _why_refused(item, judged.epoch, origin)
+        reason = why_refused(item, judged.epoch, origin)
         if reason is None:
             judged.items.append(item)
         else:
             judged.refused[reason] += 1
-            judged.refused_card = judged.refused_card or _mark_of(item)
+            judged.refused_card = judged.refused_card or mark_of(item)
     # The keys of the peer changed: once its card was read again, the same page is taken.
     if judged.refused["key_unknown"]:
         raise PageRefused("key_unknown")
     return judged
 
 
-def _mark_of(item: Any) -> str:
+def mark_of(item: Any) -> str:
     """What names a card in the evidence on its registry: DID and version, as far as the item states them."""
     stated = item if isinstance(item, dict) else {}
     return f"{stated.get('did')} {stated.get('version')}"
 
 
-def _envelope(body: bytes, limit: int) -> tuple[dict[str, Any], list[Any]]:
+def read_envelope(body: bytes, limit: int) -> dict[str, Any]:
+    """The page with its members of the right kinds and the digest of its items, which are not judged. Raises: PageRefused."""
     try:
         page = json.loads(body)
     except (ValueError, RecursionError):
@@ -67,20 +71,28 @@ def _envelope(body: bytes, limit: int) -> tuple[dict[str, Any], list[Any]]:
     place, epoch, export_version = page.get("next"), page.get("epoch"), page.get("export_version")
     if not isinstance(place, str) or not 0 < len(place) <= NEXT_MAX or not place.isprintable():
         raise PageRefused("page_unreadable")
-    if type(page.get("more")) is not bool or not _is_number(epoch, BIGINT_MAX):
+    if type(page.get("more")) is not bool or not is_number(epoch, BIGINT_MAX):
         raise PageRefused("page_unreadable")
-    if not _is_number(export_version, EXPORT_VERSION_MAX) or not isinstance(page.get("digest"), str):
+    if not is_number(export_version, EXPORT_VERSION_MAX) or not isinstance(page.get("digest"), str):
         raise PageRefused("page_unreadable")
     if len(page["items"]) > limit:
         raise PageRefused("page_too_long")
-    return {name: page[name] for name in ("next", "more", "epoch", "export_version", "digest")}, page["items"]
+    try:
+        is_whole = page_digest(page["items"]) == page["digest"]
+    except NotCanonical:
+        raise PageRefused("page_unreadable") from None
+    if not is_whole:
+        raise PageRefused("page_digest_mismatch")
+    return page
 
 
-def _is_number(value: Any, most: int) -> bool:
+def is_number(value: Any, most: int) -> bool:
+    """Whether a value is a whole number from 0 to `most`."""
     return type(value) is int and 0 <= value <= most
 
 
-def _why_refused(item: Any, epoch: int, origin: Origin) -> str | None:
+def why_refused(item: Any, epoch: int, origin: Origin) -> str | None:
+    """Why an item is not one that its home signed in this epoch, or None."""
     read = read_item(item, origin.namespace)
     # An act of enforcement has no card, which a mirror cannot be written from; its envelope is judged all the same.
     if not isinstance(read, PeerItem) and read != "card_absent":
@@ -97,14 +109,20 @@ def _why_refused(item: Any, epoch: int, origin: Origin) -> str | None:
 def _why_unsigned(item: dict[str, Any], origin: Origin) -> str | None:
     document = item.get("card_data")
     try:
-        if document is not None and len(json.dumps(document, ensure_ascii=False)) > CARD_MAX_BYTES:
+        canonical = None if document is None else canonical_json(document)
+        if canonical is not None and _is_too_large(document, canonical):
             return "card_too_large"
-        if item.get("digest") != (None if document is None else digest_of(document)):
+        if item.get("digest") != (None if canonical is None else digest_of_text(canonical)):
             return "digest_mismatch"
         entry, said = read_entry(item.get("signature")), signed_part(item)
     except (NotCanonical, BadEntry, RecursionError):
         return "signature_invalid"
     return _why_not_by(entry, said, origin.keys)
+
+
+def _is_too_large(document: Any, canonical: bytes) -> bool:
+    """The canonical text escapes what is beyond ASCII: only where it is too long the plain one is written as well."""
+    return len(canonical) > CARD_MAX_BYTES and len(json.dumps(document, ensure_ascii=False)) > CARD_MAX_BYTES
 
 
 def _why_not_by(entry: DetachedSignature, said: bytes, keys: dict[str, bytes]) -> str | None:

@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.outgoing import CallLimits
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
+from hansa.rooms.catalogue import relays
 from hansa.rooms.catalogue.mirrors import mirror_cards
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
@@ -134,6 +135,8 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
     async def apply(tx: Tx) -> _Applied | None:
         if not await _is_read(tx, reading) or not await move(tx):
             return None
+        # What is read from the home itself is nearer than what any relay passes on.
+        await relays.store.remove_home(tx, reading.origin.ledger_id)
         result = await mirror_cards(
             tx,
             source_registry=reading.origin.ledger_id,
@@ -142,6 +145,8 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
             items=page.items,
         )
         acts = await state(tx, reading, page.statuses, are_acts=False)
+        if reading.runtime.settings.relay_cards:
+            await relays.store.keep_items(tx, reading.origin.ledger_id, page.items)
         skipped = {reason: times for reason, times in result.skipped.items() if reason not in NOT_REFUSED}
         refused = page.refused + Counter[str](skipped)
         await _count(tx, reading.peer.id, refused)

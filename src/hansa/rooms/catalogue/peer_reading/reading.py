@@ -14,6 +14,7 @@ from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import pages, rules, store
+from .ahead import PageAhead
 from .pages import Reading
 from .reconciling import reconcile
 from .records import JudgedPage, PageRefused, Progress
@@ -70,7 +71,7 @@ async def _read_acts(reading: Reading) -> None:
         page = await pages.fetch_page(reading, pages.ACTS_PATH, since, rules.PAGE_SIZE_MAX)
         endless.require_progress(since, page)
         # The cards are read from the start first.
-        if rules.begins_anew(progress, page):
+        if rules.begins_anew(progress, page) or rules.is_nothing_new(since, page):
             return
         if not await pages.apply_acts(reading, since, page) or not page.more:
             return
@@ -85,18 +86,30 @@ async def _read_cards_and_compare(reading: Reading) -> None:
 
 
 async def _read_cards(reading: Reading) -> bool:
-    """Whether everything that the peer has was read."""
+    """Whether everything that the peer has was read. A page is fetched and judged while the one before it is applied."""
+    ahead = PageAhead(lambda since, size: _fetch_cards(reading, since, size))
+    try:
+        return await _read_cards_from(reading, ahead)
+    finally:
+        await ahead.drop()
+
+
+async def _read_cards_from(reading: Reading, ahead: PageAhead) -> bool:
     endless = rules.Endless()
-    for _ in range(PAGES_MAX):
+    for left in reversed(range(PAGES_MAX)):
         progress = await _progress(reading)
         if progress is None:
             return False
         since, begun = progress.cards_next, monotonic()
-        page = await _fetch_cards(reading, progress)
+        page = await ahead.page(since, progress.page_size)
         if rules.begins_anew(progress, page):
             await _begin_anew(reading, page, is_restored=page.epoch != progress.epoch)
             continue
         endless.require_progress(since, page)
+        if rules.is_nothing_new(since, page):
+            return True
+        if page.more and left:
+            ahead.begin(page.next, progress.page_size)
         if not await pages.apply_cards(reading, since, page):
             return False
         await _set_page_size(reading, progress.page_size, monotonic() - begun)
@@ -105,12 +118,11 @@ async def _read_cards(reading: Reading) -> bool:
     raise PageRefused("more_for_ever")
 
 
-async def _fetch_cards(reading: Reading, progress: Progress) -> JudgedPage:
+async def _fetch_cards(reading: Reading, since: str | None, size: int) -> JudgedPage:
     """The next page; where it is too large or takes too long, a smaller one. Raises: PageRefused, OutgoingTrouble."""
-    size = progress.page_size
     while True:
         try:
-            return await pages.fetch_page(reading, pages.CARDS_PATH, progress.cards_next, size)
+            return await pages.fetch_page(reading, pages.CARDS_PATH, since, size)
         except (AnswerTooLarge, OutgoingTimeout) as trouble:
             if size == rules.PAGE_SIZE_MIN:
                 if isinstance(trouble, AnswerTooLarge):

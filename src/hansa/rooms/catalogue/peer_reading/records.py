@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from hansa.rooms.catalogue.relays.records import StatedHome
+
 
 class Progress(NamedTuple):
     """How far a peer was read. The places are None before the first page."""
@@ -60,3 +62,16 @@ class JudgedPage:
     def statuses(self) -> list[Stated]:
         """What the items state of their agents."""
         return [Stated(item["did"], item["version"], item["status"]) for item in self.items]
+
+
+@dataclass(frozen=True)
+class RelayedPage:
+    """A page whose envelope is sound. `items` are those of named homes, by ledger id, not verified yet."""
+
+    next: str
+    more: bool
+    epoch: int
+    size: int
+    homes: dict[str, StatedHome]
+    items: dict[str, list[Any]]
+    refused: Counter[str]

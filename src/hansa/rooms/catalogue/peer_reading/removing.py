@@ -2,6 +2,7 @@
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import withdraw
+from hansa.rooms.catalogue import relays
 from hansa.rooms.catalogue.mirrors import lock_peer, remove_mirrors
 from hansa.rooms.federation import PeerRecord
 
@@ -23,6 +24,11 @@ async def remove_mirrors_of(tx: Tx, peer: PeerRecord) -> None:
         await withdraw(tx, kind, [str(peer.id)])
     if peer.ledger_id is None:
         return
-    await lock_peer(tx, peer.ledger_id)
-    while await remove_mirrors(tx, peer.ledger_id, REMOVED_AT_ONCE) == REMOVED_AT_ONCE:
-        pass
+    # Also of the registries that only this peer brought; another relay brings them anew.
+    for ledger_id in sorted({peer.ledger_id, *await relays.store.homes_by(tx, peer.id)}):
+        await lock_peer(tx, ledger_id)
+        while await remove_mirrors(tx, ledger_id, REMOVED_AT_ONCE) == REMOVED_AT_ONCE:
+            pass
+        await relays.store.remove_items(tx, ledger_id)
+        await relays.store.remove_home(tx, ledger_id)
+    await relays.store.read_relays_anew(tx)

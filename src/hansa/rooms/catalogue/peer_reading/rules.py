@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hansa.rooms.catalogue.exports.records import Range
 
-from .records import JudgedPage, PageRefused, Progress
+from .records import JudgedPage, PageRefused, Progress, RelayedPage
 
 PAGE_SIZE_MIN, PAGE_SIZE_MAX = 200, 10_000
 QUICK_SECONDS, SLOW_SECONDS = 2.0, 6.0
@@ -35,13 +35,18 @@ def begins_anew(progress: Progress, page: JudgedPage) -> bool:
     return (page.epoch, page.export_version) != (progress.epoch, progress.export_version)
 
 
+def is_nothing_new(since: str | None, page: JudgedPage) -> bool:
+    """Whether a page has no item and leaves the place where it was: there is nothing to write."""
+    return page.size == 0 and page.next == since and not page.more
+
+
 class Endless:
     """Finds out that a peer reports more for ever without bringing anything."""
 
     def __init__(self) -> None:
         self._empty = 0
 
-    def require_progress(self, since: str | None, page: JudgedPage) -> None:
+    def require_progress(self, since: str | None, page: JudgedPage | RelayedPage) -> None:
         """Raises: PageRefused."""
         if not page.more:
             return

@@ -18,6 +18,7 @@ from hansa.rooms.commerce.contracts.errors import (
     WrongState,
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
+from hansa.rooms.commerce.contracts.gathered import APPROVALS, Approvals
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
 from hansa.rooms.commerce.contracts.page_link import (
@@ -39,15 +40,17 @@ from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
-from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by
+from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by, paid_by_transfers
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 from hansa.rooms.commerce.contracts.work import submit
 
 __all__ = [
     "ACCOUNT_END_OF_CONTRACTS",
+    "APPROVALS",
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
+    "Approvals",
     "Contract",
     "ContractFilter",
     "ContractOut",
@@ -72,6 +75,7 @@ __all__ = [
     "now",
     "open_contracts_of",
     "paid_by",
+    "paid_by_transfers",
     "public_contracts_of",
     "read_attested_contract",
     "read_by_ticket",

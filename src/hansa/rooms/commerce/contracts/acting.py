@@ -13,9 +13,10 @@ from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, an
 from hansa.foundation.plumbing.limits import LeasedLimit, WriteLimit
 from hansa.foundation.plumbing.runtime import Config, Runtime, runtime_of
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms import agents
+from hansa.rooms import agents, ledger
 
 from .errors import PaymentNeedsApproval
+from .gathered import answer_of_receipt
 from .reading import ContractShown
 from .when_decided import Begun, answer_when_decided, contract_json
 
@@ -52,15 +53,21 @@ class ContractAct:
         """What a repetition of the request is known by; None without a key."""
         return self.request.scope if self.request else None
 
-    async def once(self, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]) -> Response:
+    async def once(
+        self,
+        act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]],
+        gathered: Callable[[], Awaitable[ledger.OrderAnswer | None]] | None = None,
+    ) -> Response:
         """Carry it out once. What waits for the agent's owner leaves its key free, and is refused.
 
-        Where the act begins a payment to another registry, the decision is waited for, up to ten seconds.
+        `gathered` is tried before, and says None where the act has to be carried out by itself. Where the act begins a payment to another registry, the decision is waited for, up to ten seconds.
 
         Raises: TooManyRequests, KeyReused, KeyInProgress, PaymentNeedsApproval, what the act raises, and why the payee's
         registry refused.
         """
         await self.writes.admit(self.agent.did)
+        if gathered is not None and (done := await gathered()) is not None:
+            return answer_once(done.answer, replayed=done.replayed)
         outcome = await self.runtime.database.act(lambda tx: self._recalled_or_done(tx, act))
         if isinstance(outcome, agents.Approval):
             raise PaymentNeedsApproval(
@@ -75,7 +82,7 @@ class ContractAct:
         self, tx: Tx, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]
     ) -> tuple[str | Begun, bool] | agents.Approval:
         if self.request is not None and (kept := await idempotency.recall(tx, self.request)) is not None:
-            return Begun.of_text(kept) or kept, True
+            return self._kept(kept), True
         outcome = await act(tx)
         if isinstance(outcome, agents.Approval):
             return outcome
@@ -87,3 +94,8 @@ class ContractAct:
                 tx, self.request, answer if isinstance(answer, str) else answer.as_text()
             )
         return answer, False
+
+    def _kept(self, kept: str) -> str | Begun:
+        if ledger.is_of_receipts(kept):
+            return answer_of_receipt(kept, self.runtime.settings)
+        return Begun.of_text(kept) or kept

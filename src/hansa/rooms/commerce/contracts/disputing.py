@@ -44,7 +44,7 @@ def award(contract: Contract, hold_id: int, winner: str) -> ledger.Order:
     """The order that gives what a contract still holds to one of its parties."""
     if winner == contract.contractor_did:
         return ledger.orders.release(hold_id)
-    return ledger.orders.award(hold_id, contract.unpaid, message=f"Contract {contract.id}")
+    return ledger.orders.award(hold_id, contract.unpaid, message=paying.message_of(contract))
 
 
 async def close(tx: Tx, contract: Contract, paid: ledger.Result | None) -> Contract:

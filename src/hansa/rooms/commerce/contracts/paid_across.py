@@ -19,11 +19,10 @@ AUTOMATIC_TRIES = 12
 AUTOMATIC_PAUSE = timedelta(minutes=10)
 
 
-async def end_by_decision(tx: Tx, decision: transfers.CrossingDecision, settings: Settings) -> None:
+async def end_by_decision(
+    tx: Tx, contract_id: int, decision: transfers.CrossingDecision, settings: Settings
+) -> None:
     """Approve the part that a transfer paid, or let the contract wait for its review again where it was aborted."""
-    contract_id = await store.paid_by_transfer(tx, decision.transfer_id)
-    if contract_id is None:
-        return
     contract = await take(tx, contract_id)
     if contract.crossing != decision.transfer_id:
         return

@@ -26,6 +26,11 @@ class Consent:
     request_scope: bytes | None = None
 
 
+def message_of(contract: Contract) -> str:
+    """What the payments of a contract state."""
+    return f"Contract {contract.id}"
+
+
 def payment_of(payee: str, amount: Minor, consent: Consent, settings: Settings) -> agents.Payment:
     """A payment as a spend policy judges it."""
     return agents.Payment(
@@ -55,7 +60,7 @@ async def pay_part(tx: Tx, contract: Contract, settings: Settings) -> Payment:
     Raises: InsufficientBalance, AccountSuspended; HoldExpired or HoldEnded when the hold was freed long after its dates.
     """
     assert contract.provider_did is not None
-    book, message = ledger.Book.of(settings), f"Contract {contract.id}"
+    book, message = ledger.Book.of(settings), message_of(contract)
     if contract.hold_id is not None:
         capture = ledger.Capture(contract.hold_id, final=contract.is_last_part)
         result = await ledger.capture_hold(tx, capture, contract.part, book, message=message)
@@ -77,7 +82,7 @@ async def settle_token(tx: Tx, contract: Contract, secret: str, settings: Settin
         raise TokenForFunded
     terms = payments.Terms(contract.contractor_did, contract.provider_did, contract.part, contract.id)
     book = ledger.Book.of(settings)
-    token = await payments.settle_within(tx, secret, terms, book, f"Contract {contract.id}", is_part=True)
+    token = await payments.settle_within(tx, secret, terms, book, message_of(contract), is_part=True)
     assert token.tx_id is not None
     assert token.fee is not None
     return Payment(token.tx_id, contract.part, token.fee)

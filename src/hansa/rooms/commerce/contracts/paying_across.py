@@ -13,7 +13,7 @@ from hansa.foundation.values.money import ZERO
 from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce import payments
 
-from . import rules, store
+from . import paying, rules, store
 from .approved import approve_once_paid
 from .contract import Contract, Payment
 from .errors import PaymentUnderWay
@@ -52,9 +52,11 @@ async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime
         tx_id = await transfers.movement_of(tx, corridor, transfer_id)
         return await approve_paid_across(tx, contract, transfer_id, tx_id, approver.did)
     order = ledger.TransferOrder(
-        contract.contractor_did, contract.provider_did, contract.part, f"Contract {contract.id}"
+        contract.contractor_did, contract.provider_did, contract.part, paying.message_of(contract)
     )
-    payment = transfers.CrossingPayment(transfer_id, order, SECONDS, approver.held, approver.request_scope)
+    payment = transfers.CrossingPayment(
+        transfer_id, order, SECONDS, transfers.CONTRACT, approver.held, approver.request_scope
+    )
     return await _begun(tx, corridor, contract, payment, approver.did)
 
 
@@ -65,7 +67,7 @@ async def begin_with_token(
     assert contract.provider_did is not None
     corridor = await transfers.corridor_to(tx, contract.provider_did, runtime)
     terms = payments.Terms(contract.contractor_did, contract.provider_did, contract.part, contract.id)
-    settled = await payments.begin_within(tx, secret, terms, f"Contract {contract.id}")
+    settled = await payments.begin_within(tx, secret, terms, paying.message_of(contract))
     payment = replace(settled, request_scope=approver.request_scope)
     return await _begun(tx, corridor, contract, payment, approver.did)
 

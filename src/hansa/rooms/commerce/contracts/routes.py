@@ -1,5 +1,6 @@
 """The acts of a contract over HTTP."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
@@ -30,6 +31,7 @@ from .accept import accept
 from .acting import ContractActs
 from .approve import Approval, approve
 from .ending import cancel, mark_failed
+from .gathered import APPROVALS, Approvals
 from .paying import PERMISSION, Consent
 from .propose import Proposal, propose
 from .schemas import (
@@ -49,6 +51,7 @@ router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedR
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]
 Acting = Annotated[ContractActs, Depends()]
+ApprovalsOfHere = Annotated[Approvals, Depends(APPROVALS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
 
 _EVERY_ACT: tuple[type[Refused], ...] = (
@@ -190,6 +193,7 @@ async def approve_completion(
     contract_id: ContractId,
     agent: PayingAgent,
     acts: Acting,
+    approvals: ApprovalsOfHere,
     body: ApprovalIn | None = None,
 ) -> Response:
     """Approve what was submitted; it is paid in the same commit, to another registry once its transfer is decided."""
@@ -197,7 +201,11 @@ async def approve_completion(
     act = acts.of(agent, f"/contracts/{contract_id}/approve-completion", given)
     consent = Consent(given.approval_id, act.scope)
     approval = Approval(given.milestone, consent, given.payment_token)
-    return await act.once(lambda tx: approve(tx, agent, contract_id, approval, acts.runtime))
+    gathered = partial(approvals.approve, agent, contract_id, given.milestone, act.request)
+    return await act.once(
+        lambda tx: approve(tx, agent, contract_id, approval, acts.runtime),
+        None if given.payment_token is not None else gathered,
+    )
 
 
 @router.post("/{contract_id}/mark-failed", response_model=ContractOut, responses=problems(*_EVERY_ACT))

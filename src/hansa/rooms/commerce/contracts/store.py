@@ -35,6 +35,8 @@ SELECT {_COLUMNS}, clock_timestamp() AS now, (
 FROM commerce_contract c
 """  # noqa: S608
 
+_VERSIONS = "SELECT id, xmin::text AS version FROM commerce_contract WHERE id = ANY($1)"
+
 _INSERT = """
 INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
   acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at)
@@ -143,7 +145,7 @@ SELECT id FROM commerce_contract WHERE payment_tx_id = $1
 UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
 """
 
-_PAID_BY_TRANSFER = "SELECT id FROM commerce_contract WHERE crossing = $1"
+_PAID_BY_TRANSFERS = "SELECT crossing, id FROM commerce_contract WHERE crossing = ANY ($1)"
 
 _PAYMENTS_FAILED = """
 SELECT count(*) FROM commerce_contract_history
@@ -224,6 +226,17 @@ async def find(tx: Tx, contract_id: int) -> Contract | None:
     return _found(await tx.fetchrow(f"{_CONTRACTS} WHERE c.id = $1", contract_id))
 
 
+async def find_versions(tx: Tx, contract_ids: Sequence[int]) -> dict[int, str]:
+    """What changes with every write of the rows of these contracts."""
+    return {row["id"]: row["version"] for row in await tx.fetch(_VERSIONS, list(contract_ids))}
+
+
+async def find_all(tx: Tx, contract_ids: Sequence[int]) -> list[Contract]:
+    """These contracts, as far as there are such."""
+    rows = await tx.fetch(f"{_CONTRACTS} WHERE c.id = ANY($1)", list(contract_ids))
+    return [one for row in rows if (one := _found(row))]
+
+
 async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
     """A page of contracts, newest first, and how many there are in all."""
     bounds = (filters.of, filters.reader, filters.role, filters.status, filters.counterparty, filters.is_open)
@@ -248,10 +261,9 @@ async def paid_by(tx: Tx, tx_id: int) -> int | None:
     return contract_id
 
 
-async def paid_by_transfer(tx: Tx, transfer_id: UUID) -> int | None:
-    """The contract of which a part is being paid by this transfer."""
-    contract_id: int | None = await tx.fetchval(_PAID_BY_TRANSFER, transfer_id)
-    return contract_id
+async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The contracts of which a part is being paid by one of these transfers, by transfer."""
+    return {row["crossing"]: row["id"] for row in await tx.fetch(_PAID_BY_TRANSFERS, transfer_ids)}
 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:

@@ -21,13 +21,19 @@ from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
 from hansa.rooms.commerce.payments.rules import Terms, Token
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
-from hansa.rooms.commerce.payments.settlements import SETTLEMENTS, Settlements, resume_settlements
+from hansa.rooms.commerce.payments.settlements import (
+    SETTLEMENTS,
+    Settlements,
+    has_left_settling,
+    resume_settlements,
+)
 from hansa.rooms.commerce.payments.settling_across import begin_within, end_by_decision
+from hansa.rooms.commerce.payments.store import named as named_tokens
 from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens),
-    scheduled("payments: resume settlements", 5, resume_settlements),
+    scheduled("payments: resume settlements", 5, resume_settlements, has_left_settling),
     PURCHASE_ENDS,
 )
 
@@ -57,6 +63,7 @@ __all__ = [
     "end_by_decision",
     "hot_router",
     "list_tokens",
+    "named_tokens",
     "router",
     "same_work",
     "settle_and_answer",

@@ -99,6 +99,11 @@ async def settle_token(runtime: Runtime, token_id: UUID) -> None:
         await runtime.database.act(lambda tx: _fail(tx, token_id, book, reason))
 
 
+async def has_left_settling(tx: Tx) -> bool:
+    """Whether a process left tokens settling."""
+    return bool(await store.settling(tx, LEFT_SECONDS, 1))
+
+
 async def resume_settlements(runtime: Runtime) -> None:
     """Take up the tokens that a process left settling."""
     left = await runtime.database.look(lambda tx: store.settling(tx, LEFT_SECONDS, AT_ONCE))

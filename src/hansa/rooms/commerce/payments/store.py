@@ -207,6 +207,12 @@ async def lock(tx: Tx, token_id: UUID) -> Token | None:
     return await find(tx, token_id)
 
 
+async def named(tx: Tx, ids: Sequence[UUID]) -> frozenset[UUID]:
+    """Those of the ids that are a token's."""
+    rows = await tx.fetch("SELECT id FROM commerce_payment_token WHERE id = ANY ($1)", ids)
+    return frozenset(row["id"] for row in rows)
+
+
 async def lock_by_hash(tx: Tx, token_sha256: bytes) -> Token | None:
     """The token with this hash, locked until the transaction ends."""
     await tx.fetchval(

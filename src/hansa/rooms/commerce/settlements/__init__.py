@@ -1,19 +1,24 @@
 """Settlements: slashes of agents of other registries, asked for there, and those that others ask for here."""
 
-from .beginning import RuledAbroad, begin, peer_of_defendant
+from .awarding import Awarded, begin_award
+from .beginning import RuledAbroad, begin, peer_of_party
 from .exchange import EXCHANGE_JOBS, SIGNED_VERDICT
 from .routes import admin_router, peer_router
-from .settlement import Claim
+from .settlement import SAME_UNIT, Claim, worth
 from .slashing import SLASHING_JOBS
 
 __all__ = [
     "EXCHANGE_JOBS",
+    "SAME_UNIT",
     "SIGNED_VERDICT",
     "SLASHING_JOBS",
+    "Awarded",
     "Claim",
     "RuledAbroad",
     "admin_router",
     "begin",
-    "peer_of_defendant",
+    "begin_award",
+    "peer_of_party",
     "peer_router",
+    "worth",
 ]

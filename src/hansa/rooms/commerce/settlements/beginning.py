@@ -1,6 +1,7 @@
 """A dispute was decided against an agent of a peer: its registry is asked to slash, from the commit of the ruling on."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import federation, transfers
@@ -11,13 +12,17 @@ from .settlement import Claim
 
 @dataclass(frozen=True)
 class RuledAbroad:
-    """What was ruled for a complainant here against an agent of a peer; minor units."""
+    """What was ruled for a complainant here against an agent of a peer; minor units.
+
+    `rate`: own units for one of the peer's, at the ruling.
+    """
 
     claim: Claim
     compensation: int
+    rate: Fraction
 
 
-async def peer_of_defendant(tx: Tx, did: str) -> federation.PeerRecord | None:
+async def peer_of_party(tx: Tx, did: str) -> federation.PeerRecord | None:
     """The direct peer whose agent this is; None where there is none."""
     peer = await transfers.peer_of(tx, did)
     return None if peer is None or peer.spiffe_id is None or peer.ledger_id is None else peer
@@ -27,5 +32,5 @@ async def begin(tx: Tx, peer: federation.PeerRecord, ruled: RuledAbroad) -> None
     """Open the settlement."""
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
-    new = settlement.opened(ruled.claim, ruled.compensation, await store.now(tx))
+    new = settlement.opened(ruled.claim, ruled.compensation, await store.now(tx), ruled.rate)
     await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)

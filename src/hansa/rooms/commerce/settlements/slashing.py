@@ -2,7 +2,7 @@
 
 from hansa.foundation.events import DisputeSlash
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep
+from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep_of
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, format_amount
@@ -70,5 +70,5 @@ async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:
 
 SLASHING_JOBS = (
     TransactionalKind(SLASHES, _run),
-    sweep("commerce: settlements without a decision", SWEEP_SECONDS, expire_overdue),
+    sweep_of("commerce: settlements without a decision", SWEEP_SECONDS, store.has_overdue, expire_overdue),
 )

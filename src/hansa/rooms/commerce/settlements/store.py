@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import asyncpg
@@ -17,9 +19,9 @@ LONGEST_PAUSE_SECONDS = 600
 
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at)
+  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14),
-  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END)
+  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17, $18)
 RETURNING settlement_id
 """
 
@@ -58,7 +60,7 @@ WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
 
 _REFUSED = """
 SELECT count(*) FROM (
-  SELECT FROM commerce_settlement WHERE peer = $1 AND direction = 'incoming' AND status = 'FAILED' LIMIT $2) AS kept
+  SELECT FROM commerce_settlement WHERE peer = $1 AND direction IN ('incoming', 'owed') AND status = 'FAILED' LIMIT $2) AS kept
 """
 
 
@@ -95,6 +97,9 @@ async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | Non
         verdict,
         new.expires_at,
         is_due,
+        Decimal(new.rate.numerator),
+        Decimal(new.rate.denominator),
+        new.slashed,
     )
     return settlement_id
 
@@ -161,6 +166,12 @@ async def peers_due(tx: Tx) -> list[str]:
     return [row["peer"] for row in rows]
 
 
+async def has_overdue(tx: Tx) -> bool:
+    """Whether the time of a settlement without a decision has passed."""
+    statement = "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
+    return bool(await tx.fetchval(statement))
+
+
 async def overdue(tx: Tx, most: int) -> list[Kept]:
     """Settlements without a decision whose time has passed, locked."""
     rows = await tx.fetch(
@@ -207,6 +218,7 @@ def kept(row: asyncpg.Record) -> Kept:
         members["peer_tx_id"],
         members["reason"],
         members["is_closed"],
+        Fraction(int(members["rate_own"]), int(members["rate_foreign"])),
     )
     return Kept(members["settlement_id"], settlement, members["peer"], members["frame"], members)
 

@@ -16,15 +16,16 @@ _log = structlog.get_logger()
 
 
 async def record_signal(tx: Tx, peer_id: int, kind: SignalKind, mark: str = "") -> bool:
-    """Record that a crossing succeeded, a dispute was lost, a card was refused or a request was not answered.
+    """Record what a peer did: a crossing succeeded, a dispute was lost, a card refused, a request not answered, a swap aborted.
 
     `mark` is the id of the dispute, or DID and version of the card; the others need none. Returns whether it counts: a
-    dispute and a card's version once, and of an hour 10 crossings, one refused card, one unanswered request.
+    dispute and a card's version once, and of an hour 10 crossings, one refused card, one unanswered request, one swap
+    that was aborted after this registry was prepared.
     """
     match kind:
         case "crossing":
             return await record_crossings(tx, peer_id, 1) > 0
-        case "unanswered":
+        case "unanswered" | "swap_aborted":
             counts = await store.add(tx, peer_id, kind, await store.hour(tx))
         case _:
             counts = await store.add(tx, peer_id, kind, mark[:MARK_MAX_CHARACTERS])

@@ -11,12 +11,17 @@ from typing import Literal, TypeAlias
 from hansa.foundation.plumbing.settings import Settings
 
 TrustState: TypeAlias = Literal["unmeasured", "ok", "warn", "restricted", "suspended"]
-SignalKind: TypeAlias = Literal["crossing", "dispute_lost", "card_refused", "unanswered"]
+SignalKind: TypeAlias = Literal["crossing", "dispute_lost", "card_refused", "unanswered", "swap_aborted"]
 
 HALF_LIFE_DAYS = 90
 CROSSINGS_OF_AN_HOUR = 10
 SUCCESSES: Mapping[str, float] = {"crossing": 1.0}
-FAILURES: Mapping[str, float] = {"dispute_lost": 5.0, "card_refused": 1.0, "unanswered": 1.0}
+FAILURES: Mapping[str, float] = {
+    "dispute_lost": 5.0,
+    "card_refused": 1.0,
+    "unanswered": 1.0,
+    "swap_aborted": 1.0,
+}
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class TrustEvidence(BaseModel):
     disputes_lost: int
     cards_refused: int
     unanswered: int
+    swaps_aborted: int = Field(description="Swaps that it aborted after this registry was prepared for them.")
 
 
 class PeerTrust(BaseModel):
@@ -76,6 +77,7 @@ class PeerTrust(BaseModel):
                 disputes_lost=counts.get("dispute_lost", 0),
                 cards_refused=counts.get("card_refused", 0),
                 unanswered=counts.get("unanswered", 0),
+                swaps_aborted=counts.get("swap_aborted", 0),
             ),
             reason=reason_of(peer.trust_state, verdict.score, peer.total_interactions, limits),
             refuses=refused_of(peer.trust_state, settings.peer_trust_mode),

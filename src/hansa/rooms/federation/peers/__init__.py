@@ -16,6 +16,7 @@ from .errors import (
     PeerUnreachable,
     RootCollision,
 )
+from .homes import HomeRefused, read_home
 from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import bundle_in_document, read_publicly
@@ -61,6 +62,7 @@ __all__ = [
     "CardVerdictOut",
     "ExpectedRegistry",
     "FederationOff",
+    "HomeRefused",
     "NetInLimit",
     "NewPeer",
     "NodeOut",
@@ -116,6 +118,7 @@ __all__ = [
     "post_messages",
     "public_router",
     "published_for",
+    "read_home",
     "read_publicly",
     "read_signed",
     "read_topology",

@@ -19,6 +19,13 @@ class SyncOutcome:
     hidden: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
+    def add(self, other: "SyncOutcome") -> None:
+        """Count another reading as well."""
+        self.pulled += other.pulled
+        self.changed += other.changed
+        self.hidden += other.hidden
+        self.refused.update(other.refused)
+
 
 SYNC_PEER: Slot[Callable[[Runtime, PeerRecord], Awaitable[SyncOutcome]]] = Slot("federation: read a peer now")
 """Reads everything that is new at a peer. Raises: OutgoingTrouble, PeerClosed, FederationOff."""

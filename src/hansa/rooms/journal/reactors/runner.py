@@ -26,7 +26,7 @@ from .rules import error_text, job_name
 
 BATCH_MAX, TOGETHER_MAX = 50, 500
 # For what was committed without a notification, after a transaction that was open for as long as this.
-LOOK_AGAIN_SECONDS = 5.0
+LOOK_AGAIN_SECONDS = 10.0
 RETRIES = Retries(attempts_max=8, pause_seconds=0.5, pause_max_seconds=60.0)
 
 _log = structlog.get_logger()

@@ -33,6 +33,7 @@ class WebhookEvent(StrEnum):
     BOND_RELEASING = "bond.releasing"
     BOND_RELEASED = "bond.released"
     BOND_SLASHED = "bond.slashed"
+    CROSSING_COMPLETED = "cross_registry_transfer.completed"
     CONTRACT_PROPOSED = "contract.proposed"
     CONTRACT_ACCEPTED = "contract.accepted"
     CONTRACT_SUBMITTED = "contract.submitted"

@@ -1,6 +1,7 @@
 """Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
 from .corridor import Corridor, namespace_of
+from .corridors import CORRIDORS, Corridors
 from .destination import (
     corridor_to,
     fee_of_peer,
@@ -21,10 +22,12 @@ from .errors import (
     refusal_of,
 )
 from .exchange import SIGNATORY
+from .gathering_swaps import SWAPS_OUT, SwapsOut
 from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
+from .messages import CONTRACT, PAYMENT_TOKEN
 from .outbox import OUTBOX, Outbox, open_outbox
 from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
@@ -44,16 +47,21 @@ from .schemas import (
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
+    "CONTRACT",
+    "CORRIDORS",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "HIGH_WATER",
     "HIGH_WATER_TASK",
     "OUTBOX",
     "PAYMENT_DECIDED",
+    "PAYMENT_TOKEN",
     "SIGNATORY",
+    "SWAPS_OUT",
     "XREG_PERMISSION",
     "AskedCrossing",
     "Corridor",
+    "Corridors",
     "CrossRegistryTransferIn",
     "CrossRegistryTransferOut",
     "CrossRegistryTransferState",
@@ -68,6 +76,7 @@ __all__ = [
     "ReceiverIsForeign",
     "ReceiverIsLocal",
     "ReceiverRegistryUnknown",
+    "SwapsOut",
     "TransferUnknown",
     "UndecidedTransfer",
     "across",

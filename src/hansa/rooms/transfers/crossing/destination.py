@@ -1,22 +1,26 @@
 """Where a receiver is: which peer speaks for its DID, and whether units may cross to it."""
 
 import math
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from urllib.parse import quote
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.errors import Unavailable
+from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
 from hansa.rooms.transfers import pools
 
 from .corridor import Corridor, namespace_of
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
-from .judging import is_withheld_abroad
+from .judging import is_withheld_abroad, withheld_abroad
 
 NOT_FOUND = 404
 FEE_PATH = "fees.cross_registry.base_rate_percent"
@@ -39,15 +43,51 @@ async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
     return found if FEE_PATH in found.signed else None
 
 
+@dataclass(frozen=True)
+class NoCorridor:
+    """Why units do not reach a DID now; each caller raises a refusal of its own."""
+
+    refusal: Callable[[], Refused]
+
+
 async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
     """The corridor by which units reach the DID now, by a swap where its registry has another currency.
 
     Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and what `require_may_cross` raises.
     """
-    corridor = Corridor.to(await _open_peer(tx, did, runtime.settings), runtime)
+    found = (await corridors_to(tx, [did], runtime))[did]
+    if isinstance(found, NoCorridor):
+        raise found.refusal()
+    return found
+
+
+async def corridors_to(tx: Tx, dids: Sequence[str], runtime: Runtime) -> dict[str, Corridor | NoCorridor]:
+    """As `corridor_to`, of several DIDs, with one reading for each registry; a refusal stands for its DID alone."""
+    withheld = await withheld_abroad(tx, set(dids))
+    by_namespace: dict[str | None, Corridor | NoCorridor] = {}
+    found: dict[str, Corridor | NoCorridor] = {}
+    for did in dids:
+        namespace = namespace_of(did)
+        if namespace not in by_namespace:
+            by_namespace[namespace] = await _corridor_or_refusal(tx, did, runtime)
+        corridor = by_namespace[namespace]
+        is_withheld = did in withheld and isinstance(corridor, Corridor)
+        found[did] = NoCorridor(partial(_agent_blocked, did)) if is_withheld else corridor
+    return found
+
+
+async def _corridor_or_refusal(tx: Tx, did: str, runtime: Runtime) -> Corridor | NoCorridor:
+    try:
+        corridor = Corridor.to(await _open_peer(tx, did, runtime.settings), runtime)
+    except Refused as refusal:
+        return NoCorridor(partial(copy, refusal))
     if corridor.currency_received is not None and not await pools.has_pool(tx, corridor.key):
-        raise CurrencyDiffers
+        return NoCorridor(CurrencyDiffers)
     return corridor
+
+
+def _agent_blocked(did: str) -> Refused:
+    return federation.AgentBlocked(context={"did": did})
 
 
 async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
@@ -56,6 +96,8 @@ async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.
     Raises: ReceiverRegistryUnknown, CurrencyDiffers, AgentBlocked, and what `require_may_cross` raises.
     """
     peer = await _open_peer(tx, did, settings)
+    if await is_withheld_abroad(tx, did):
+        raise _agent_blocked(did)
     if peer.settlement_currency != settings.settlement_currency:
         raise CurrencyDiffers
     return peer
@@ -66,8 +108,6 @@ async def _open_peer(tx: Tx, did: str, settings: Settings) -> federation.PeerRec
     if peer is None:
         raise ReceiverRegistryUnknown
     await federation.require_may_cross(tx, settings, peer)
-    if await is_withheld_abroad(tx, did):
-        raise federation.AgentBlocked(context={"did": did})
     return peer
 
 

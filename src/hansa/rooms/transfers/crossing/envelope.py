@@ -6,6 +6,7 @@ had itself.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -23,9 +24,13 @@ KIND = "fed.transfer.v1"
 MESSAGE_MAX_CHARACTERS = 16_384
 MEMO_MAX_CHARACTERS = 256
 CODE_MAX_CHARACTERS = 64
+PURPOSE_MAX_CHARACTERS = 32
+PURPOSE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz_")
 NUMBER_MAX = 2**53
 HEAD_CHARACTERS = 64
 AMOUNT_CHARACTERS, CURRENCY_CHARACTERS = 32, 8
+PARSED_MAX = 1024
+"""Messages kept as they were parsed: those of the transfers under way with all peers."""
 WITHOUT_TRANSFER = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
 
 
@@ -62,6 +67,7 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
         }
     optional = {
         "memo": body.memo if body else None,
+        "purpose": body.purpose if body else None,
         "net": None if message.net is None else format_amount(message.net),
         "fee": None if message.fee is None else format_amount(message.fee),
         "code": message.code,
@@ -103,19 +109,25 @@ def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
 
 def kept_message(text: str) -> Message:
     """A message that was verified before it was kept."""
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    assert signature is not None, "a kept message is readable"
-    return _message(signature, text)
+    return _parsed(text)[1]
 
 
 def _signed_by(text: str, keys: Mapping[str, bytes]) -> Message:
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    if signature is None:
-        raise MalformedMessage("form")
+    signature, message = _parsed(text)
     public_key = keys.get(signature.entry.kid or "")
     if public_key is None or not signature.is_by(public_key):
         raise MalformedMessage("signature")
-    return _message(signature, text)
+    return message
+
+
+# A message that came in is read once more with its row, when the next one about its transfer comes.
+@lru_cache(PARSED_MAX)
+def _parsed(text: str) -> tuple[CompactSignature, Message]:
+    """The message as it is written; its signature is not verified. Raises: MalformedMessage."""
+    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
+    if signature is None:
+        raise MalformedMessage("form")
+    return signature, _message(signature, text)
 
 
 def _message(signature: CompactSignature, text: str) -> Message:
@@ -157,7 +169,15 @@ def _body(payload: Mapping[str, Any]) -> Body:
         _text(payload, "currency", CURRENCY_CHARACTERS),
         _optional(payload, "memo", MEMO_MAX_CHARACTERS),
         _swap(payload),
+        _purpose(payload),
     )
+
+
+def _purpose(payload: Mapping[str, Any]) -> str | None:
+    purpose = _optional(payload, "purpose", PURPOSE_MAX_CHARACTERS)
+    if purpose is not None and not set(purpose) <= PURPOSE_CHARACTERS:
+        raise MalformedMessage("purpose")
+    return purpose
 
 
 def _swap(payload: Mapping[str, Any]) -> Swap | None:

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation
 
-from . import pair_chain, receiver, sender, store
+from . import pair_chain, received_store, receiver, sender, sent_store, store
 from .corridor import Corridor
 from .envelope import MalformedMessage, read_message, signed_text
 from .high_water import HIGH_WATER
@@ -142,12 +142,12 @@ async def due_messages(tx: Tx, corridor: Corridor) -> list[Message]:
     changes = Changes(pair, pair)
     now = await store.now(tx)
     messages: list[Message] = []
-    for sent in await store.take_due_sent(tx, corridor.key, BATCH // 2):
+    for sent in await sent_store.take_due_sent(tx, corridor.key, BATCH // 2):
         step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), now)
         if step.sent is not None:
             changes.add(step)
         messages += sender.outstanding(step.sent or sent)
-    for received in await store.take_due_received(tx, corridor.key, BATCH // 2):
+    for received in await received_store.take_due_received(tx, corridor.key, BATCH // 2):
         messages += receiver.outstanding(received)
     if await store.take_question(tx, corridor.key):
         messages += pair_chain.questions(pair)
@@ -159,7 +159,7 @@ async def abort_now(tx: Tx, corridor: Corridor, transfer_ids: Sequence[UUID]) ->
     """ABORT those of the transfers that are not decided: their callers wait no longer."""
     pair = await store.lock_pair(tx, corridor.key)
     changes = Changes(pair, pair)
-    found, _ = await store.lock_sent(tx, corridor.key, transfer_ids)
+    found, _ = await sent_store.lock_sent(tx, corridor.key, transfer_ids)
     for sent in found.values():
         step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), sent.deadline)
         if step.sent is not None:

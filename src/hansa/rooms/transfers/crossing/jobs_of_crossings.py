@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import LeasedKind, Retries, sweep
+from hansa.foundation.plumbing.jobs import LeasedKind, Retries, sweep, sweep_of
 
 from . import pair_chain, store
 from .exchange import DELIVERY, deliver, enqueue_due
@@ -21,10 +21,16 @@ async def ask_for_heads(tx: Tx) -> None:
             await store.write_pair(tx, peer, asking)
 
 
+async def _is_due(tx: Tx) -> bool:
+    return bool(await store.peers_due(tx))
+
+
 CROSSING_JOBS = (
     LeasedKind(
         DELIVERY, deliver, at_once=8, retries=Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
     ),
-    sweep("transfers: what peers are due to be sent", SWEEP_SECONDS, enqueue_due),
+    sweep_of(
+        "transfers: what peers are due to be sent", SWEEP_SECONDS, _is_due, enqueue_due, once_a_turn=True
+    ),
     sweep("transfers: heads of quiet peers", ASK_SECONDS, ask_for_heads),
 )

@@ -9,7 +9,7 @@ from hansa.foundation.values.money import share
 from hansa.rooms import agents, catalogue, federation, ledger
 from hansa.rooms.transfers import pools
 
-from . import store
+from . import received_store, sent_store
 from .corridor import Corridor
 from .messages import Body, Code, Message, MessageType
 from .money_orders import reserve_in, reserve_out
@@ -61,7 +61,7 @@ class Judge:
         if any(one.body is not None and one.body.swap is not None for one in messages):
             judge.pool = await pool_at_work(tx, corridor)
         if new:
-            judge.has_doubt = await store.has_doubt(tx, corridor.key)
+            judge.has_doubt = await sent_store.has_doubt(tx, corridor.key)
             judge.refused = await _refused_by_ledger(tx, corridor, list(new.values()))
         return judge
 
@@ -163,7 +163,9 @@ class Judge:
 
     async def _tombstones(self) -> int:
         if self._kept_tombstones is None:
-            self._kept_tombstones = await store.tombstones(self.tx, self.corridor.key, TOMBSTONES_MAX)
+            self._kept_tombstones = await received_store.tombstones(
+                self.tx, self.corridor.key, TOMBSTONES_MAX
+            )
         return self._kept_tombstones + self.new_tombstones
 
 

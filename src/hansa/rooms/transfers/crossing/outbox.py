@@ -18,7 +18,7 @@ import structlog
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Unavailable
 
-from . import store
+from . import sent_store
 from .corridor import Corridor
 from .exchange import BATCH, PeerSilent, abort_now, answers_to
 from .high_water import HIGH_WATER
@@ -120,7 +120,7 @@ class Outbox:
                 caller.set_result(rows[transfer_id])
 
     async def _rows(self, transfer_ids: Collection[UUID]) -> dict[UUID, asyncpg.Record]:
-        return await self._runtime.database.look(lambda tx: store.sent_rows(tx, list(transfer_ids)))
+        return await self._runtime.database.look(lambda tx: sent_store.sent_rows(tx, list(transfer_ids)))
 
 
 OUTBOX: Slot[Outbox] = Slot("transfers: messages that wait for peers")

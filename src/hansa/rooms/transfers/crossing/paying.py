@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger
 
-from . import sender, store
+from . import sender, sent_store
 from .corridor import Corridor
 from .errors import PeerRewound
 from .exchange import PeerSilent, exchange
@@ -21,6 +21,7 @@ from .money_orders import reserve_out
 from .reading import view_of_sent
 from .records import NO_BOUNDS, Bounds, CrossingView
 from .reserving import RESERVE
+from .row_columns import swap_columns
 from .swapping_out import swap_terms
 
 RETRY_SECONDS = 2.0
@@ -31,12 +32,13 @@ UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 class CrossingPayment:
     """A payment that crosses; without a decision within `seconds` it is ABORT.
 
-    An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of a budget for it.
+    `purpose` is what the units pay, as `Body` has it. An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of a budget for it.
     """
 
     transfer_id: UUID
     order: ledger.TransferOrder
     seconds: float
+    purpose: str
     held: agents.HeldBudget = UNBUDGETED
     request_scope: bytes | None = None
     bounds: Bounds = NO_BOUNDS
@@ -57,8 +59,9 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
         book.currency,
         order.message,
         terms.swap,
+        payment.purpose,
     )
-    new = store.NewSent(
+    new = sent_store.NewSent(
         transfer_id=payment.transfer_id,
         peer=corridor.key,
         frame=corridor.frame,
@@ -74,7 +77,8 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
         request_scope=payment.request_scope.hex() if payment.request_scope else None,
         deadline_seconds=payment.seconds,
         first_retry_seconds=RETRY_SECONDS,
-        **store.swap_columns(terms.swap),
+        purpose=payment.purpose,
+        **swap_columns(terms.swap),
     )
     await terms.reserve(tx, body)
     try:
@@ -86,7 +90,7 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
 
 async def find_payment(tx: Tx, transfer_id: UUID) -> CrossingView | None:
     """The transfer under this name, if there is one."""
-    row = await store.sent_row(tx, transfer_id)
+    row = await sent_store.sent_row(tx, transfer_id)
     return None if row is None else view_of_sent(row)
 
 
@@ -101,7 +105,7 @@ async def movement_of(tx: Tx, corridor: Corridor, transfer_id: UUID) -> int:
 async def ask_to_prepare(runtime: Runtime, transfer_id: UUID) -> None:
     """Ask the payee's registry once; without its answer it is asked again by a job until the deadline."""
     database = runtime.database
-    row = await database.look(lambda tx: store.sent_row(tx, transfer_id))
+    row = await database.look(lambda tx: sent_store.sent_row(tx, transfer_id))
     if row is None or row["state"] != "reserved":
         return
     peer = await database.look(lambda tx: federation.peer_by_spiffe_id(tx, row["peer"]))
@@ -109,6 +113,6 @@ async def ask_to_prepare(runtime: Runtime, transfer_id: UUID) -> None:
         return
     corridor = Corridor.to(peer, runtime)
     try:
-        await exchange(runtime, corridor, sender.outstanding(store.sent_of(row)), rounds=1)
+        await exchange(runtime, corridor, sender.outstanding(sent_store.sent_of(row)), rounds=1)
     except PeerSilent:
         return

@@ -1,6 +1,6 @@
 """What rooms above do in the commit that decides a transfer of theirs: a payment token ends, a contract is paid."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
@@ -27,7 +27,7 @@ class CrossingDecision:
         return self.tx_id is not None
 
 
-PaymentDecided: TypeAlias = Callable[[Tx, CrossingDecision, Settings], Awaitable[None]]
+PaymentDecided: TypeAlias = Callable[[Tx, Sequence[CrossingDecision], Settings], Awaitable[None]]
 PAYMENT_DECIDED: Slot[PaymentDecided] = Slot(
-    "transfers: a transfer that pays something of a room above is decided"
+    "transfers: transfers are decided, which may pay something of a room above"
 )

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 
-from . import store
+from . import received_store, sent_store, store
 from .errors import TransferUnknown
 from .records import CrossingView
 
@@ -18,10 +18,10 @@ DOUBT_SECONDS = 60
 
 async def find_crossing(tx: Tx, transfer_id: UUID, did: str, book: ledger.Book) -> CrossingView:
     """The transfer that this agent sent or receives. Raises: TransferUnknown."""
-    sent = await store.sent_row(tx, transfer_id)
+    sent = await sent_store.sent_row(tx, transfer_id)
     if sent is not None and sent["sender_did"] == did:
         return view_of_sent(sent)
-    received = await store.received_of(tx, transfer_id, did)
+    received = await received_store.received_of(tx, transfer_id, did)
     if received is None:
         raise TransferUnknown
     return _view_of_received(received, book.frame, await store.now(tx))
@@ -46,7 +46,7 @@ def _received_of(row: Record) -> dict[str, Any]:
     if row["currency_received"] is None:
         fee = row["expected_fee"]
         return {"net": Minor(row["amount"] - fee), "fee": Minor(fee)}
-    prepared = store.sent_of(row).prepared
+    prepared = sent_store.sent_of(row).prepared
     if prepared is not None:
         return {"net": Minor(prepared.net or 0), "fee": Minor(prepared.fee or 0)}
     return {"net": Minor(row["amount_out"] or row["min_amount_out"]), "fee": Minor(row["expected_fee"])}

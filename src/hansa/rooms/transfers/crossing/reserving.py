@@ -19,7 +19,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 from hansa.rooms.transfers import pools
 
-from . import store
+from . import sent_store
 from .corridor import Corridor
 from .destination import fee_of_peer
 from .errors import PeerRewound
@@ -27,6 +27,7 @@ from .exchange import DELIVERY
 from .messages import Body, Message, Swap
 from .money_orders import reserve_out
 from .records import Bounds
+from .row_columns import swap_columns
 from .swapping_out import prepare_of, swap_terms
 
 CALLER_SECONDS = 10.0
@@ -48,13 +49,13 @@ class AskedCrossing:
     bounds: Bounds
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class Kept(msgspec.Struct, frozen=True):
     """What is remembered under an Idempotency-Key: the transfer, whose row has the answer."""
 
     crossing: UUID
 
 
-RESERVE = ledger.Extension("transfers_reserve", store.NewSent, _Kept)
+RESERVE = ledger.Extension("transfers_reserve", sent_store.NewSent, Kept)
 
 
 @dataclass(frozen=True)
@@ -83,15 +84,15 @@ async def reserve(
 
 
 async def _gathered(runtime: Runtime, corridor: Corridor, asked: AskedCrossing) -> Reserved:
-    body = _body(corridor, asked)
-    new = _new(corridor, asked, body, NO_BUDGET, fee_of_peer(corridor.peer, asked.order.amount))
+    body = body_of(corridor, asked)
+    new = new_sent(corridor, asked, body, NO_BUDGET, fee_of_peer(corridor.peer, asked.order.amount))
     order = RESERVE.on(reserve_out(corridor, body).order(corridor.book), new)
     batch = ledger.GROUP_COMMIT.of(runtime)
     try:
         kept = await batch.submit([order], asked.request, _render, lambda kept: kept)
     except ledger.ClaimRefused:
         raise PeerRewound from None
-    transfer_id = msgspec.json.decode(kept.answer, type=_Kept).crossing
+    transfer_id = msgspec.json.decode(kept.answer, type=Kept).crossing
     if transfer_id != new.transfer_id:
         return Reserved(transfer_id, None)
     if asked.backend == "async":
@@ -108,10 +109,10 @@ async def _judged(
 ) -> Reserved | agents.Approval:
     request = asked.request
     if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
-        return Reserved(_kept(kept).crossing, None)
+        return Reserved(kept_of(kept).crossing, None)
     # The pool is locked before the budget, as when a decision gives the budget back.
     terms = await swap_terms(tx, corridor, asked.order, asked.bounds)
-    body = _body(corridor, asked, terms.swap)
+    body = body_of(corridor, asked, terms.swap)
     order = reserve_out(corridor, body).order(corridor.book)
     held = await agents.hold_budget(tx, agent, asked.payment, runtime.settings)
     if held is None:
@@ -119,38 +120,44 @@ async def _judged(
         await ledger.apply(tx, [order], corridor.book, dry=True)
         return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
     if request is not None:
-        kept = msgspec.json.encode(_Kept(UUID(body.transfer_id))).decode()
-        await idempotency.remember(tx, request, kept)
+        await idempotency.remember(tx, request, text_of(body))
     if asked.backend == "async":
         await jobs.enqueue(tx, DELIVERY, corridor.key)
     await terms.reserve(tx, body)
     try:
-        new = _new(corridor, asked, body, held, terms.fee)
+        new = new_sent(corridor, asked, body, held, terms.fee)
         await ledger.apply(tx, [RESERVE.on(order, new)], corridor.book)
     except ledger.ClaimRefused:
         raise PeerRewound from None
     return Reserved(UUID(body.transfer_id), prepare_of(body, terms.fee))
 
 
-def _kept(kept: str) -> _Kept:
+def kept_of(kept: str) -> Kept:
     """What either of the two remembered."""
     if ledger.is_of_receipts(kept):
         return RESERVE.outcome_of(ledger.kept_receipts(kept)[0])
-    return msgspec.json.decode(kept, type=_Kept)
+    return msgspec.json.decode(kept, type=Kept)
 
 
-def _body(corridor: Corridor, asked: AskedCrossing, swap: Swap | None = None) -> Body:
+def text_of(body: Body) -> str:
+    """What is remembered under the key of its request."""
+    return msgspec.json.encode(Kept(UUID(body.transfer_id))).decode()
+
+
+def body_of(corridor: Corridor, asked: AskedCrossing, swap: Swap | None = None) -> Body:
+    """The transfer under a new id."""
     order = asked.order
     return Body(
         str(uuid4()), order.payer, order.payee, order.amount, corridor.book.currency, order.message, swap
     )
 
 
-def _new(
+def new_sent(
     corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.HeldBudget, fee: Minor
-) -> store.NewSent:
+) -> sent_store.NewSent:
+    """The row of a transfer that is reserved."""
     waits = asked.backend == "2pc"
-    return store.NewSent(
+    return sent_store.NewSent(
         transfer_id=UUID(body.transfer_id),
         peer=corridor.key,
         frame=corridor.frame,
@@ -166,5 +173,5 @@ def _new(
         request_scope=asked.request.scope.hex() if asked.request else None,
         deadline_seconds=CALLER_SECONDS if waits else ASYNC_SECONDS,
         first_retry_seconds=RETRY_SECONDS if waits else 0.0,
-        **store.swap_columns(body.swap),
+        **swap_columns(body.swap),
     )

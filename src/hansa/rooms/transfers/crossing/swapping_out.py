@@ -32,9 +32,13 @@ class OutTerms:
     async def reserve(self, tx: Tx, body: Body) -> None:
         """Let the pool know of the swap. Nothing is done without one."""
         if self.at_work is not None:
-            money = Money(MoneyKind.RESERVE_OUT, body, (body.swap and body.swap.amount_out) or 0, self.fee)
-            self.at_work.move(*step_of_swap(money))
+            self.move(self.at_work, body)
             await self.at_work.write(tx)
+
+    def move(self, at_work: pools.PoolAtWork, body: Body) -> None:
+        """Let the swaps that are priced after this one see it pending; the pool is not written."""
+        money = Money(MoneyKind.RESERVE_OUT, body, (body.swap and body.swap.amount_out) or 0, self.fee)
+        at_work.move(*step_of_swap(money))
 
 
 async def swap_terms(tx: Tx, corridor: Corridor, order: ledger.TransferOrder, bounds: Bounds) -> OutTerms:
@@ -48,6 +52,14 @@ async def swap_terms(tx: Tx, corridor: Corridor, order: ledger.TransferOrder, bo
         fee = fee_of_peer(corridor.peer, order.amount)
         return OutTerms(Minor(order.amount - fee), fee, fee)
     at_work = await pools.PoolAtWork.locked(tx, corridor.key, corridor.settings)
+    return await priced(tx, corridor, at_work, order, bounds)
+
+
+async def priced(
+    tx: Tx, corridor: Corridor, at_work: pools.PoolAtWork, order: ledger.TransferOrder, bounds: Bounds
+) -> OutTerms:
+    """The terms of a swap by a pool that is locked. Raises: the refusals of swaps and quotes."""
+    assert corridor.currency_received is not None
     stated = pools.Least(order.payer, bounds.min_amount_out, bounds.quote_id)
     try:
         terms = await pools.price_sent(tx, at_work, order.amount, stated)

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import federation
 
-from . import pair_chain, protocol, store
+from . import pair_chain, protocol, received_store, sent_store, store
 from .corridor import Corridor
 from .envelope import MalformedMessage, proved
 from .judging import NO_TERMS, Judge
@@ -68,8 +68,8 @@ class _Taking:
             if message.body is not None:
                 ids = own if protocol.concerns_sent(message) else theirs
                 ids.append(UUID(message.body.transfer_id))
-        sent, of_others = await store.lock_sent(tx, corridor.key, own)
-        received = await store.lock_received(tx, corridor.key, theirs)
+        sent, of_others = await sent_store.lock_sent(tx, corridor.key, own)
+        received = await received_store.lock_received(tx, corridor.key, theirs)
         return cls(
             tx,
             corridor,
@@ -118,8 +118,8 @@ class _Taking:
     async def _read_again(self, message: Message) -> None:
         if message.body is not None:
             named = [UUID(message.body.transfer_id)]
-            self.sent, _ = await store.lock_sent(self.tx, self.corridor.key, named)
-            self.received = await store.lock_received(self.tx, self.corridor.key, named)
+            self.sent, _ = await sent_store.lock_sent(self.tx, self.corridor.key, named)
+            self.received = await received_store.lock_received(self.tx, self.corridor.key, named)
 
     async def _on_sent(self, message: Message) -> Step:
         assert message.body is not None

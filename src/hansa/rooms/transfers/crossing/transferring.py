@@ -18,16 +18,17 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
-from . import store
+from . import sent_store, store
 from .corridor import Corridor
-from .destination import corridor_to
+from .corridors import CORRIDORS
 from .errors import PeerRewound, refusal_of
 from .exchange import abort_now
+from .gathering_swaps import SWAPS_OUT
 from .messages import Message
 from .outbox import OUTBOX
 from .reading import view_of_sent
 from .records import Bounds, CrossingView
-from .reserving import CALLER_SECONDS, AskedCrossing, reserve
+from .reserving import CALLER_SECONDS, AskedCrossing, Reserved, reserve
 from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
@@ -52,7 +53,7 @@ async def cross(
     """
     outbox = OUTBOX.of(runtime)
     outbox.require_room(corridor)
-    reserved = await reserve(runtime, agent, corridor, asked)
+    reserved = await _reserved(runtime, agent, corridor, asked)
     if isinstance(reserved, agents.Approval):
         return reserved
     if reserved.prepare is not None and asked.backend == "2pc":
@@ -62,6 +63,18 @@ async def cross(
     if row["state"] == "aborted":
         raise refusal_of(row["code"], str(reserved.transfer_id))
     return Crossed(view_of_sent(row), replayed=reserved.prepare is None)
+
+
+async def _reserved(
+    runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+) -> Reserved | agents.Approval:
+    """Swaps that nothing but the agent's roles has a say in gather with others of their pool."""
+    is_plain = agents.pays_plainly(agent, asked.payment.capability_token)
+    if corridor.currency_received is not None and is_plain:
+        reserved = await SWAPS_OUT.of(runtime).reserved(corridor, asked)
+        if reserved is not None:
+            return reserved
+    return await reserve(runtime, agent, corridor, asked)
 
 
 async def _decided(
@@ -95,7 +108,7 @@ async def _outcome(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
 
 
 async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
-    row = await runtime.database.look(lambda tx: store.sent_row(tx, transfer_id))
+    row = await runtime.database.look(lambda tx: sent_store.sent_row(tx, transfer_id))
     assert row is not None
     return row
 
@@ -112,13 +125,13 @@ async def preview_crossing(
 
 async def require_open(tx: Tx, corridor: Corridor) -> None:
     """Raises: PeerRewound, while the two registries do not agree on what was decided."""
-    if not (await store.find_pair(tx, corridor.key)).is_open or await store.has_doubt(tx, corridor.key):
+    if not (await store.find_pair(tx, corridor.key)).is_open or await sent_store.has_doubt(tx, corridor.key):
         raise PeerRewound
 
 
 async def across(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> Crossed | agents.Approval:
     """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
-    corridor = await runtime.database.look(lambda tx: corridor_to(tx, asked.order.payee, runtime))
+    corridor = await CORRIDORS.of(runtime).to(asked.order.payee)
     return await cross(runtime, agent, corridor, asked)
 
 

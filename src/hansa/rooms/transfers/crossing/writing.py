@@ -1,5 +1,6 @@
 """Write what steps of the protocol changed: rows, chain, budget and events, and the units last, in one transaction."""
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -9,8 +10,9 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, federation, journal, ledger
 
-from . import pair_chain, store
+from . import pair_chain, received_store, sent_store, store
 from .corridor import Corridor
+from .messages import CONTRACT, PAYMENT_TOKEN
 from .money_orders import orders_of
 from .pair_chain import Pair
 from .payment_slot import CrossingDecision
@@ -26,6 +28,7 @@ COMPLETING = frozenset(
         MoneyKind.REPLAY_IN,
     }
 )
+PAYING = frozenset({PAYMENT_TOKEN, CONTRACT})
 LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.SHORTFALL_OUT})
 
 
@@ -59,10 +62,13 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     """Write them under the lock of the pair. Raises: what the ledger refuses, which undoes them all."""
     if changes.pair != changes.kept:
         await store.write_pair(tx, corridor.key, changes.pair)
-    await store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
-    await store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
+    await sent_store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))
+    await received_store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
     await store.add_entries(tx, corridor.key, changes.entries)
     await _carry_out(tx, corridor, changes)
+    if any(one.kind is MoneyKind.ABORT_IN and one.body.swap is not None for one in changes.money):
+        # A peer that aborts keeps others from the reserve at no cost (Specification 6 W 17).
+        await federation.record_signal(tx, corridor.peer.id, "swap_aborted")
     confirmed = [
         UUID(transfer_id)
         for transfer_id, sent in changes.sent.items()
@@ -80,9 +86,11 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     for body in sorted(returned, key=lambda body: body.sender_did):
         await _give_back(tx, UUID(body.transfer_id))
         code = changes.sent[body.transfer_id].code
-        await corridor.decided(tx, CrossingDecision(UUID(body.transfer_id), None, code), corridor.settings)
-    completed = [_completed(corridor, one) for one in money if one.kind in COMPLETING]
-    if completed:
+        await corridor.decided(tx, [CrossingDecision(UUID(body.transfer_id), None, code)], corridor.settings)
+    completing = [one for one in money if one.kind in COMPLETING]
+    if completing:
+        counting = await _payees_that_count(tx, completing)
+        completed = [_completed(corridor, one, counting) for one in completing]
         await federation.record_crossings(tx, corridor.peer.id, len(completed))
         await journal.append(tx, *completed)
     orders = [order for one in money for order in orders_of(corridor, one)]
@@ -91,14 +99,13 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     left = [UUID(one.body.transfer_id) for one in money if one.kind in LEAVING]
     if left:
         transactions = await ledger.transactions_out(tx, corridor.frame, left, corridor.book)
-        for transfer_id in left:
-            decision = CrossingDecision(transfer_id, transactions[transfer_id], None)
-            await corridor.decided(tx, decision, corridor.settings)
+        decisions = [CrossingDecision(transfer_id, transactions[transfer_id], None) for transfer_id in left]
+        await corridor.decided(tx, decisions, corridor.settings)
 
 
 async def _give_back(tx: Tx, transfer_id: UUID) -> None:
     """An ABORT frees the Idempotency-Key and gives the payer's budget back."""
-    row = await store.sent_row(tx, transfer_id)
+    row = await sent_store.sent_row(tx, transfer_id)
     assert row is not None
     if row["request_scope"] is not None:
         await idempotency.forget(tx, row["request_scope"])
@@ -108,8 +115,19 @@ async def _give_back(tx: Tx, transfer_id: UUID) -> None:
     )
 
 
-def _completed(corridor: Corridor, money: Money) -> CrossRegistryTransferCompleted:
+def _is_payment_received(money: Money) -> bool:
+    return money.body.purpose in PAYING and not money.kind.value.endswith("_out")
+
+
+async def _payees_that_count(tx: Tx, money: Sequence[Money]) -> Container[str]:
+    """Of the agents that were paid for something, those whose record it enters."""
+    payees = {one.body.receiver_did for one in money if _is_payment_received(one) and one.body.swap is None}
+    return await received_store.payees_that_count(tx, sorted(payees)) if payees else ()
+
+
+def _completed(corridor: Corridor, money: Money, counting: Container[str]) -> CrossRegistryTransferCompleted:
     body = money.body
+    counts = body.swap is None and body.receiver_did in counting
     return CrossRegistryTransferCompleted(
         transfer_id=body.transfer_id,
         direction="out" if money.kind.value.endswith("_out") else "in",
@@ -121,4 +139,5 @@ def _completed(corridor: Corridor, money: Money) -> CrossRegistryTransferComplet
         currency=body.currency,
         currency_received=body.swap.currency_received if body.swap else body.currency,
         counterparty_frame=corridor.frame,
+        counts=counts if _is_payment_received(money) else None,
     )

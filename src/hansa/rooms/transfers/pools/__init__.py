@@ -4,7 +4,7 @@ from .admin_routes import pools_admin_router
 from .errors import QUOTE_REFUSALS, REFUSAL_OF, SWAP_REFUSALS, NotASwap, PoolUnknown
 from .jobs_of_pools import POOL_JOBS
 from .pricing import Price, SwapCode, SwapImpossible
-from .reading import PoolState, decimal_text, history, states, swapped_amounts
+from .reading import PoolState, decimal_text, history, rate_from, states, swapped_amounts
 from .records import Minute
 from .routes import fx_peer_router, fx_router
 from .schemas import FEE_PCT
@@ -35,6 +35,7 @@ __all__ = [
     "history",
     "pools_admin_router",
     "price_sent",
+    "rate_from",
     "states",
     "swapped_amounts",
 ]

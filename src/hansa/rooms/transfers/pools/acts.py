@@ -1,4 +1,4 @@
-"""Acts on a pool that the other registry has to follow: proposed, funded, drained, other terms.
+"""Acts on a pool that the other registry has to follow: proposed, funded, drained, other terms, closed.
 
 Each is done here in one transaction, kept until the other registry has answered, and taken in there once. An act moves units
 of the ledger of its author alone; the other registry follows with a figure.
@@ -17,19 +17,20 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import federation, ledger
 
 from . import store
-from .errors import PoolCurrencyDiffers, PoolExists, PoolUnknown
+from .errors import PoolBusy, PoolCurrencyDiffers, PoolExists, PoolUnknown
 from .records import Mode, Pool
 
 DELIVERY = "transfers: acts on pools to a peer"
 PATH = "/api/v1/federation/fx/acts"
 LIMITS = CallLimits(seconds=5.0, body_bytes=64 * 1024)
-OK, CONFLICT, UNPROCESSABLE = 200, 409, 422
+OK, NOT_FOUND, CONFLICT, UNPROCESSABLE = 200, 404, 409, 422
 
-Kind = Literal["propose", "fund", "drain", "terms"]
+Kind = Literal["propose", "fund", "drain", "terms", "close"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,9 @@ async def _send_act(runtime: Runtime, peer: federation.PeerRecord, row: asyncpg.
     except (PeerClosed, federation.FederationOff) as refusal:
         return refusal.code.lower()
     is_refused = answer.status in {CONFLICT, UNPROCESSABLE} and row["kind"] == "propose"
-    if answer.status != OK and not is_refused:
+    # The other side has closed the pool, and this one follows.
+    is_moot = answer.status == NOT_FOUND and row["kind"] != "propose"
+    if answer.status != OK and not is_refused and not is_moot:
         return f"status_{answer.status}"
     await runtime.database.act(
         lambda tx: _answered(tx, runtime, peer.spiffe_id or "", row["act_id"], is_refused=is_refused)
@@ -112,21 +115,34 @@ async def _withdraw(tx: Tx, runtime: Runtime, peer: str) -> None:
     pool = await store.find_pool(tx, peer, lock=True)
     if pool is None:
         return
-    await store.delete_pool(tx, peer)
-    book = ledger.Book.of(runtime.settings)
-    order = ledger.orders.fund(book.leg(pool.frame), book.treasury, pool.reserve_own, str(uuid4()))
-    await ledger.apply(tx, [order], book)
+    await end_pool(tx, pool, runtime.settings)
 
 
-async def take_in(tx: Tx, peer: federation.PeerRecord, act: PoolAct, own_currency: str) -> None:
-    """Follow an act of a peer, once. Raises: PoolExists, PoolUnknown, PoolCurrencyDiffers."""
+async def end_pool(tx: Tx, pool: Pool, settings: Settings) -> None:
+    """Delete a locked pool; its own reserve goes back to the treasury. Raises: PoolBusy."""
+    if pool.is_busy:
+        raise PoolBusy
+    await store.delete_pool(tx, pool.peer)
+    book = ledger.Book.of(settings)
+    if pool.reserve_own:
+        order = ledger.orders.fund(book.leg(pool.frame), book.treasury, pool.reserve_own, str(uuid4()))
+        await ledger.apply(tx, [order], book)
+
+
+async def take_in(tx: Tx, peer: federation.PeerRecord, act: PoolAct, settings: Settings) -> None:
+    """Follow an act of a peer, once. Raises: PoolExists, PoolUnknown, PoolCurrencyDiffers, PoolBusy."""
     assert peer.spiffe_id is not None
     if not await store.hear(tx, peer.spiffe_id, act.act_id):
         return
     if act.kind == "propose":
-        await _take_proposal(tx, peer, act, own_currency)
+        await _take_proposal(tx, peer, act, settings.settlement_currency)
         return
     pool = await store.find_pool(tx, peer.spiffe_id, lock=True)
+    if act.kind == "close":
+        # Both may have closed it at the same moment.
+        if pool is not None:
+            await end_pool(tx, pool, settings)
+        return
     if pool is None:
         raise PoolUnknown
     if act.kind == "terms":

@@ -20,6 +20,7 @@ from . import administering, reading
 from .errors import (
     CurrencyAmbiguous,
     FixedRatesOff,
+    PoolBusy,
     PoolCurrencyDiffers,
     PoolExists,
     PoolUnknown,
@@ -110,6 +111,19 @@ async def drain_pool(
         config,
         (currency, peer),
         lambda tx, pool: administering.drain(tx, administrator, pool, amount, config),
+    )
+
+
+@pools_admin_router.post("/pools/{currency}/close", responses=problems(*NAMED, PoolBusy))
+async def close_one_pool(
+    administrator: Administrator, currency: OfCurrency, db: Db, config: Config, *, peer: OfPeer = None
+) -> PoolOut:
+    """Close a pool: the own reserve goes to the treasury, and the peer closes its side. The answer is the pool as it was."""
+    return await _changed(
+        db,
+        config,
+        (currency, peer),
+        lambda tx, pool: administering.close_pool(tx, administrator, pool, config),
     )
 
 

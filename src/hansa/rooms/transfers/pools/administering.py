@@ -1,4 +1,4 @@
-"""What administrators of the treasury do with pools: open, fund, drain, set a rate. Each act is in the audit log.
+"""What administrators of the treasury do with pools: open, fund, drain, close, set a rate. Each act is in the audit log.
 
 An administrator moves the units of this registry alone, between the treasury and the leg of the pool.
 """
@@ -100,6 +100,21 @@ async def drain(tx: Tx, administrator: Developer, pool: Pool, amount: Minor, set
     if locked.own.lowest - amount < limits_of(settings).reserve_floor:
         raise ReserveTooSmall
     return await _change(tx, administrator, locked, Minor(-amount), settings)
+
+
+async def close_pool(tx: Tx, administrator: Developer, pool: Pool, settings: Settings) -> Pool:
+    """Reserve to treasury, and no pool any more; the peer does the same. Raises: PoolUnknown, PoolBusy."""
+    locked = await _locked(tx, pool)
+    await acts.record(tx, locked, "close", settings.settlement_currency)
+    await record_admin_act(
+        tx,
+        administrator,
+        act="pool.close",
+        subject=locked.frame,
+        reason=format_amount(locked.reserve_own),
+    )
+    await acts.end_pool(tx, locked, settings)
+    return locked
 
 
 async def set_rate(tx: Tx, administrator: Developer, pool: Pool, rate: Decimal, settings: Settings) -> Pool:

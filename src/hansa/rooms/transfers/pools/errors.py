@@ -99,6 +99,14 @@ class PoolWithoutPrice(Conflict):
     remedy = "Wait until both registries have funded it."
 
 
+class PoolBusy(Conflict):
+    """A pool with pending swaps is not closed."""
+
+    code = "POOL_BUSY"
+    sentence = "Swaps of the pool are pending; nothing was changed."
+    remedy = "Retry when they are decided, at the latest in five minutes."
+
+
 class RateMissing(Conflict):
     """Fixed mode without a rate."""
 

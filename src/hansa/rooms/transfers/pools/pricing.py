@@ -22,6 +22,7 @@ ROUNDINGS = (
     ("amount in, output given", "up", "ceil(x * g / (y - g)), with a fixed rate ceil(g / rate)"),
     ("gross output, net output given", "up", "the least g with g - fee(g) >= the output"),
     ("least output without min_amount_out", "down", "floor(dx * spot * (1 - slippage_max))"),
+    ("compensation for a slash in another currency", "down", "floor(slashed * spot), at the ruling"),
     ("border fee, fee of a transfer", "half to even", "as every published fee"),
 )
 """Every rounding of money between registries: what is rounded, in which direction, the formula."""

@@ -133,6 +133,15 @@ async def swapped_amounts(
     return price.amount_in, price.amount_out
 
 
+async def rate_from(tx: Tx, peer: str) -> Fraction | None:
+    """Own units for one unit of this peer's registry, as their pool prices it now; None without a pool or a price."""
+    pool = await store.find_pool(tx, peer)
+    try:
+        return None if pool is None else pool.view(gives_own=False).spot
+    except SwapImpossible:
+        return None
+
+
 def pool_view(pool: Pool) -> pricing.View:
     """The pool as a swap that leaves sees it. Raises: RateMissing."""
     try:

@@ -54,6 +54,11 @@ class Pool:
         return cls(peer, frame, currency, is_home, mode, rate, proposed, *nothing)
 
     @property
+    def is_busy(self) -> bool:
+        """Whether a swap is pending."""
+        return (self.in_own, self.out_own, self.in_foreign, self.out_foreign) != (0, 0, 0, 0)
+
+    @property
     def own(self) -> Reserve:
         """The reserve of the own currency."""
         return Reserve(self.reserve_own, self.in_own, self.out_own)

@@ -15,7 +15,7 @@ from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorize
 from hansa.rooms import federation
 
 from . import acts, reading
-from .errors import SWAP_REFUSALS, CurrencyAmbiguous, PoolCurrencyDiffers, PoolExists, PoolUnknown
+from .errors import SWAP_REFUSALS, CurrencyAmbiguous, PoolBusy, PoolCurrencyDiffers, PoolExists, PoolUnknown
 from .records import limits_of
 from .schemas import (
     CURRENCY_PATTERN,
@@ -101,6 +101,7 @@ async def read_pool(_: Public, db: Db, config: Config, to: To, peer: OfPeer = No
         PeerClosed,
         Invalid,
         BodyInvalid,
+        PoolBusy,
         PoolExists,
         PoolUnknown,
         PoolCurrencyDiffers,
@@ -114,7 +115,7 @@ async def take_pool_act(body: PoolActIn, caller: CurrentPeer, request: Request) 
 
     async def take_in(tx: Tx) -> None:
         peer = await federation.peer_by_id(tx, caller.id)
-        await acts.take_in(tx, peer, body.act, runtime.settings.settlement_currency)
+        await acts.take_in(tx, peer, body.act, runtime.settings)
 
     await runtime.database.act(take_in)
     return PoolActOut(act_id=body.act_id)

@@ -237,7 +237,7 @@ class PoolActIn(RequestBody):
     """What a peer did with a pool. Amounts are in the peer's currency; of a proposal, `asked` is in the receiver's."""
 
     act_id: UUID
-    kind: Literal["propose", "fund", "drain", "terms"]
+    kind: Literal["propose", "fund", "drain", "terms", "close"]
     currency: Currency
     amount: Amount
     asked: Amount

@@ -1,0 +1,9 @@
+"""Relayed cards: what is passed on of other registries, and the registries that are known by a relay."""
+
+from . import store
+from .records import HOPS_MAX, KeptHome, StatedHome
+from .routes import peer_router, router
+from .serving import known_homes
+from .store import settle
+
+__all__ = ["HOPS_MAX", "KeptHome", "StatedHome", "known_homes", "peer_router", "router", "settle", "store"]

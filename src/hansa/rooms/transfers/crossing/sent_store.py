@@ -1,0 +1,139 @@
+"""The SQL of transfers that leave. Locks: a row only under the row of its pair, or alone."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import Minor
+
+from .envelope import kept_message
+from .row_columns import FIRST_PAUSE_SECONDS, PAUSE, body_columns, body_of, columns, swap_values
+from .states import Sent, SentState
+
+_WRITE_SENT = f"""
+INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
+  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, purpose, backend, deadline,
+  decided_at, credited_at, next_at)
+SELECT n.transfer_id, $1, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.expected_fee, n.code,
+  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose, '2pc', clock_timestamp(), clock_timestamp(),
+  CASE WHEN n.state = 'committed' AND n.receipt IS NOT NULL THEN clock_timestamp() END,
+  CASE WHEN n.receipt IS NULL AND n.state <> 'in_doubt'
+    THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
+FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[],
+  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::text[]) AS n (transfer_id, sender_did,
+  receiver_did, amount, currency, memo, state, expected_fee, code, prepared, receipt, currency_received, min_amount_out,
+  amount_out, quote_id, purpose)
+ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
+  receipt = excluded.receipt,
+  decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
+  credited_at = coalesce(row.credited_at, excluded.credited_at),
+  tries = CASE WHEN row.state = excluded.state THEN row.tries ELSE 0 END,
+  next_at = CASE WHEN excluded.next_at IS NULL THEN NULL WHEN row.state = excluded.state AND row.next_at IS NOT NULL
+    THEN row.next_at ELSE excluded.next_at END
+WHERE row.peer = excluded.peer
+"""  # noqa: S608
+
+_TAKE_SENT = f"""
+UPDATE transfers_sent SET tries = tries + 1, next_at = least(clock_timestamp() + {PAUSE},
+  CASE WHEN state = 'reserved' AND deadline > clock_timestamp() THEN deadline END)
+WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND next_at <= clock_timestamp()
+  ORDER BY next_at LIMIT $2) RETURNING *
+"""  # noqa: S608
+
+
+class NewSent(msgspec.Struct, frozen=True):
+    """A transfer to be reserved; seconds are counted from now, `request_scope` is in hex."""
+
+    transfer_id: UUID
+    peer: str
+    frame: str
+    sender_did: str
+    receiver_did: str
+    amount: Minor
+    currency: str
+    memo: str | None
+    expected_fee: Minor
+    backend: str
+    is_counted: bool
+    capability_id: UUID | None
+    request_scope: str | None
+    deadline_seconds: float
+    first_retry_seconds: float
+    currency_received: str | None = None
+    min_amount_out: Minor | None = None
+    amount_out: Minor | None = None
+    quote_id: UUID | None = None
+    purpose: str | None = None
+
+
+async def sent_row(tx: Tx, transfer_id: UUID) -> asyncpg.Record | None:
+    """A transfer that left, as it is kept."""
+    return await tx.fetchrow("SELECT * FROM transfers_sent WHERE transfer_id = $1", transfer_id)
+
+
+async def sent_rows(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.Record]:
+    """As `sent_row`, of several."""
+    statement = "SELECT * FROM transfers_sent WHERE transfer_id = ANY ($1)"
+    return {row["transfer_id"]: row for row in await tx.fetch(statement, transfer_ids)}
+
+
+async def lock_sent(
+    tx: Tx, peer: str, transfer_ids: Sequence[UUID]
+) -> tuple[dict[str, Sent], frozenset[str]]:
+    """Those of the transfers that left for this peer, locked, by id; and the ids that left for another one."""
+    if not transfer_ids:
+        return {}, frozenset()
+    statement = (
+        "SELECT * FROM transfers_sent WHERE transfer_id = ANY ($1) ORDER BY transfer_id FOR NO KEY UPDATE"
+    )
+    rows = await tx.fetch(statement, transfer_ids)
+    of_others = frozenset(str(row["transfer_id"]) for row in rows if row["peer"] != peer)
+    return {str(row["transfer_id"]): sent_of(row) for row in rows if row["peer"] == peer}, of_others
+
+
+async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> None:
+    """Write steps of transfers that leave, under the lock of the pair."""
+    if not changed:
+        return
+    rows = [
+        (
+            *body_columns(one.body),
+            one.state.value,
+            one.expected_fee,
+            one.code,
+            one.prepared.raw if one.prepared else None,
+            one.receipt.raw if one.receipt else None,
+            *swap_values(one.body.swap),
+            one.body.purpose,
+        )
+        for one in changed
+    ]
+    written = await tx.execute(_WRITE_SENT, peer, frame, *columns(rows))
+    assert written.endswith(f" {len(rows)}"), "a transfer belongs to one peer"
+
+
+async def has_doubt(tx: Tx, peer: str) -> bool:
+    """Whether a transfer to this peer was committed before a restore and has no units now."""
+    statement = "SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')"
+    return bool(await tx.fetchval(statement, peer))
+
+
+async def take_due_sent(tx: Tx, peer: str, most: int) -> list[Sent]:
+    """Transfers of which the peer is sent something now; the next time is set."""
+    return [sent_of(row) for row in await tx.fetch(_TAKE_SENT, peer, most)]
+
+
+def sent_of(row: asyncpg.Record) -> Sent:
+    """The state that the protocol sees."""
+    return Sent(
+        body_of(row),
+        SentState(row["state"]),
+        row["deadline"].timestamp(),
+        row["expected_fee"],
+        None if row["prepared"] is None else kept_message(row["prepared"]),
+        row["code"],
+        None if row["receipt"] is None else kept_message(row["receipt"]),
+    )

@@ -1,0 +1,327 @@
+"""Histories in which swaps, the bridge and slashes move units of the same books, between honest registries.
+
+The functions are those of the service. Messages of the bridge and of settlements travel through the same network as those of
+swaps: lost, doubled, late, and not applied where a process ends.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from hansa.rooms.commerce.settlements import settlement as slashes
+from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
+from hansa.rooms.transfers.bridge import sagas
+from hansa.rooms.transfers.bridge.messages import Direction, Terms
+from hansa.rooms.transfers.bridge.messages import Message as BridgeMessage
+from hansa.rooms.transfers.bridge.sagas import Decision, Saga, State
+
+from .model import Registry, require
+from .simulation import ENDED, HEALED, RESEND_SECONDS
+from .swaps import SwapHistory, SwappingRegistry
+
+SECONDS_OF_FIVE_MINUTES = 30.0
+"""Five minutes of a saga pass in so many seconds of a history."""
+DAY = slashes.EXPIRY_SECONDS
+SECONDS_OF_A_DAY = 300.0
+"""As `SECONDS_OF_FIVE_MINUTES`, of a settlement."""
+
+
+@dataclass
+class Beside:
+    """What a registry keeps of one peer beside transfers; units are of the registry where `wrapped` does not say otherwise."""
+
+    sagas: dict[str, Saga] = field(default_factory=dict)
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    held: int = 0
+    locked: int = 0
+    wrapped: int = 0
+    burning: int = 0
+    outgoing: dict[int, Settlement] = field(default_factory=dict)
+    incoming: dict[int, Settlement] = field(default_factory=dict)
+    minted: dict[int, int] = field(default_factory=dict)
+    destroyed: dict[int, int] = field(default_factory=dict)
+
+
+class BusyRegistry(SwappingRegistry):
+    """A registry that swaps, bridges and slashes with each of its peers."""
+
+    def begin_beside(self) -> None:
+        """Once the peers are known."""
+        self.beside = {peer: Beside() for peer in self.toward}
+
+    def held(self) -> int:
+        return super().held() + sum(one.held + one.locked for one in self.beside.values())
+
+    def issued_since(self) -> int:
+        """What was minted as compensation, less what was slashed."""
+        kept = self.beside.values()
+        return sum(sum(one.minted.values()) - sum(one.destroyed.values()) for one in kept)
+
+    def wrap_or_redeem(self, peer: str, terms: Terms, now: float) -> None:
+        """A saga begins, unless its units are lacking."""
+        kept = self.beside[peer]
+        if terms.amount > (self.units if terms.direction is Direction.WRAP else kept.wrapped):
+            return
+        move = sagas.begin(terms, now)
+        kept.sagas[terms.saga_id] = move.saga
+        self._carry_out(kept, move.money, terms.amount)
+
+    def due(self, peer: str, now: float) -> list[BridgeMessage]:
+        """What the peer is asked about sagas."""
+        kept, out = self.beside[peer], list[BridgeMessage]()
+        for name, saga in kept.sagas.items():
+            move = sagas.on_due(saga, now)
+            kept.sagas[name] = move.saga
+            out += sagas.outstanding(move.saga)
+        return out
+
+    def bridged(self, peer: str, message: BridgeMessage, *, refuses: bool) -> list[BridgeMessage]:
+        """One message of the bridge, in one transaction; the answers."""
+        kept, terms = self.beside[peer], message.terms
+        if message.is_answer:
+            move = sagas.on_answer(kept.sagas[terms.saga_id], message)
+            kept.sagas[terms.saga_id] = move.saga
+            self._carry_out(kept, move.money, terms.amount)
+            return []
+        is_short = terms.direction is Direction.REDEEM and terms.amount > kept.locked
+        refusal = "INSUFFICIENT_LOCK" if is_short else "AGENT_BLOCKED" if refuses else None
+        decided = sagas.decide(kept.decisions.get(terms.saga_id), message, refusal)
+        if decided.is_new and decided.decision is not None:
+            kept.decisions[terms.saga_id] = decided.decision
+        self._carry_out(kept, decided.money, terms.amount)
+        return [] if decided.answer is None else [decided.answer]
+
+    def _carry_out(self, kept: Beside, money: sagas.Money | None, amount: int) -> None:
+        match money:
+            case sagas.Money.LOCK:
+                self.units, kept.held = self.units - amount, kept.held + amount
+            case sagas.Money.KEEP:
+                kept.held, kept.locked = kept.held - amount, kept.locked + amount
+            case sagas.Money.RETURN:
+                self.units, kept.held = self.units + amount, kept.held - amount
+            case sagas.Money.MINT:
+                kept.wrapped += amount
+            case sagas.Money.BURN:
+                kept.wrapped, kept.burning = kept.wrapped - amount, kept.burning + amount
+            case sagas.Money.END_BURN:
+                kept.burning -= amount
+            case sagas.Money.RETURN_BURNED:
+                kept.wrapped, kept.burning = kept.wrapped + amount, kept.burning - amount
+            case sagas.Money.UNLOCK:
+                self.units, kept.locked = self.units + amount, kept.locked - amount
+        self._require_sound(kept)
+
+    def rule(self, peer: str, claim: Claim, compensation: int) -> None:
+        """A dispute was decided here against an agent of the peer, at the moment 0 of its own day."""
+        self.beside[peer].outgoing[claim.dispute_id] = slashes.opened(claim, compensation, 0.0)
+
+    def claimed(self, peer: str, claim: Claim, refusal: str | None, *, is_auto: bool) -> Outcome:
+        """The peer asks for a slash; what is stated about it now."""
+        kept = self.beside[peer]
+        if claim.dispute_id not in kept.incoming:
+            kept.incoming[claim.dispute_id] = slashes.claimed(claim, refusal, 0.0, is_auto=is_auto)
+        return kept.incoming[claim.dispute_id].outcome
+
+    def decide_slash(self, peer: str, dispute: int, *, approves: bool, now: float) -> None:
+        """An administrator decides, or what was approved is applied."""
+        kept = self.beside[peer]
+        one = kept.incoming.get(dispute)
+        if one is None:
+            return
+        if one.status is Status.SLASHING:
+            slashed = min(self.units, one.claim.amount)
+            self.units, self.issued = self.units - slashed, self.issued - slashed
+            kept.destroyed[dispute] = kept.destroyed.get(dispute, 0) + slashed
+            kept.incoming[dispute] = slashes.applied(one, slashed)
+        elif slashes.may_be_decided(one, now):
+            kept.incoming[dispute] = slashes.approved(one) if approves else slashes.rejected(one, "No.")
+        self._require_sound(kept)
+
+    def time_of_slashes(self, peer: str, now: float) -> None:
+        """24 hours may have passed."""
+        kept = self.beside[peer]
+        for rows in (kept.outgoing, kept.incoming):
+            rows.update({name: slashes.on_time(one, now) for name, one in rows.items()})
+
+    def confirmed(self, peer: str, outcome: Outcome) -> bool:
+        """An outcome of the peer; whether a receipt is due."""
+        kept, dispute = self.beside[peer], outcome.claim.dispute_id
+        after = slashes.on_outcome(kept.outgoing[dispute], outcome)
+        if after != kept.outgoing[dispute]:
+            kept.outgoing[dispute] = after
+            owed = slashes.owed(after) if after.is_closed else 0
+            self.units, self.issued = self.units + owed, self.issued + owed
+            kept.minted[dispute] = kept.minted.get(dispute, 0) + owed
+        self._require_sound(kept)
+        return after.is_closed
+
+    def receipted(self, peer: str, dispute: int) -> None:
+        """The peer has the outcome."""
+        kept = self.beside[peer]
+        if kept.incoming[dispute].status in slashes.DECIDED:
+            kept.incoming[dispute] = slashes.acknowledged(kept.incoming[dispute])
+
+    def _require_sound(self, kept: Beside) -> None:
+        amounts = (self.units, kept.held, kept.locked, kept.wrapped, kept.burning)
+        require(min(amounts) >= 0, "an amount below zero", amounts)
+        in_transit = sum(one.transit for one in self.toward.values())
+        require(self.held() + in_transit == self.issued, "the book does not add up", self.name)
+
+
+class TogetherHistory(SwapHistory):
+    """Everything at once. A registry that is restored is left to the histories of crossings alone."""
+
+    def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:
+        return BusyRegistry(name, 300_000, limit, 100_000, blocked)
+
+    def begin(self) -> None:
+        super().begin()
+        self.faults = replace(self.faults, restores=0)
+        self.sagas, self.disputes = 0, 0
+        for one in self._busy():
+            one.begin_beside()
+            self._at(self.rng.uniform(0, RESEND_SECONDS), lambda name=one.name: self._round(name))
+
+    def run(self) -> "TogetherHistory":
+        before = {one.name: one.issued for one in self._busy()}
+        super().run()
+        for one in self._busy():
+            require(one.issued == before[one.name] + one.issued_since(), "units were made or lost", one.name)
+            for peer, kept in one.beside.items():
+                other = self._of(peer).beside[one.name]
+                _require_bridge_ended(kept, other)
+                for dispute, asked in kept.outgoing.items():
+                    _require_slash_ended(asked, other, kept, dispute)
+        return self
+
+    def issued_since(self) -> int:
+        return sum(one.issued_since() for one in self._busy())
+
+    def counted(self) -> dict[str, int]:
+        """How much of each kind came to a successful end."""
+        all_of = [kept for one in self._busy() for kept in one.beside.values()]
+        swaps = [
+            kind for one in self.honest.values() for kept in one.toward.values() for kind, _ in kept.moved
+        ]
+        return {
+            "swaps": swaps.count("commit_in"),
+            "sagas": sum(saga.state is State.COMPLETED for kept in all_of for saga in kept.sagas.values()),
+            "slashes": sum(one.status is Status.SETTLED for kept in all_of for one in kept.outgoing.values()),
+        }
+
+    def _plan(self, names: list[str]) -> None:
+        super()._plan(names)
+        for _ in range(self.rng.randint(1, 4)):
+            self._at(self.rng.uniform(0, 150), self._begin_saga)
+        for _ in range(self.rng.randint(0, 3)):
+            self._at(self.rng.uniform(0, 150), self._begin_slash)
+
+    def _busy(self) -> list[BusyRegistry]:
+        return [one for one in self.honest.values() if isinstance(one, BusyRegistry)]
+
+    def _of(self, name: str) -> BusyRegistry:
+        one = self.honest[name]
+        assert isinstance(one, BusyRegistry)
+        return one
+
+    def _begin_saga(self) -> None:
+        one, self.sagas = self.rng.choice(self._busy()), self.sagas + 1
+        peer, direction = self.rng.choice(list(one.toward)), self.rng.choice(list(Direction))
+        amount = self.rng.randint(1, 900)
+        terms = Terms(f"s{self.sagas}", direction, f"did:{one.name}", f"did:{peer}", amount, "AVT")
+        one.wrap_or_redeem(peer, terms, self._now_of_sagas)
+        self._ask_about_sagas(one, peer)
+
+    def _begin_slash(self) -> None:
+        one, self.disputes = self.rng.choice(self._busy()), self.disputes + 1
+        peer, amount = self.rng.choice(list(one.toward)), self.rng.randint(1, 900)
+        claim = Claim(self.disputes, f"did:{peer}", f"did:{one.name}", amount, "AVT")
+        one.rule(peer, claim, self.rng.randint(0, amount))
+        self._ask_about_slashes(one, peer)
+
+    def _round(self, name: str) -> None:
+        """What the jobs of a registry do: decide, expire, and send again what is not answered."""
+        one = self._of(name)
+        for peer, kept in one.beside.items():
+            one.time_of_slashes(peer, self.now / SECONDS_OF_A_DAY * DAY)
+            for dispute in list(kept.incoming):
+                if self.rng.random() < 0.3 or kept.incoming[dispute].status is Status.SLASHING:
+                    approves, now = self.rng.random() < 0.7, self.now / SECONDS_OF_A_DAY * DAY
+                    one.decide_slash(peer, dispute, approves=approves, now=now)
+                self._confirm(one, peer, dispute)
+            self._ask_about_sagas(one, peer)
+            self._ask_about_slashes(one, peer)
+        if self.now < HEALED + 3 * SECONDS_OF_A_DAY:
+            self._at(self.now + 5 * RESEND_SECONDS, lambda: self._round(name))
+
+    @property
+    def _now_of_sagas(self) -> float:
+        return self.now / SECONDS_OF_FIVE_MINUTES * sagas.TIMEOUT_SECONDS
+
+    def _ask_about_sagas(self, one: BusyRegistry, peer: str) -> None:
+        for message in one.due(peer, self._now_of_sagas):
+            self._travel(message.type.value, lambda message=message: self._bridge(one.name, peer, message))
+
+    def _bridge(self, author: str, to: str, message: BridgeMessage) -> None:
+        refuses = message.terms.amount % 7 == 0
+        for answer in self._of(to).bridged(author, message, refuses=refuses):
+            self._travel(answer.type.value, lambda answer=answer: self._bridge(to, author, answer))
+
+    def _ask_about_slashes(self, one: BusyRegistry, peer: str) -> None:
+        for asked in one.beside[peer].outgoing.values():
+            if not asked.is_closed:
+                self._travel("request", lambda claim=asked.claim: self._claim(one.name, peer, claim))
+
+    def _claim(self, author: str, to: str, claim: Claim) -> None:
+        refusal = "DEFENDANT_UNKNOWN" if claim.amount % 7 == 0 else None
+        outcome = self._of(to).claimed(author, claim, refusal, is_auto=claim.amount % 3 == 0)
+        self._travel("state", lambda: self._outcome(to, author, outcome))
+
+    def _confirm(self, one: BusyRegistry, peer: str, dispute: int) -> None:
+        kept = one.beside[peer].incoming[dispute]
+        if kept.status in slashes.DECIDED and not kept.is_closed:
+            self._travel("confirmation", lambda: self._outcome(one.name, peer, kept.outcome))
+
+    def _outcome(self, author: str, to: str, outcome: Outcome) -> None:
+        if self._of(to).confirmed(author, outcome):
+            dispute = outcome.claim.dispute_id
+            self._travel("receipt", lambda: self._of(author).receipted(to, dispute))
+
+    def _travel(self, kind: str, arrives: Callable[[], None]) -> None:
+        """A message through the network of this history."""
+        rng, faults, is_faulty = self.rng, self.faults, self.now < HEALED
+        if is_faulty and rng.random() < faults.lost + faults.corrupted:
+            self._cover(kind, "lost")
+            return
+        copies = 2 if is_faulty and rng.random() < faults.doubled else 1
+        for _ in range(copies):
+            delay = rng.uniform(0.01, 0.2)
+            is_late = is_faulty and rng.random() < faults.late
+            if is_late:
+                delay += rng.choice((3.0, 30.0, 100.0))
+            self._cover(kind, "late" if is_late else "doubled" if copies == 2 else "none")
+            if self.now + delay < ENDED:
+                self._at(self.now + delay, arrives)
+
+    def _cover(self, kind: str, fault: str) -> None:
+        key = ("beside", kind, fault)
+        self.coverage[key] = self.coverage.get(key, 0) + 1
+
+
+def _require_bridge_ended(source: Beside, destination: Beside) -> None:
+    require(source.held == 0 == source.burning, "units are still aside", source)
+    require(source.locked == destination.wrapped, "wrapped units are not what is locked", source, destination)
+    for name, saga in source.sagas.items():
+        decision = destination.decisions.get(name)
+        require(saga.has_ended, "a saga without an end", saga)
+        is_done = decision is not None and decision.is_done
+        require(is_done == (saga.state is State.COMPLETED), "the sides disagree", saga, decision)
+
+
+def _require_slash_ended(asked: Settlement, decided: Beside, asking: Beside, dispute: int) -> None:
+    there = decided.incoming.get(dispute)
+    require(there is not None and there.is_closed and asked.is_closed, "a slash without an end", asked, there)
+    assert there is not None
+    destroyed, minted = decided.destroyed.get(dispute, 0), asking.minted.get(dispute, 0)
+    require(asked.status is there.status, "the sides disagree", asked, there)
+    require(asked.slashed == destroyed, "what was destroyed is not what was confirmed", asked, destroyed)
+    require(minted == min(destroyed, asked.compensation), "the compensation differs", asked, minted)

@@ -1,0 +1,82 @@
+"""Specification 6 W 9: a peer that is removed is trusted no longer, and what is under way with it is decided all the same."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hansa.foundation.plumbing.outgoing import OutgoingTrouble
+from hansa.rooms import federation
+from hansa.rooms.federation.peers import PeerUnknown, finish_removals, remove_peer
+from tests.neighbours.crossing_scene import LostCalls, across, open_rows, refusal, settle
+from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
+from tests.operation.registry_process import until_async
+from tests.registry import DatabaseFarm, TestAgent
+
+BALANCES_AFTER = ("90", "109.95")
+
+
+@pytest.fixture
+async def pair(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Neighbours]:
+    """Two registries for each test: a removal ends the pair."""
+    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
+
+
+async def remove(one: Neighbour, other: Neighbour) -> bool:
+    """Whether the row of the peer is gone too."""
+    runtime = one.registry.runtime
+    _, is_gone = await runtime.database.act(lambda tx: remove_peer(tx, None, runtime, other.trust_domain))
+    await one.trust_followed()
+    return is_gone
+
+
+async def is_gone(one: Neighbour, other: Neighbour) -> bool:
+    await one.registry.database.act(lambda tx: finish_removals(tx, one.registry.runtime))
+    try:
+        await one.peer(other)
+    except PeerUnknown:
+        return True
+    return False
+
+
+async def begun(pair: Neighbours, monkeypatch: pytest.MonkeyPatch) -> tuple[TestAgent, TestAgent]:
+    """A transfer of a that b promised to credit; its COMMIT is recorded and has not reached b."""
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    with monkeypatch.context() as patch:
+        calls = LostCalls(patch)
+        calls.loses = lambda made: "request" if made > 1 else None
+        assert (await across(alice, bob.did, "10")).status_code == 200
+        # The COMMIT is sent once its caller has its answer.
+        await until_async(lambda: _is_lost(calls))
+    assert (await alice.balance(), await bob.balance()) == ("90", "100")
+    return alice, bob
+
+
+async def _is_lost(calls: LostCalls) -> bool:
+    return calls.made > 1
+
+
+@pytest.mark.parametrize("remover", ["sender", "receiver"])
+async def test_after_a_removal_decisions_are_taken_as_signed_messages_until_both_receipts_exist(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch, remover: str
+):
+    alice, bob = await begun(pair, monkeypatch)
+    one, other = (pair.a, pair.b) if remover == "sender" else (pair.b, pair.a)
+    assert not await remove(one, other)
+    peer = await one.peer(other)
+    assert (peer.status, peer.removing) == ("inactive", True)
+    # Its certificate counts no longer: it neither reads nor sends anything here by itself.
+    await federation.PEER_CALLS.of(other.registry.runtime).close()
+    with pytest.raises(OutgoingTrouble):
+        await other.call(one, "GET", "/api/v1/federation/agent-cards")
+    payer, payee = (alice, bob) if remover == "sender" else (bob, alice)
+    assert (await refusal(await across(payer, payee.did, "1")))[0] == 404
+    await settle(one)
+    assert (await alice.balance(), await bob.balance()) == BALANCES_AFTER
+    assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
+    assert await is_gone(one, other)
+    for side in (pair.a, pair.b):
+        supply = await side.registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0")
