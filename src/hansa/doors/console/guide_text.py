@@ -180,7 +180,7 @@ def _fence(tokens: Sequence[Token], index: int, _options: Any, _environment: Any
 
 
 def _table_open(*_: Any) -> str:
-    return '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'
+    return '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n'
 
 
 def _table_close(*_: Any) -> str:

@@ -1,5 +1,6 @@
 """Authorize a payment as an own agent: a dry run shows payee, fee and balance; then the token is made and shown once."""
 
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -79,7 +80,14 @@ async def authorize(did: OwnDid, sender: Act, request: Request, db: Db, settings
     answer = await act_as(request, sender, did, AUTHORIZE, _order(sender.form))
     if answer.is_refused:
         return _refused(request, sender, agent, answer, settings)
-    return agent_page(request, "wallet/authorized.html", sender.person, agent, new=answer.document)
+    return agent_page(
+        request,
+        "wallet/authorized.html",
+        sender.person,
+        agent,
+        new=answer.document,
+        expires_at=datetime.fromisoformat(answer.document["expires_at"]),
+    )
 
 
 def _order(form: SentForm) -> dict[str, Any]:

@@ -4,6 +4,16 @@ const HEIGHT = 220;
 const STEP = 0.5;
 const FONT = "12px system-ui, sans-serif";
 const WHOLE = [0, 1];
+const DAY = 86400;
+const MINUTE = 60;
+const LABEL_SPACE = 90;
+
+// Days for days, times of the day within two of them, seconds within ten minutes.
+function labelsOf(plot, moments) {
+  const { min, max } = plot.scales.x;
+  const [from, to] = max - min > 2 * DAY ? [0, 10] : [11, max - min > 10 * MINUTE ? 16 : 19];
+  return moments.map((moment) => new Date(moment * 1000).toISOString().slice(from, to));
+}
 
 function valuesOf(figure) {
   const rows = [...figure.querySelectorAll("tbody tr")];
@@ -39,7 +49,7 @@ function optionsOf(figure, values, margin, width, show) {
         paths: isBars ? uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
       },
     ],
-    axes: [axis, { ...axis, show: false }],
+    axes: [{ ...axis, values: labelsOf, space: LABEL_SPACE }, { ...axis, show: false }],
     hooks: { setCursor: [(plot) => show(plot.cursor.idx)] },
   };
 }
