@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pty
+import termios
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -32,6 +33,9 @@ from tests.operation.registry_process import (
 from tests.registry import DatabaseFarm, open_registry
 
 PASSWORD = "Quiet-Harbour-41-Lantern"
+# A bound on what hangs, on a machine with much else to do.
+PROMPT_SECONDS = 120
+LOCAL_MODES = 3
 
 
 @pytest.fixture(scope="module")
@@ -224,14 +228,15 @@ async def at_a_terminal(*arguments: str, answers: list[str], at: Path) -> str:
     screen = b""
     for answer in answers:
         shown = len(screen)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PROMPT_SECONDS):
             while not screen[shown:].rstrip().endswith(b":"):
                 await asyncio.sleep(0.02)
                 screen += _shown(ours)
-        # The echo is switched off just after the prompt appears.
-        await asyncio.sleep(0.3)
+            # The echo is switched off just after the prompt appears.
+            while termios.tcgetattr(ours)[LOCAL_MODES] & termios.ECHO:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
         os.write(ours, answer.encode() + b"\n")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PROMPT_SECONDS):
         assert await process.wait() == 0, screen
     screen += _shown(ours)
     os.close(ours)
