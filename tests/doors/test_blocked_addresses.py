@@ -280,24 +280,44 @@ async def test_a_blocked_address_loses_the_connections_without_an_answer_and_kee
     assert (await answered.answer())[0] == 200
 
 
+READ = b"GET /api/v1/public/supply-invariant HTTP/1.1\r\n" + HOST + b"\r\n"
+
+
+def with_one_place(listening: Listening, timeout_seconds: float) -> Admission:
+    """The budget of reads, whose only place is taken."""
+    reads = Admission(places=1, timeout_seconds=timeout_seconds)
+    registry = listening.registry
+    BUDGETS.put(registry.runtime, Budgets(registry.app, [], Admissions(reads=reads)))
+    reads.ask(lambda: True, lambda: None)
+    return reads
+
+
 async def test_a_request_of_a_blocked_address_that_waited_for_its_place_is_not_begun(
     listening: Listening, counting: Counting
 ):
-    admissions = Admissions(reads=Admission(places=1))
-    app = listening.registry.app
-    BUDGETS.put(listening.registry.runtime, Budgets(app, [], admissions))
-    held: list[bool] = []
-    admissions.reads.ask(lambda: not held.append(True), lambda: None)
+    reads = with_one_place(listening, LIMIT_SECONDS)
     waiting = await listening.connect()
-    await waiting.send(b"GET /api/v1/public/supply-invariant HTTP/1.1\r\n" + HOST + b"\r\n")
+    await waiting.send(READ)
     async with asyncio.timeout(LIMIT_SECONDS):
-        while not admissions.reads._waiting:  # noqa: ASYNC110
+        while not reads._waiting:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     counting.is_blocking = True
-    admissions.reads.leave()
+    reads.leave()
     assert await waiting.everything() == b""
     counting.is_blocking = False
     assert statuses(await listening.answers(GOOD)) == [200]
+
+
+async def test_a_blocked_address_loses_the_connections_that_were_answered_with_a_503_alone(
+    listening: Listening, counting: Counting
+):
+    with_one_place(listening, 0.01)
+    wire = await listening.connect()
+    await wire.send(READ)
+    assert (await wire.answer())[0] == 503
+    counting.is_blocking = True
+    await wire.send(LIVEZ + b"\r\n")
+    assert await wire.everything() == b""
 
 
 # Connections that are refused when they are accepted.

@@ -122,8 +122,9 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _refuse_for_now(self, cycle: RequestResponseCycle) -> None:
         """Answer that there is no place, as the application would; nothing of it is asked."""
-        if cycle.disconnected:
+        if cycle.disconnected or self._is_cut_off_as_blocked():
             return
+        had_answered = self._has_answered
         asked, keeps_alive = cycle.scope, cycle.keep_alive
         cycle.response_started = cycle.response_complete = True
         self.transport.write(
@@ -132,3 +133,5 @@ class ConnectionProtocol(BoundedProtocol):
         if not keeps_alive:
             self.transport.close()
         cycle.on_response()
+        # A client that was only ever sent away has nothing to lose when its address is blocked.
+        self._has_answered = had_answered
