@@ -182,3 +182,33 @@ async def test_what_is_not_committed_is_no_leaf_and_many_sequencers_make_one_log
         lambda tx: tx.fetchrow("SELECT size, (SELECT count(*) FROM plumbing_log_outbox) FROM auditor_log")
     )
     assert (size, waiting) == (len(found), 0)
+
+
+async def test_a_tile_is_answered_like_any_other_route_whatever_is_asked_below_its_prefix(registry):
+    await auditor.run_cycle(registry.runtime)
+    size = int((await registry.http.get("/log/checkpoint")).text.split("\n")[1])
+    path = f"/log/tile/0/000.p/{size}"
+    tile, head = await registry.http.get(path), await registry.http.head(path)
+    assert (tile.status_code, len(tile.content)) == (200, 32 * size)
+    assert (head.status_code, head.headers["content-length"]) == (200, str(32 * size))
+    for answer in (tile, head):
+        assert answer.headers["access-control-allow-origin"] == "*"
+        assert "immutable" in answer.headers["cache-control"]
+        assert answer.headers["x-request-id"]
+    for other in (
+        "",
+        "0",
+        "0/0",
+        "00/000",
+        "63/000",
+        "0/x000",
+        "0/001",
+        "0/000.p/0",
+        "0/000.p/256",
+        "e/000",
+        "0/000/",
+    ):
+        missing = await registry.http.get(f"/log/tile/{other}")
+        assert (missing.status_code, missing.json()["error"]["code"]) == (404, "TILE_NOT_FOUND"), other
+    assert (await registry.http.post(path)).status_code == 405
+    assert (await registry.http.get("/log/tile")).status_code == 404

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
 from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
+from hansa.foundation.plumbing.direct import DirectTree
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
@@ -54,13 +55,15 @@ class DirectPath:
 class RequestGuard:
     """The outermost layer. A request target with NUL, bad UTF-8 or an encoded slash is refused before anything reads it.
 
-    Direct routes (`direct`: method and path → handler) are answered from here: nothing that the framework does on the
+    Direct routes (`direct`: method and path → handler; `trees`: those below a prefix) are answered from here: nothing that the framework does on the
     way to them is needed, and it costs more than they do.
     """
 
-    def __init__(self, app: ASGIApp, direct: Mapping[tuple[str, str], Handler]) -> None:
+    def __init__(
+        self, app: ASGIApp, direct: Mapping[tuple[str, str], Handler], trees: Sequence[DirectTree]
+    ) -> None:
         self._app = app
-        self._direct = direct
+        self._direct, self._trees = direct, trees
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -98,8 +101,19 @@ class RequestGuard:
             scope["route"] = DirectPath(scope["path"])
             response = await answered(handler, request)
             await response(scope, receive, send)
+        elif (tree := self._tree_of(scope)) is not None:
+            scope["route"] = DirectPath(tree.path)
+            scope["path_params"] = {tree.name: scope["path"].removeprefix(tree.prefix)}
+            response = await answered(tree.handler, request)
+            await response(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _tree_of(self, scope: Scope) -> DirectTree | None:
+        for tree in self._trees:
+            if scope["path"].startswith(tree.prefix) and scope["method"] == tree.method:
+                return tree
+        return None
 
 
 def request_id_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

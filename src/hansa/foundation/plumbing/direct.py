@@ -6,6 +6,7 @@ understand stops the start.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -47,6 +48,36 @@ def direct_handlers(
         (method, prefix + route.path): route.get_route_handler()
         for router in routers
         for route in router.routes
-        if isinstance(route, DirectRoute)
+        if isinstance(route, DirectRoute) and not route.param_convertors
         for method in route.methods or ()
     }
+
+
+@dataclass(frozen=True)
+class DirectTree:
+    """A direct route of every path below a prefix: `path` is its template, which ends in `{name:path}`."""
+
+    method: str
+    path: str
+    prefix: str
+    name: str
+    handler: Callable[[Request], Awaitable[Response]]
+
+
+def direct_trees(routers: Iterable[APIRouter], prefix: str) -> tuple[DirectTree, ...]:
+    """The direct routes among these routers that have one parameter, the rest of the path."""
+    return tuple(
+        _tree_of(method, prefix + route.path, route)
+        for router in routers
+        for route in router.routes
+        if isinstance(route, DirectRoute) and route.param_convertors
+        for method in route.methods or ()
+    )
+
+
+def _tree_of(method: str, path: str, route: DirectRoute) -> DirectTree:
+    (name,) = route.param_convertors
+    before, _, end = path.partition(f"{{{name}:path}}")
+    if end or before == path:
+        raise TypeError(f"{path}: the parameter of a direct route is the rest of the path")
+    return DirectTree(method, path, before, name, route.get_route_handler())

@@ -1,7 +1,7 @@
 """Calling a function with what it asks of a request: dependencies, headers, query members and a parsed body.
 
 How each parameter is found is worked out once, when the route is declared. It understands a model of the JSON body,
-headers, query members or a model of them, the request itself and dependencies made of these but the body: what it does
+headers, a text in the path, query members or a model of them, the request itself and dependencies made of these but the body: what it does
 not understand is a TypeError.
 """
 
@@ -94,11 +94,8 @@ def _resolver(
         for detail in get_args(hint)[1:]:
             if isinstance(detail, params.Depends):
                 return name, *_dependency(detail, remembering=remembering)
-            if isinstance(detail, params.Header):
-                alias = detail.alias or name.replace("_", "-")
-                return name, _named_value("header", alias, hint, default), False
-            if isinstance(detail, params.Query):
-                return name, _query(detail.alias or name, hint, default), False
+            if isinstance(detail, params.Param):
+                return name, _member_of_the_request(name, hint, default, detail), False
     raise TypeError(f"a direct route cannot find the parameter {name} in a request")
 
 
@@ -146,6 +143,25 @@ def _query_of(model: type[BaseModel]) -> Resolver:
             raise RequestValidationError(_located("query", trouble)) from None
 
     return validated
+
+
+def _member_of_the_request(name: str, hint: Any, default: Any, detail: params.Param) -> Resolver:
+    """Raises: TypeError."""
+    if isinstance(detail, params.Header):
+        return _named_value("header", detail.alias or name.replace("_", "-"), hint, default)
+    if isinstance(detail, params.Path):
+        return _path_member(name)
+    if isinstance(detail, params.Query):
+        return _query(detail.alias or name, hint, default)
+    raise TypeError(f"a direct route cannot find the parameter {name} in a request")
+
+
+def _path_member(name: str) -> Resolver:
+    def found(request: Request, body: Any) -> Any:
+        del body
+        return request.path_params[name]
+
+    return found
 
 
 def _named_value(place: Literal["header", "query"], name: str, hint: Any, default: Any) -> Resolver:

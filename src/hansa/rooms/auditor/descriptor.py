@@ -15,7 +15,7 @@ from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
 from .routes import router
 from .solvency import solvency_router
-from .transparency import TILES, KeptTiles, log_router
+from .transparency import TILES, KeptTiles, log_router, tile_router
 from .witnessing import (
     ASK,
     ASK_SECONDS,
@@ -38,6 +38,7 @@ ROOM = Room(
         Routes(2320, balance_proof_router),
         Routes(3600, root_router, at_root=True),
         Routes(3610, log_router, at_root=True),
+        Routes(3611, tile_router, at_root=True),
         Routes(3620, liabilities_router, at_root=True),
         Routes(3625, solvency_router, at_root=True),
         Routes(3630, witness_router, at_root=True),

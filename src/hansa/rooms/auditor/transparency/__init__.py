@@ -3,7 +3,7 @@
 from .errors import LogEmpty
 from .kept_tiles import TILES, KeptTiles
 from .proofs import Inclusion, prove_growth, prove_objects, read_checkpoint
-from .routes import log_router
+from .routes import log_router, tile_router
 from .schemas import InclusionOut
 from .sequencer import LEAVES_AT_ONCE, append_and_sign
 from .store import lock_log
@@ -21,4 +21,5 @@ __all__ = [
     "prove_growth",
     "prove_objects",
     "read_checkpoint",
+    "tile_router",
 ]

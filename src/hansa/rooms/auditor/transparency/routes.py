@@ -3,11 +3,12 @@
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
@@ -55,7 +56,12 @@ async def read_log_checkpoint(_: Public, db: Db) -> Response:
     return Response(note, media_type="text/plain; charset=utf-8", headers=FRESH)
 
 
-@log_router.get(
+tile_router = APIRouter(
+    prefix="/log", tags=["auditor"], route_class=DirectRoute, dependencies=[Depends(within_read_limit)]
+)
+
+
+@tile_router.get(
     "/tile/{tile:path}",
     response_class=Response,
     responses={
@@ -63,7 +69,7 @@ async def read_log_checkpoint(_: Public, db: Db) -> Response:
         **problems(TileUnknown, Invalid, TooManyRequests),
     },
 )
-async def read_log_tile(_: Public, tiles: Tiles, tile: str) -> Response:
+async def read_log_tile(_: Public, tiles: Tiles, tile: Annotated[str, Path()]) -> Response:
     """A tile of hashes (`0/x001/234`) or of entries (`entries/000.p/5`); it never changes."""
     found = _TILE.fullmatch(tile)
     if found is None:
