@@ -41,7 +41,7 @@ CALLS_EVERY_SECONDS = {
     "acts beside the cards": SYNC_SECONDS,
     "acts": float(ACTS_EVERY_SECONDS),
     "witness": float(FOLLOW_SECONDS),
-    "keys of the log": 3600.0,
+    "keys of the log": 600.0,
     "cosignature": float(ASK_SECONDS),
     "trust": float(OWN_TRUST_SECONDS),
 }

@@ -40,7 +40,7 @@ READ_SECONDS = {
     "/api/v1/federation/agent-cards?limit=10000": 300.0,
     "/api/v1/federation/enforcement?limit=10000": 27.3,
     "/witness": 60.0,
-    "/.well-known/auditor-jwks.json": 3600.0,
+    "/.well-known/auditor-jwks.json": 600.0,
     "/api/v1/federation/peer-trust/mine": 600.0,
 }
 """What a registry reads of a peer, and how often: acts every 30 seconds and beside the cards."""

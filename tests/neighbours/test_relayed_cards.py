@@ -7,7 +7,7 @@ import pytest
 
 from hansa.rooms import federation
 from hansa.rooms.catalogue.peer_reading import relayed
-from hansa.rooms.catalogue.relays import KeptHome, store
+from hansa.rooms.catalogue.relays import KeptHome, settle, store
 from tests.neighbours.reading_peers import administer, card_at, names_found, owned_agent, read, set_unlisted
 from tests.neighbours.relayed_registries import HOME, RELAY, Relayed, three_registries
 from tests.neighbours.two_registries import befriend
@@ -161,6 +161,22 @@ async def test_of_two_relays_the_nearer_one_counts_while_it_may_be_read(three: R
     assert await offered(3, [777])
     await database.act(lambda tx: store.keep_home(tx, kept, open_peers))
     assert [home["relay"] for home in await three.homes()] == [RELAY]
+
+
+async def test_a_registry_that_begins_to_pass_on_reads_its_peers_anew_and_one_that_ends_keeps_nothing(
+    three: Relayed,
+):
+    agent = await three.home.registry.agent(name="Kept before")
+    await three.arrive()
+    database = three.relay.registry.database
+    await database.act(lambda tx: settle(tx, is_relay=False))
+    assert await database.look(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_signed_item")) == 0
+    await read(three.relay, three.home)
+    assert await database.look(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_signed_item")) == 0
+    await database.act(lambda tx: settle(tx, is_relay=True))
+    await read(three.relay, three.home)
+    assert (await three.item(agent.did))["card_data"]["name"] == "Kept before"
+    assert not (await read(three.reader, three.relay)).refused
 
 
 async def test_a_relay_brings_a_bounded_number_of_homes(three: Relayed, monkeypatch: pytest.MonkeyPatch):

@@ -91,7 +91,7 @@ async def list_forks(tx: Tx) -> list[KeptFork]:
 
 
 async def follow_peers(runtime: Runtime) -> None:
-    """The job: read the keys of each active peer once an hour, and compare with it every log that both cosign.
+    """The job: read the keys of each active peer every ten minutes, and compare with it every log that both cosign.
 
     A new key of a log signs beside the former one for days. A new key of a witness is in what is compared: both are read at once then.
     """

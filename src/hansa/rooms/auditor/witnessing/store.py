@@ -47,7 +47,7 @@ ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_key 
 """
 
 _NEWLY_READ = """
-SELECT ledger_id, witness_key FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '1 hour'
+SELECT ledger_id, witness_key FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '10 minutes'
 """
 
 _KEEP_FORK = """
@@ -164,7 +164,7 @@ async def peer_logs(tx: Tx) -> list[PeerLog]:
 
 
 async def newly_read(tx: Tx) -> dict[str, str | None]:
-    """The peers whose keys were read within the last hour, by ledger id: each with the key of its witness."""
+    """The peers whose keys were read within the last ten minutes, by ledger id: each with the key of its witness."""
     return {row["ledger_id"]: row["witness_key"] for row in await tx.fetch(_NEWLY_READ)}
 
 
