@@ -32,6 +32,12 @@ WITH sent AS (
 )
 SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM received)
 """
+_OPEN = (
+    "SELECT 'out' AS way, frame, transfer_id, state, tries, next_at FROM transfers_sent WHERE next_at IS NOT NULL",
+    "SELECT 'in' AS way, frame, transfer_id, state, tries, next_at FROM transfers_received WHERE next_at IS NOT NULL",
+    "SELECT peer, own_epoch, own_seq, seen_epoch, seen_seq, crossing FROM transfers_pair",
+    "SELECT kind, key, state, attempts, due_at, last_error FROM plumbing_job WHERE kind LIKE 'transfers: messages%'",
+)
 _SENT = "SELECT transfer_id::text, state, amount FROM transfers_sent WHERE frame = $1"
 _RECEIVED = "SELECT transfer_id::text, state, amount FROM transfers_received WHERE frame = $1"
 
@@ -108,8 +114,17 @@ class Crossing:
         """Until each side holds the other's receipts of everything."""
         deadline = monotonic() + QUIET_SECONDS
         while sum([await side.still_open() for side in self.sides]):
-            assert monotonic() < deadline, "a transfer is not decided although the network healed"
+            assert monotonic() < deadline, f"not decided although the network healed: {await self._open()}"
             await asyncio.sleep(0.2)
+
+    async def _open(self) -> list[Any]:
+        """What is not closed, with its peer and job, for the message of a failure."""
+        found = [
+            await side.registry.database.look(lambda tx, statement=statement: tx.fetch(statement))
+            for side in self.sides
+            for statement in _OPEN
+        ]
+        return [dict(row) for rows in found for row in rows]
 
     async def prove(self) -> None:
         for one, other in permutations(self.sides, 2):
