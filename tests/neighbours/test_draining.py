@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.rooms import federation
-from hansa.rooms.federation.peers import PeerUnknown, finish_removals, remove_peer
-from tests.neighbours.crossing_scene import LostCalls, across, open_rows, refusal, settle
+from hansa.rooms import federation, transfers
+from hansa.rooms.federation.peers import PeerUnknown, finish_removals, pause_peer, remove_peer
+from hansa.rooms.transfers.crossing import HIGH_WATER
+from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, open_rows, refusal, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.operation.registry_process import until_async
 from tests.registry import DatabaseFarm, TestAgent
@@ -80,3 +81,37 @@ async def test_after_a_removal_decisions_are_taken_as_signed_messages_until_both
     for side in (pair.a, pair.b):
         supply = await side.registry.supply()
         assert (supply["status"], supply["delta"]) == ("OK", "0")
+
+
+async def test_after_the_loss_of_a_registry_what_was_reserved_returns_and_what_was_committed_does_not(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    """The steps of the guide "When a peer misbehaves", from the first to the last."""
+    await HIGH_WATER.of(pair.a.registry.runtime).compare()
+    alice, bob = await begun(pair, monkeypatch)
+    calls = LostCalls(monkeypatch)
+    calls.loses = lambda _: "request"
+    assert (await across(alice, bob.did, "5", backend="async")).status_code == 200
+    runtime, name = pair.a.registry.runtime, pair.b.trust_domain
+    await runtime.database.act(lambda tx: pause_peer(tx, None, name))
+    assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
+
+    async def undecided() -> list[str]:
+        found = await runtime.database.read(transfers.undecided_transfers)
+        return [one.state for one in found]
+
+    assert await undecided() == ["reserved"]
+    await deadlines_pass(pair.a)
+    await settle(pair.a)
+    assert (await undecided(), await alice.balance()) == ([], "90")
+    assert not await remove(pair.a, pair.b)
+    assert not await is_gone(pair.a, pair.b)
+    _, is_ended = await runtime.database.act(lambda tx: remove_peer(tx, None, runtime, name, abandon=True))
+    assert is_ended
+    acts = await runtime.database.look(
+        lambda tx: tx.fetch("SELECT act FROM plumbing_admin_act WHERE act LIKE 'peer.%' ORDER BY id")
+    )
+    assert [row["act"] for row in acts] == ["peer.pause", "peer.remove", "peer.abandon"]
+    assert (await refusal(await across(alice, bob.did, "1")))[0] == 404
+    supply = await pair.a.registry.supply()
+    assert (supply["status"], supply["delta"]) == ("OK", "0")
