@@ -117,7 +117,7 @@ COLUMNS = (
     "name", "description", "card_data", "card_bytes", "pricing", "tags", "tee_type", "name_text", "description_text",
     "tags_text", "skills_text", "is_active", "unlisted", "status", "status_since", "encircled", "created_at",
     "updated_at", "changed_xid", "search_xid", "liveness", "liveness_checked_at", "last_alive_at", "verified_jobs",
-    "bonded", "hidden_since", "peer_version",
+    "bonded", "hidden_since", "peer_version", "peer_status",
 )  # fmt: skip
 
 _COUNT_CLASSES = """
@@ -224,10 +224,12 @@ def _rows(first: int, count: int, xid: int) -> Iterator[tuple[Any, ...]]:
             card["humanReadableId"], currency, trust_domain, source, content.name, content.description,
             content.card_json, len(content.card_json.encode()), content.pricing_json, content.tags, content.tee_type,
             content.name_text, content.description_text, content.tags_text, content.skills_text, is_active, unlisted,
-            status, since, lot.random() < 0.01, updated - timedelta(hours=lot.expovariate(0.01)), updated, xid, xid,
+            # A mirror has the status that its home states, without a day.
+            status, since if source is None else None, lot.random() < 0.01, updated - timedelta(hours=lot.expovariate(0.01)), updated, xid, xid,
             alive, None if alive == "unknown" else updated, updated if alive == "alive" else None,
             int(lot.paretovariate(0.7)) - 1 if lot.random() < 0.4 else 0, lot.random() < 0.1,
             None if is_active and not unlisted and status == "active" else updated, None if source is None else 1,
+            "active" if source is None else status,
         )  # fmt: skip
 
 

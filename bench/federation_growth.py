@@ -3,8 +3,8 @@
 - The intervals are those of the code. What a call costs is measured by federation/quiet-peers; here it is a parameter.
 - Three shapes: `mesh`, where every registry is a peer of every other; `hub`, where one registry in the middle passes cards on to
   all others; `relays`, about the square root of all registries, peers of each other, of which every other one has two.
-- Registries poll their peers at random phases, with the spread that the jobs have. An act of enforcement travels by hints as well,
-  sixteen at once. Nothing is sent over a network.
+- Registries poll their peers at random phases, with the spread that the jobs have. An act of enforcement reaches peers by hints as
+  well, sixteen at once; a relay passes it on with the card. Nothing is sent over a network.
 """
 
 import math
@@ -41,7 +41,7 @@ CALLS_EVERY_SECONDS = {
     "acts beside the cards": SYNC_SECONDS,
     "acts": float(ACTS_EVERY_SECONDS),
     "witness": float(FOLLOW_SECONDS),
-    "keys of the log": float(FOLLOW_SECONDS),
+    "keys of the log": 3600.0,
     "cosignature": float(ASK_SECONDS),
     "trust": float(OWN_TRUST_SECONDS),
 }
@@ -102,7 +102,10 @@ def calls_per_second(peers: int) -> float:
 
 
 def spread(shape: Shape, every: float, lot: random.Random, *, hints: bool) -> list[float]:
-    """When each other registry has what registry 0 began, in seconds, in rising order."""
+    """When each other registry has what registry 0 began, in seconds, in rising order.
+
+    Its peers poll `every` so many seconds, or are sent hints; what a relay passes on is read at the interval of cards.
+    """
     known: dict[int, float] = {}
     waiting = [(0.0, 0)]
     while waiting:
@@ -113,9 +116,11 @@ def spread(shape: Shape, every: float, lot: random.Random, *, hints: bool) -> li
         others = [other for other in shape.neighbours(one) if other not in known]
         lot.shuffle(others)
         for number, other in enumerate(others):
-            polled = at + lot.uniform(0, every * lot.uniform(1 - SPREAD, 1 + SPREAD)) + CALL_SECONDS
-            hinted = at + (number // HINTS.at_once + 2) * CALL_SECONDS
-            heappush(waiting, (min(polled, hinted) if hints else polled, other))
+            interval = every if one == 0 else SYNC_SECONDS
+            after = lot.uniform(0, interval * lot.uniform(1 - SPREAD, 1 + SPREAD)) + CALL_SECONDS
+            if hints and one == 0:
+                after = min(after, (number // HINTS.at_once + 2) * CALL_SECONDS)
+            heappush(waiting, (at + after, other))
     return sorted(at for one, at in known.items() if one != 0)
 
 

@@ -119,7 +119,7 @@ def load_pages(url: str, paths: list[str], figures: Figures) -> None:
 
 async def _beside(url: str, callers: Path, paths: Path, figures: Figures, seconds: int) -> tuple[int, int]:
     """How many transfers were carried out, at least and at most."""
-    least = most = 0
+    least, most = 0, 0
 
     async def transfers(name: str) -> tuple[float, float]:
         nonlocal least, most

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0155"
-down_revision = "0132"
+down_revision = "0147"
 
 SQL = """
 -- What the home of a mirrored card signed, word for word. Written with RELAY_CARDS alone.

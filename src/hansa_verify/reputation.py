@@ -1,7 +1,8 @@
 """The reputation of agents, computed from the events of a registry; all arithmetic is in whole numbers.
 
 Formula `hansa-reputation/2`, for the epoch of one UTC day:
-- A signal is a settled payment, a completed contract or a ruling. Those of earlier days count; `fee` is in minor units.
+- A signal is a settled payment, a completed contract or a ruling. Those of earlier days count; `fee` is in minor units. A payment
+  from another registry is one for the payee's registry, which states the fee that it kept; the payer's states none.
 - Fees are added up for each pair of agents and each day, then halved every 90 days by the table below.
 - A payment is evidence for both agents: 5/8 of its fee for the payee, 1/8 for the payer, each times the weight of the other
   agent. A ruling in favor of the defendant is evidence of 1/8 of the fee in question, times the weight of the complainant.
@@ -64,6 +65,7 @@ _PARTIES = {
     "A2APaymentSettled": ("caller", "payee"),
     "ContractCompleted": ("contractor_did", "provider_did"),
     "DisputeRuled": ("complainant_did", "defendant_did"),
+    "CrossRegistryTransferCompleted": ("sender_did", "receiver_did"),
 }
 _RULINGS: dict[str, Kind | None] = {
     "IN_FAVOR_OF_COMPLAINANT": "ruling_for_complainant",
@@ -144,10 +146,13 @@ def read_signal(event: Mapping[str, Any]) -> Signal | None:
         if event["event_type"] not in _PARTIES:
             return None
         day, data = _day(event["timestamp"]), event["data"]
+        if event["event_type"] == "CrossRegistryTransferCompleted" and data.get("counts") is None:
+            # It paid nothing that is known here, or left this registry.
+            return None
         giver, receiver = (data[name] for name in _PARTIES[event["event_type"]])
         kind = _RULINGS[data["ruling"]] if event["event_type"] == "DisputeRuled" else "payment"
         return _signal(kind, day, giver, receiver, data) if kind else None
-    except (KeyError, TypeError, ValueError) as trouble:
+    except (AttributeError, KeyError, TypeError, ValueError) as trouble:
         raise NotASignal(f"an event is not readable: {type(trouble).__name__} {trouble}") from None
 
 

@@ -111,11 +111,15 @@ def _event(draw: random.Random, agents: list[str]) -> dict[str, Any]:
         "A2APaymentSettled": ("caller", "payee"),
         "ContractCompleted": ("contractor_did", "provider_did"),
         "DisputeRuled": ("complainant_did", "defendant_did"),
+        "CrossRegistryTransferCompleted": ("sender_did", "receiver_did"),
     }
     kind = draw.choice([*names, "A2APaymentSettled", "A2APaymentSettled"])
     ruling = draw.choice(["IN_FAVOR_OF_COMPLAINANT", "IN_FAVOR_OF_DEFENDANT", "DISMISSED"])
     parties = dict(zip(names[kind], (giver, receiver), strict=True))
-    data = {**parties, "fee": fee, "counts": draw.random() < 0.9, "ruling": ruling}
+    counts: bool | None = draw.random() < 0.9
+    if kind == "CrossRegistryTransferCompleted" and draw.random() < 0.3:
+        counts = None
+    data = {**parties, "fee": fee, "counts": counts, "ruling": ruling}
     return {"event_type": kind, "timestamp": at.astimezone(zone).isoformat(), "data": data}
 
 

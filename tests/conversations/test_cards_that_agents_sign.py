@@ -1,11 +1,8 @@
 """A card that its owner writes may carry the agent's own signature; what follows from a bad one is the operator's choice."""
 
-from base64 import urlsafe_b64encode
-
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.signatures.a2a_profile import a2a_signature
 from tests.registry import card_of
 
@@ -13,9 +10,7 @@ from tests.registry import card_of
 def signed(card, private_key_pem):
     """The card as a stock A2A client signs it with the agent's key."""
     key = load_pem_private_key(private_key_pem.encode(), None)
-    d = urlsafe_b64encode(key.private_bytes_raw()).rstrip(b"=").decode()
-    jwk = {**jwk_of(key.public_key().public_bytes_raw()), "d": d}
-    return {**card, "signatures": [a2a_signature(card, jwk, {"kid": "key-1", "typ": "JOSE"})]}
+    return {**card, "signatures": [a2a_signature(card, key, {"kid": "key-1", "typ": "JOSE"})]}
 
 
 async def put(developer, agent, card):

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.doors.offline_commands import adopt_database
 from hansa.doors.startup import prepared_database, require_signing_key
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
+from hansa.foundation.plumbing.sealed_keys import KeyUnusable
 from hansa.foundation.values.jwk import public_key_of
 from hansa.rooms import federation
 from tests.registry import open_registry
@@ -67,7 +68,7 @@ async def test_a_registry_begins_with_one_key_and_keeps_each_it_ever_had(registr
     assert retired["retired_at"] == second["valid_from"]
     assert second["retired_at"] is None
     assert datetime.fromisoformat(retired["valid_from"]) < datetime.fromisoformat(retired["retired_at"])
-    with pytest.raises(federation.KeyUnusable):
+    with pytest.raises(KeyUnusable):
         await rotate(registry, brought)
 
     # Each rotation waits for the one before it.

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import httpx2
@@ -10,6 +11,7 @@ import pytest
 
 from hansa.rooms.commerce import settlements
 from hansa.rooms.federation.peers import posting
+from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
@@ -369,3 +371,101 @@ async def test_there_is_one_settlement_for_each_peer_and_dispute(court: Court):
         "outgoing",
         "incoming",
     ]
+
+
+async def disputed_by_provider(court: Court) -> tuple[TestAgent, TestAgent, int]:
+    """A contractor at `a` with 100 units, a provider at `b` that submitted its work, and the provider's dispute at `a`."""
+    abroad = await AgreementAbroad.between(court.pair)
+    contract_id = await abroad.submitted()
+    complaint = {"defendant_did": abroad.contractor.did, "reason_code": "OTHER", "description": "Not paid."}
+    filed = await abroad.abroad("dispute-federated", contract_id, **complaint)
+    assert filed.status_code == 201, filed.text
+    return abroad.contractor, abroad.provider, filed.json()["id"]
+
+
+async def awards(court: Court, dispute_id: int) -> tuple[dict[str, Any], ...]:
+    """What both registries keep of an award: `awarded` at `a`, `owed` at `b`."""
+    kept = [
+        one
+        for at, direction in ((court.pair.a, "awarded"), (court.pair.b, "owed"))
+        for one in await court.list(at, direction=direction)
+        if one["dispute_id"] == dispute_id
+    ]
+    return tuple(kept)
+
+
+async def test_a_complainant_of_another_registry_is_compensated_there_for_what_was_slashed_here(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+):
+    contractor, provider, dispute_id = await disputed_by_provider(court)
+    ruled = await court.rule(dispute_id, slash="8", compensation="7")
+    assert ruled.status_code == 200, ruled.text
+    assert (ruled.json()["slash_applied"], ruled.json()["compensation_amount"]) == ("8", "7")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "100")
+    (awarded,) = await awards(court, dispute_id)
+    assert (awarded["status"], awarded["slashed_amount"]) == ("SLASHED", "8")
+    # Nothing else is sent to the peer, whose answer to the award is lost.
+    await run(court.pair.a, "UPDATE commerce_settlement SET next_at = NULL WHERE direction <> 'awarded'")
+    calls = LostCalls(monkeypatch, posting)
+    calls.loses = lambda _: "answer"
+    await court.what_is_due_happens()
+    awarded, owed = await awards(court, dispute_id)
+    assert (awarded["status"], owed["status"]) == ("SLASHED", "SETTLED")
+    calls.loses = lambda _: None
+    await court.what_is_due_happens()
+    awarded, owed = await awards(court, dispute_id)
+    assert (awarded["status"], owed["status"]) == ("SETTLED", "SETTLED")
+    assert (owed["compensated_amount"], owed["slashed_amount"]) == ("7", "8")
+    assert owed["peer_tx_id"] == awarded["tx_id"]
+    assert (await contractor.balance(), await provider.balance()) == ("92", "107")
+    minted = await typed(court.pair.b, "DisputeCompensationMinted", provider.did)
+    assert (minted["amount"], minted["counterparty_frame"]) == ("7", "a.example")
+    assert minted["counterparty_tx_id"] == awarded["tx_id"]
+    assert (await typed(court.pair.a, "DisputeSlash", contractor.did))["amount"] == "8"
+
+
+async def test_an_award_is_at_most_what_was_slashed_and_nothing_where_nothing_was(court: Court):
+    contractor, provider, dispute_id = await disputed_by_provider(court)
+    assert await refusal(await court.rule(dispute_id, slash="5", compensation="6")) == (422, "RULING_INVALID")
+    other = await court.pair.a.registry.agent()
+    assert (await contractor.transfer(other, "96")).status_code == 200
+    left = await contractor.balance()
+    ruling = {
+        "ruling": "IN_FAVOR_OF_COMPLAINANT",
+        "slash_amount": "8",
+        "compensation_amount": "8",
+        "note": "As the evidence shows.",
+    }
+    path = f"/api/v1/admin/disputes/{dispute_id}/ruling"
+    ruled = await court.pair.a.registry.http.put(path, json=ruling, headers=court.at_home.headers)
+    assert ruled.json()["slash_applied"] == left
+    await court.what_is_due_happens()
+    _, owed = await awards(court, dispute_id)
+    assert owed["compensated_amount"] == left
+    assert await contractor.balance() == "0"
+    assert await provider.balance() == str(Decimal(100) + Decimal(left))
+
+
+async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_invalid_fails_on_both_sides(
+    court: Court,
+):
+    _, provider, dispute_id = await disputed_by_provider(court)
+    assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
+    peer = await court.pair.b.peer(court.pair.a)
+    limit = "UPDATE federation_peer SET net_in_limit = $2 WHERE id = $1"
+    await run(court.pair.b, limit, peer.id, 0)
+    await run(court.pair.b, "UPDATE ledger_corridor SET compensated = compensated + 10 ^ 15")
+    try:
+        await court.what_is_due_happens()
+        assert [one["status"] for one in await awards(court, dispute_id)] == ["SLASHED"]
+        assert await provider.balance() == "100"
+    finally:
+        await run(court.pair.b, "UPDATE ledger_corridor SET compensated = compensated - 10 ^ 15")
+        await run(court.pair.b, limit, peer.id, None)
+    # The facts of another dispute.
+    await run(court.pair.a, "UPDATE commerce_settlement SET verdict = '{}' WHERE direction = 'awarded'")
+    await court.what_is_due_happens()
+    awarded, owed = await awards(court, dispute_id)
+    assert (awarded["status"], awarded["reason"]) == ("FAILED", "COMPENSATION_REFUSED")
+    assert (owed["status"], owed["reason"], owed["compensated_amount"]) == ("FAILED", "VERDICT_INVALID", "0")
+    assert await provider.balance() == "100"

@@ -16,6 +16,7 @@ from hansa_verify import (
     LOG_KEY,
     WITNESS_KEY,
     VerifierKey,
+    decoded,
     find_cosignature,
     log,
     read_auditor_keys,
@@ -98,10 +99,10 @@ async def test_the_refusals_are_404_403_400_409_and_422_and_change_nothing(witne
         (409, other.body(0, 30)),
         (409, other.body(19, 30)),
         (409, other.body(30, 30)),
-        (409, body(20, [], split.note(20))),
         (422, body(20, other.proof(20, 30)[1:], other.note(30))),
         (422, body(20, [*other.proof(20, 30), b64encode(bytes(32)).decode()], other.note(30))),
         (422, split.body(20, 30)),
+        (422, body(20, [], split.note(20))),
         (422, body(20, other.proof(20, 30), other.note(20))),
     ]
     for status, text in refused:
@@ -197,8 +198,12 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
 
 
 async def test_who_cosigns_the_log_is_listed_from_the_settings_on(start_registry):
-    silent = VerifierKey("silent.example/w", OtherLog().key.public_key().public_bytes_raw(), WITNESS_KEY)
-    registry = await start_registry(log_witnesses=[f"{silent.text}@https://silent.example"])
+    point = OtherLog().key.public_key().public_bytes_raw()
+    twice, silent = (
+        VerifierKey(name, point, WITNESS_KEY) for name in ("other.example/w", "silent.example/w")
+    )
+    settings = [f"{one.text}@https://silent.example" for one in (twice, silent)]
+    registry = await start_registry(log_witnesses=settings)
     answer = await registry.http.get("/log/witnesses")
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.json() == {
@@ -206,6 +211,16 @@ async def test_who_cosigns_the_log_is_listed_from_the_settings_on(start_registry
             {"name": silent.name, "key": silent.text, "size": None, "cosigned_at": None, "asked_at": None, "trouble": None}
         ]
     }  # fmt: skip
+    admin = await registry.administrator("admin_platform")
+    await registry.post("/admin/auditor-signing-key/rotate", headers=admin.headers)
+    present = (await registry.http.get("/.well-known/auditor-jwks.json")).json()["keys"][0]
+    logged, *policy = (await registry.http.get("/log/policy")).text.splitlines()
+    key, address = logged.removeprefix("log ").split(" ")
+    assert read_verifier_key(key, LOG_KEY).public_key == decoded(present["x"])
+    assert address.endswith("/log")
+    assert policy == [
+        f"witness witness-1 {silent.text} https://silent.example", "group witnesses 1 witness-1", "quorum witnesses"
+    ]  # fmt: skip
 
 
 async def fill(tx, count: int) -> None:

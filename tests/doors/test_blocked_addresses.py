@@ -1,15 +1,19 @@
 """How many connections an address holds, what counts against it, and what becomes of one that is blocked."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 
 import pytest
 import structlog
 
+from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import ConnectionBounds
+from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.per_address import (
     BLOCKED_SECONDS,
+    CONNECTIONS_PER_SOCKET,
     REFUSALS_MAX,
     REFUSALS_SECONDS,
     AddressCounts,
@@ -86,6 +90,47 @@ def test_the_addresses_of_one_ipv6_network_are_one():
     place.free()
     place.free()
     assert addresses.enter("2001:db8::2") is not None
+
+
+async def test_an_address_holds_so_many_sockets_and_gets_a_place_back_when_one_ends(
+    start_registry: StartRegistry,
+):
+    addresses = AddressCounts(2 * CONNECTIONS_PER_SOCKET, exempt=[])
+    async with listen_with(start_registry, ConnectionBounds(), addresses) as listening:
+        first, _ = [await socket_of(listening) for _ in range(2)]
+        head, _, body = (await listening.answers(SOCKET + b"\r\n")).partition(b"\r\n\r\n")
+        assert statuses(head + b"\r\n") == [429]
+        assert b"connection: close" in head
+        refusal = json.loads(body)
+        assert refusal["error"]["code"] == "TOO_MANY_SOCKETS"
+        assert refusal["detail"].startswith("Your address holds 2 WebSockets, as many as it may; ")
+        assert statuses(await listening.answers(LIVEZ + b"Connection: close\r\n\r\n")) == [200]
+        first.writer.close()
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while True:
+                wire = await listening.connect()
+                await wire.send(SOCKET + b"\r\n")
+                if (await wire.answer())[0] == 101:
+                    break
+
+
+async def test_a_proxy_of_the_operator_holds_as_many_sockets_as_it_likes(start_registry: StartRegistry):
+    addresses = AddressCounts(1, exempt=["127.0.0.1"])
+    async with listen_with(start_registry, ConnectionBounds(), addresses) as listening:
+        for _ in range(5):
+            await socket_of(listening)
+
+
+async def test_a_socket_that_is_refused_behind_a_request_ends_the_connection_after_its_answer(
+    start_registry: StartRegistry,
+):
+    addresses = AddressCounts(2, exempt=[])
+    async with listen_with(start_registry, ConnectionBounds(), addresses) as listening:
+        await socket_of(listening)
+        slow = b"GET /api/v1/public/supply-invariant HTTP/1.1\r\n" + HOST + b"\r\n"
+        answers = await listening.answers(slow + SOCKET + b"\r\n")
+        assert statuses(answers)[0] == 200
+        assert 101 not in statuses(answers)
 
 
 GOOD = LIVEZ + b"Connection: close\r\n\r\n"
@@ -233,6 +278,26 @@ async def test_a_blocked_address_loses_the_connections_without_an_answer_and_kee
     assert await silent.everything() == b""
     await answered.send(LIVEZ + b"\r\n")
     assert (await answered.answer())[0] == 200
+
+
+async def test_a_request_of_a_blocked_address_that_waited_for_its_place_is_not_begun(
+    listening: Listening, counting: Counting
+):
+    admissions = Admissions(reads=Admission(places=1))
+    app = listening.registry.app
+    BUDGETS.put(listening.registry.runtime, Budgets(app, [], admissions))
+    held: list[bool] = []
+    admissions.reads.ask(lambda: not held.append(True), lambda: None)
+    waiting = await listening.connect()
+    await waiting.send(b"GET /api/v1/public/supply-invariant HTTP/1.1\r\n" + HOST + b"\r\n")
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while not admissions.reads._waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    counting.is_blocking = True
+    admissions.reads.leave()
+    assert await waiting.everything() == b""
+    counting.is_blocking = False
+    assert statuses(await listening.answers(GOOD)) == [200]
 
 
 # Connections that are refused when they are accepted.

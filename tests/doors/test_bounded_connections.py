@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,7 +12,8 @@ from hansa.doors.http.connections import GatheredWrites
 from hansa.doors.http.deadlines import Deadlines
 from hansa.doors.http.sockets import FRAGMENTS_MAX
 from hansa.doors.http.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
-from hansa.doors.http.unsent import UnsentAnswers
+from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
+from hansa.doors.listeners import SEND_BUFFER_BYTES, listen
 from tests.doors.wires import HOST, LIMIT_SECONDS, LIVEZ, MEBIBYTE, Listening, listen_with, statuses
 from tests.hostile.bad_connections import LARGE
 from tests.registry import StartRegistry
@@ -265,6 +267,32 @@ def test_a_reader_that_has_caught_up_is_not_cut_off_for_what_once_waited():
     assert not any(reader.is_cut_off for reader in readers)
     answers.remove(readers[2])
     assert answers.total_bytes == 20
+
+
+def test_what_waits_for_the_slow_readers_of_one_address_is_bounded_and_others_keep_theirs():
+    answers = UnsentAnswers(bytes_max=1000 * ADDRESSES_TO_FILL)
+    other, uncounted = Lagging(900), Lagging(1000)
+    answers.add(other, "192.0.2.1")
+    answers.add(uncounted)
+    readers = [Lagging(300) for _ in range(10)]
+    for reader in readers:
+        answers.add(reader, "192.0.2.2")
+    assert not other.is_cut_off
+    assert not uncounted.is_cut_off
+    assert not readers[-1].is_cut_off
+    assert answers.total_bytes - 1900 <= 1000
+    for reader in (*readers, other, uncounted):
+        answers.remove(reader)
+    assert answers.total_bytes == 0
+
+
+def test_the_system_keeps_little_for_a_client_that_does_not_read():
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            # Linux counts twice what it was asked for.
+            kept = connection.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+            assert kept <= 2 * SEND_BUFFER_BYTES
 
 
 async def test_more_requests_sent_ahead_than_are_kept_end_the_connection_after_those_that_are(

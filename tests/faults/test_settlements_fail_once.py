@@ -8,19 +8,29 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import commerce, federation
+from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
-from hansa.rooms.commerce.settlements import store
-from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
+from hansa.rooms.commerce.settlements.administering import approve, reject
+from hansa.rooms.commerce.settlements.awarding import take_award
+from hansa.rooms.commerce.settlements.settlement import (
+    Award,
+    Claim,
+    Direction,
+    Outcome,
+    Settlement,
+    Status,
+)
 from hansa.rooms.commerce.settlements.slashing import apply_slash
 from hansa.rooms.commerce.settlements.taking_in import Request, take_outcome, take_receipt, take_request
 from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement, status_of
+from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, fail_each_statement
 from tests.hostile.credentials import peer_of
 from tests.properties.proof import prove_book
-from tests.registry import DatabaseFarm, TestAgent
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses
 
 PEER = "peer.example"
@@ -34,6 +44,7 @@ class Scene:
     purses: Purses
     agent: TestAgent
     peer: federation.PeerRecord
+    administrator: Developer
     numbers: "count[int]"
 
     def asking(self, work: Callable[[Tx], Awaitable[object]]) -> Asking:
@@ -86,27 +97,44 @@ async def _outcome(scene: Scene) -> Asking:
 async def _receipt(scene: Scene) -> Asking:
     claim = scene.claim(against_own=True)
     await scene.kept(protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False))
-    return scene.asking(lambda tx: take_receipt(tx, scene.peer, claim, "signed"))
+    receipt = claim, Status.FAILED
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.INCOMING))
 
 
-def _administered(act: str, body: dict[str, str] | None) -> Callable[[Scene], Awaitable[Asking]]:
-    async def prepare(scene: Scene) -> Asking:
-        registry, settlement_id = scene.purses.registry, await scene.held()
-        headers = (await registry.administrator("admin_enforcement")).headers
-        path = f"/federation/disputes/settlements/{settlement_id}/{act}"
-        return status_of(lambda: registry.post(path, json=body, headers=headers))
-
-    return prepare
+async def _award(scene: Scene) -> Asking:
+    """An award to an agent here, whose facts are signed."""
+    claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
+    request, award = Request(scene.peer, claim, {}), Award(AMOUNT, AMOUNT, "tx-7")
+    return scene.asking(lambda tx: take_award(tx, request, award, settings))
 
 
-STEPS: dict[str, tuple[Callable[[Scene], Awaitable[Asking]], set[int]]] = {
+async def _receipt_of_award(scene: Scene) -> Asking:
+    claim = scene.claim(against_own=True)
+    await scene.kept(protocol.awarded(claim, AMOUNT, AMOUNT, 0.0))
+    receipt = claim, Status.SETTLED
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.AWARDED))
+
+
+async def _approve(scene: Scene) -> Asking:
+    settlement_id = await scene.held()
+    return scene.asking(lambda tx: approve(tx, scene.administrator, settlement_id))
+
+
+async def _reject(scene: Scene) -> Asking:
+    settlement_id = await scene.held()
+    return scene.asking(lambda tx: reject(tx, scene.administrator, settlement_id, "No such job."))
+
+
+# What its repetition is answered after a step was done and its answer was lost.
+STEPS: dict[str, FailingAct[Scene]] = {
     "request": (_request, {200}),
     "slash": (_slash, {200}),
     "outcome": (_outcome, {200}),
     "receipt": (_receipt, {200}),
-    # What was decided is not decided again.
-    "approve": (_administered("approve", None), {409}),
-    "reject": (_administered("reject", {"reason": "Delivered."}), {409}),
+    "award": (_award, {200}),
+    "receipt of an award": (_receipt_of_award, {200}),
+    "approve": (_approve, {409}),
+    "reject": (_reject, {409}),
 }
 Stage = tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
 
@@ -124,7 +152,7 @@ async def stage(
             lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
-        scene = Scene(purses, await purses.agent("1000"), peer, count(1))
+        scene = Scene(purses, await purses.agent("1000"), peer, await administrator_of(registry), count(1))
         observer = await asyncpg.connect(registry.runtime.database.dsn)
         plan = Plan(observer)
         await put_under_plan(registry.database, plan)
@@ -132,11 +160,23 @@ async def stage(
         await observer.close()
 
 
+async def administrator_of(registry: TestRegistry) -> Developer:
+    """An administrator of enforcement as a route knows it."""
+    email = (await registry.administrator("admin_enforcement")).email
+    developer_id = await registry.database.read(
+        lambda tx: tx.fetchval("SELECT id FROM people_developer WHERE email = $1", email)
+    )
+    areas = frozenset({"admin_enforcement"})
+    return Developer(developer_id, email, "test", is_verified=True, areas=areas, is_admin=False)
+
+
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
-    name: str, stage: Stage
+    name: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene, plan, observer = stage
-    step, repeated = STEPS[name]
-    await fail_each_statement(lambda: step(scene), plan, observer, repeated)
+    # What a peer signs is verified elsewhere; here it is the statements that matter.
+    monkeypatch.setattr(awarding, "is_signed_verdict", lambda _: True)
+    prepare, repeated = STEPS[name]
+    await fail_each_statement(lambda: prepare(scene), plan, observer, repeated)
     await prove_book(observer)

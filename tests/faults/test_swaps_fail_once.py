@@ -13,7 +13,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.gathering_swaps import reserve_together
-from hansa.rooms.transfers.crossing.messages import Body, MessageType, Swap
+from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, MessageType, Swap
 from hansa.rooms.transfers.crossing.paying import CrossingPayment, find_payment, reserve_payment
 from hansa.rooms.transfers.crossing.records import NO_BOUNDS
 from hansa.rooms.transfers.crossing.transferring import asked_crossing
@@ -64,7 +64,7 @@ class SwapScene(Scene):
 
     def reserving(self) -> tuple[UUID, Asking]:
         order = ledger.TransferOrder(self.agent.did, f"did:hansa:{PEER}:{uuid4()}", Minor(AMOUNT))
-        payment = CrossingPayment(uuid4(), order, 3600.0)
+        payment = CrossingPayment(uuid4(), order, 3600.0, PAYMENT_TOKEN)
 
         async def reserve(tx: Tx) -> None:
             if await find_payment(tx, payment.transfer_id) is None:
@@ -88,7 +88,9 @@ class SwapScene(Scene):
         assert row is not None
         swap = Swap(row["currency_received"], row["min_amount_out"], row["amount_out"])
         parties = (row["sender_did"], row["receiver_did"])
-        return Body(str(transfer_id), *parties, row["amount"], row["currency"], row["memo"], swap)
+        return Body(
+            str(transfer_id), *parties, row["amount"], row["currency"], row["memo"], swap, row["purpose"]
+        )
 
 
 async def _prepare(scene: SwapScene) -> Asking:
@@ -99,10 +101,8 @@ def _decided(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
     async def prepare(scene: SwapScene) -> Asking:
         body = scene.body_in()
         await scene.taken(await scene.entering(MessageType.PREPARE, body))
-        # Of an hour one aborted swap is evidence on the peer: each is to be the first.
-        await scene.purses.registry.database.act(
-            lambda tx: tx.execute("DELETE FROM federation_peer_signal WHERE kind = 'swap_aborted'")
-        )
+        # The first abort of an hour is a signal about the peer.
+        await scene.purses.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_peer_signal"))
         return scene.asking(await scene.entering(kind, body, *await scene.promised(body)))
 
     return prepare

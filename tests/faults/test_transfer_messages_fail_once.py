@@ -24,7 +24,14 @@ from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
 from hansa.rooms.transfers.crossing import SIGNATORY, sent_store, store
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
-from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType, Position
+from hansa.rooms.transfers.crossing.messages import (
+    CONTRACT,
+    PAYMENT_TOKEN,
+    Body,
+    Message,
+    MessageType,
+    Position,
+)
 from hansa.rooms.transfers.crossing.reserving import RESERVE
 from hansa.rooms.transfers.crossing.taking_in import take_in
 from tests.faults.failing import Plan, put_under_plan
@@ -151,7 +158,7 @@ def _answered_for_token(kind: MessageType) -> Callable[[Scene], Awaitable[Asking
         token = await _payment_token(scene)
         act = scene.purses.registry.database.act
         await act(lambda tx: reserve_or_time_out(tx, scene.corridor, token.id))
-        body = Body(str(token.id), token.caller, token.payee, AMOUNT, "AVT")
+        body = Body(str(token.id), token.caller, token.payee, AMOUNT, "AVT", purpose=PAYMENT_TOKEN)
         return scene.asking(await scene.entering(kind, body))
 
     return prepare
@@ -205,7 +212,7 @@ def _answered_for_contract(kind: MessageType) -> Callable[[Scene], Awaitable[Ask
         found = await database.look(lambda tx: contracts.find(tx, contract["id"]))
         assert found is not None
         memo, provider = f"Contract {found.id}", contract["provider_did"]
-        body = Body(str(found.crossing), scene.agent.did, provider, AMOUNT, "AVT", memo)
+        body = Body(str(found.crossing), scene.agent.did, provider, AMOUNT, "AVT", memo, purpose=CONTRACT)
         return scene.asking(await scene.entering(kind, body))
 
     return prepare

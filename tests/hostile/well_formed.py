@@ -38,6 +38,7 @@ EVERYTHING_ON: dict[str, Any] = {
     "sovereign_mainframes": ["hansa.local"],
     "security_contact": "mailto:security@registry.example",
     "federation_base_url": "https://registry.example.com:8443",
+    "relay_cards": True,
 }
 
 # Where the act is a part of the path.

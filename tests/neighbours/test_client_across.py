@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from hansa_client import AgentCredentials, AsyncRegistry
 from hansa_client.pay import AsyncPayingClient
 from hansa_client.records.contracts import Deliverable, Proposal
 from hansa_client.service import PaidService
+from tests.client.terminal import Typed, logged_in
 from tests.neighbours.crossing_scene import run
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.reading_peers import read
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
-from tests.registry import DatabaseFarm, TestAgent
+from tests.registry import PASSWORD, DatabaseFarm, TestAgent
 
 PRICE = "0.05"
 ADDRESS = "http://service.example"
@@ -72,6 +74,47 @@ async def test_two_agents_agree_on_work_and_it_is_paid_across(pair: Neighbours):
         approved = await ordering.contracts.approve(proposed.id)
         assert (approved.status, approved.amount_paid) == ("COMPLETED", Decimal(10))
     assert (await alice.balance(), await bob.balance()) == ("90", "109.95")
+
+
+async def test_a_provider_uses_its_own_registry_for_a_contract_of_another_from_the_command_line(
+    pair: Neighbours, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HANSA_CLIENT_DIR", str(tmp_path / "client"))
+    monkeypatch.setenv("HANSA_CLIENT_PASSWORD", PASSWORD)
+    at, alice = Typed(tmp_path), await pair.a.registry.agent()
+    await logged_in(at, pair.b.public_url)
+    worker = (await at.json("agent", "create", "--name", "Worker"))["agent_did"]
+    work = tmp_path / "page.txt"
+    work.write_text("the page")
+    order = {
+        "provider_did": worker,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "10",
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+    }
+    proposed = (await pair.a.registry.post("/contracts", json=order, headers=alice.headers)).json()
+    number, there = str(proposed["id"]), ("--registry", "a.example")
+    assert (await at.run("contract", "show", number, *there)).startswith(f"{number}  PROPOSED")
+    assert (await at.run("contract", "accept", number, *there)).startswith(f"{number}  ACCEPTED")
+    submitted = await at.json("contract", "submit", number, *there, "--file", str(work))
+    assert (submitted["status"], submitted["deliverables"][0]["sha256"]) == (
+        "SUBMITTED",
+        sha256(b"the page").hexdigest(),
+    )
+    complaint = ("--reason", "OTHER", "--description", "Nobody reviews it.", "--key", "complaint-1")
+    filed = await at.json("dispute", "file", alice.did, *complaint, "--contract", number, *there)
+    assert (filed["status"], filed["complainant_did"], filed["contract_id"]) == (
+        "OPEN",
+        worker,
+        proposed["id"],
+    )
+    again = await at.json("dispute", "file", alice.did, *complaint, "--contract", number, *there)
+    assert again["id"] == filed["id"]
+    assert (await at.run("contract", "show", number, *there)).startswith(f"{number}  DISPUTED")
+    refused = await at.run("dispute", "file", alice.did, *complaint[:4], *there, code=1)
+    assert "state its contract_id alone" in refused
 
 
 async def test_a_service_of_another_registry_is_found_paid_and_answers_once(pair: Neighbours, tmp_path: Path):

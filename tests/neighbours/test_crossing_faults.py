@@ -284,7 +284,7 @@ async def test_a_registry_whose_chain_is_shorter_than_its_peer_saw_begins_an_epo
     epoch = await pair.b.registry.database.look(
         lambda tx: tx.fetchval("SELECT own_epoch FROM transfers_pair")
     )
-    assert epoch == 2
+    assert epoch > 1
     await settle(pair.a, pair.b)
     assert (await crossing_of(pair.a), await crossing_of(pair.b)) == ("open", "open")
     assert await balances(alice, bob) == ("80", "119.9")

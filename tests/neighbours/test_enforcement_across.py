@@ -8,7 +8,8 @@ import pytest
 
 from hansa.foundation.plumbing.metrics import peer_acts_total
 from hansa.rooms.catalogue.peer_acts import HINTS, NOTICES
-from hansa.rooms.catalogue.peer_jobs import PEER_ACTS, PEER_CARDS, PEER_PLAN
+from hansa.rooms.catalogue.peer_jobs import PEER_ACTS, PEER_CARDS, PEER_PLAN, PEERS_LOOK
+from hansa.rooms.catalogue.peer_reading import peers_with_acts
 from hansa.rooms.journal.reactors import reactor_jobs
 from hansa_verify import read_keys
 from hansa_verify.jws import read_compact
@@ -167,8 +168,24 @@ async def test_without_a_hint_the_acts_are_read_at_their_own_interval(pair: Neig
     )
     await run_due(pair.a.registry.runtime, PEER_ACTS)
     await run_scheduled_transactions(pair.a.registry.runtime, PEER_PLAN)
-    await run_due(pair.a.registry.runtime, PEER_ACTS)
+    await run_due(pair.a.registry.runtime, PEERS_LOOK, PEER_ACTS)
     assert (await card_at(pair.a, agent.did))["status"] == "suspended"
+
+
+async def test_a_look_at_a_peer_without_news_begins_no_reading_and_one_out_of_reach_does(pair: Neighbours):
+    await read(pair.a, pair.b)
+    runtime, peer = pair.a.registry.runtime, await pair.a.peer(pair.b)
+    assert await peers_with_acts(runtime) == []
+    agent = await pair.b.registry.agent(name="Looked for")
+    await administer(pair.b, "suspend", agent.did)
+    await pair.b.registry.transactions_ended()
+    assert await peers_with_acts(runtime) == [peer.id]
+    await read(pair.a, pair.b)
+    assert await peers_with_acts(runtime) == []
+    move = "UPDATE federation_peer SET federation_base_url = $1"
+    await runtime.database.act(lambda tx: tx.execute(move, "https://127.0.0.1:9"))
+    assert await peers_with_acts(runtime) == [peer.id]
+    await runtime.database.act(lambda tx: tx.execute(move, peer.federation_base_url))
 
 
 async def test_a_peer_that_does_not_answer_shows_as_late_to_everyone(pair: Neighbours):

@@ -67,7 +67,8 @@ async def test_a_database_behind_the_file_begins_an_epoch_and_crossing_waits_for
         "UPDATE transfers_pair SET own_seq = 1, own_head = (SELECT head FROM transfers_entry WHERE seq = 1)",
     )
     await started_again(pair.a)
-    assert (await own_epoch(pair.a), await crossing_of(pair.a)) == (2, "awaiting_heads")
+    begun = await own_epoch(pair.a)
+    assert (begun > 1, await crossing_of(pair.a)) == (True, "awaiting_heads")
     assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_REWOUND")
     await settle(pair.a, pair.b)
     assert (await crossing_of(pair.a), await crossing_of(pair.b)) == ("open", "open")
@@ -77,7 +78,7 @@ async def test_a_database_behind_the_file_begins_an_epoch_and_crossing_waits_for
     # What was begun is written down: the next start begins no other.
     await HIGH_WATER.of(pair.a.registry.runtime).compare()
     await started_again(pair.a)
-    assert await own_epoch(pair.a) == 2
+    assert await own_epoch(pair.a) == begun
 
 
 @pytest.mark.parametrize("content", [None, '{"pairs": [1]}'])

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import date
 from uuid import uuid4
 
 import pytest
 
-from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType
+from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, Message, MessageType
+from hansa_verify import read_signal, scores_of
 from tests.neighbours.crossing_scene import (
     LostCalls,
     deadlines_pass,
@@ -20,6 +22,7 @@ from tests.neighbours.paying_scene import Abroad, abroad, quiet_after, resumed
 from tests.neighbours.reading_peers import administer, read
 from tests.neighbours.two_registries import Neighbours, neighbours
 from tests.registry import DatabaseFarm
+from tests.rooms.reputation.rated import Rated
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,63 @@ async def test_a_settle_pays_the_service_abroad_by_one_transfer_and_no_fee_is_ta
     again = await paying.settle(made["token"])
     assert (again.status_code, again.json()["status"]) == (200, "settled")
     assert (await paying.listed(made["token_id"]))["settlement_tx_id"] == made["token_id"]
+
+
+async def test_a_payment_from_another_registry_counts_where_its_fee_is_paid_and_a_transfer_does_not(
+    pair: Neighbours,
+):
+    paying = await abroad(pair)
+    home, elsewhere = Rated(pair.b.registry), Rated(pair.a.registry)
+    async with quiet_after(pair):
+        for _ in range(2):
+            made = await paying.authorized("10")
+            settled = await paying.settle(made["token"], wait=20)
+            assert settled.json()["status"] == "settled", settled.text
+        sent = await paying.registry.post(
+            "/teg/send",
+            json={"receiver_did": paying.service.did, "amount": "5"},
+            headers=paying.caller.headers,
+        )
+        assert sent.status_code == 200, sent.text
+    for rated in (home, elsewhere):
+        await rated.compute()
+    record = await home.track_record(paying.service.did)
+    assert (record["jobs_verified"], record["jobs_foreign"], record["volume"]) == (1, 1, "19.9")
+    assert (record["mark"], record["contracts_completed"]) == ("Proven", 0)
+    reputation = await home.reputation(paying.service.did)
+    # Two fees of 0.05 units at the least weight: 2 x 0.05 x 5/8 x 1/4, less the decay of a day.
+    work = next(one for one in reputation["components"] if one["name"] == "paid_work")
+    assert work["amount"] == "0.01550512"
+    assert reputation["score"] == 3
+    exported = await home.exported()
+    counted = [one for one in exported["events"] if one["event_type"] == "CrossRegistryTransferCompleted"]
+    assert [one["data"] for one in counted if one["data"]["receiver_did"] == paying.service.did] == [
+        {"sender_did": paying.caller.did, "receiver_did": paying.service.did, "fee": "0.05", "counts": True}
+    ] * 2
+    signals = [signal for signal in map(read_signal, exported["events"]) if signal]
+    found = scores_of(signals, date.fromisoformat(exported["epoch"]))
+    assert found[paying.service.did].score == reputation["score"]
+    # The payer's registry took no fee: it knows of the payment, which is no evidence there.
+    assert (await elsewhere.reputation(paying.caller.did))["score"] == 0
+    noted = [
+        one
+        for one in (await elsewhere.exported())["events"]
+        if one["data"].get("payee") == paying.service.did
+    ]
+    assert [(one["data"]["counts"], one["data"]["fee"]) for one in noted] == [(False, "0")] * 2
+
+
+async def test_a_payment_from_another_registry_to_an_agent_of_an_administrator_does_not_count(
+    pair: Neighbours,
+):
+    administrator = await pair.b.registry.administrator("admin_treasury")
+    paying = Abroad(pair.a.registry, await pair.a.registry.agent(), await administrator.agent())
+    made = await paying.authorized("10")
+    await paying.settle(made["token"], wait=20)
+    await settle(pair.a, pair.b)
+    home = Rated(pair.b.registry)
+    await home.follow()
+    assert (await home.track_record(paying.service.did))["volume"] == "0"
 
 
 async def test_both_parties_statements_name_the_other_registry(pair: Neighbours):
@@ -268,7 +328,8 @@ async def test_a_commit_that_a_restored_registry_forgot_settles_the_token_and_pa
     paying = await abroad(pair)
     made = await paying.authorized("10")
     # This registry committed the transfer of the token; then it was restored from before the settle, and the token expired.
-    body = Body(made["token_id"], paying.caller.did, paying.service.did, 10 * 10**8, "AVT")
+    parties = (paying.caller.did, paying.service.did)
+    body = Body(made["token_id"], *parties, 10 * 10**8, "AVT", purpose=PAYMENT_TOKEN)
     prepare = await written(pair.a, pair.b, Message(MessageType.PREPARE, body))
     (promise,) = await said(pair.a, pair.b, prepare)
     commit = Message(MessageType.COMMIT, body, net=promise.net, fee=promise.fee, proof=promise)

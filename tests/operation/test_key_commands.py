@@ -7,7 +7,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.foundation.plumbing.keys import private_pem
 from hansa_verify import WITNESS_KEY, read_verifier_key
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, run
@@ -56,7 +58,9 @@ async def test_each_signing_key_is_rotated_while_the_registry_serves(registry: R
     auditor = await rotated(registry, "rotate-auditor", "--reason=yearly")
     published = (await read(registry, "/.well-known/auditor-jwks.json"))["keys"]
     assert [key["kid"] for key in published if "retired_at_id" not in key] == [auditor["kid"]]
-    for more in ([], ["--stolen"]):
+    pem = registry.data_dir.with_name("brought.pem")
+    pem.write_bytes(private_pem(Ed25519PrivateKey.generate()))
+    for more in ([f"--key={pem}"], ["--stolen"]):
         witness = await rotated(registry, "rotate-witness", *more)
         shown = (await read(registry, "/witness"))["key"]
         assert read_verifier_key(shown, WITNESS_KEY).text == witness["key"]

@@ -139,7 +139,14 @@ def give_away(folder: Path) -> None:
 
 def set_up(checkout: Checkout, place: Path) -> str:
     """What `make setup` complains of."""
-    surroundings = {"PATH": os.defpath, "HOME": str(place / "closed"), "PIP_RETRIES": "1"}
+    # Modules are compiled when a registry first imports them: a few of those that are installed.
+    without_compiling = {"PIP_NO_COMPILE": "1"}
+    surroundings = {
+        "PATH": os.defpath,
+        "HOME": str(place / "closed"),
+        "PIP_RETRIES": "1",
+        **without_compiling,
+    }
     ended = subprocess.run(
         checkout.command("setup"),
         cwd=checkout.folder,

@@ -1,4 +1,6 @@
-"""A registry is served from an old backup: its peer's signed messages complete what the backup lacks, on both sides."""
+"""A registry is served from an old backup, or fails over to a replica that lacks the newest commits: its peer's signed messages
+complete what is lacking, on both sides.
+"""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -12,6 +14,10 @@ from tests.operation.crossing_sides import SENDERS, Crossing, Side, crossing_reg
 from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, name_of
 
+FAILS_OVER = by_tier(False, True, True)
+OLDER = "the database is older than what crossed to other registries"
+
+_CUT_OFF = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"
 _CROSSING = "SELECT crossing, own_epoch FROM transfers_pair"
 
 
@@ -36,7 +42,7 @@ async def test_after_the_restore_of_an_old_backup_commits_are_replayed_and_nothi
                 await crossing.a.still_open()
                 await crossing.b.still_open()
                 await asyncio.sleep(0.2)
-        assert (await place_of(a))[1] == 2
+        assert (await place_of(a))[1] > 1
         await crossing.heal()
         after = await crossing.a.rows("SELECT transfer_id::text, state, amount FROM transfers_sent")
         assert after == before
@@ -47,7 +53,29 @@ async def test_after_the_restore_of_an_old_backup_commits_are_replayed_and_nothi
         assert len(crossing.acknowledged) == 5 * SENDERS
         await crossing.prove()
         if has_file:
-            assert "the database is older than what crossed to other registries" in a.process.log.read_text()
+            assert OLDER in a.process.log.read_text()
+        if FAILS_OVER:
+            await _fail_over(crossing, database_farm)
+
+
+async def _fail_over(crossing: Crossing, farm: DatabaseFarm) -> None:
+    """The process goes on with a database that lacks what was committed last, and notices it while it serves."""
+    a, b = crossing.a, crossing.b
+    epoch, noticed = (await place_of(a))[1], a.process.log.read_text().count(OLDER)
+    replica = await copied(farm, a)
+    await transfers(crossing, a, b)
+    await transfers(crossing, b, a)
+    committed = await a.rows("SELECT transfer_id::text, state, amount FROM transfers_sent")
+    await exchanged(farm, a, replica)
+    async with asyncio.timeout(60):
+        while (await place_of(a))[1] == epoch or {(await place_of(one))[0] for one in (a, b)} != {"open"}:
+            await a.still_open()
+            await b.still_open()
+            await asyncio.sleep(0.2)
+    await crossing.heal()
+    assert await a.rows("SELECT transfer_id::text, state, amount FROM transfers_sent") == committed
+    await crossing.prove()
+    assert a.process.log.read_text().count(OLDER) > noticed
 
 
 async def transfers(crossing: Crossing, one: Side, other: Side) -> None:
@@ -62,6 +90,21 @@ async def place_of(side: Side) -> tuple[str, int]:
     return row["crossing"], row["own_epoch"]
 
 
+async def exchanged(farm: DatabaseFarm, side: Side, replica: str) -> None:
+    """The replica under the name of the database; whoever is connected is cut off and finds the replica."""
+    source = side.registry.settings.database_url
+    assert source is not None
+    name, other = name_of(source), name_of(replica)
+    admin = await asyncpg.connect(await farm.fresh())
+    try:
+        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        await admin.execute(_CUT_OFF, name)
+        await admin.execute(f'ALTER DATABASE "{name}" RENAME TO "{name}_lost"')
+        await admin.execute(f'ALTER DATABASE "{other}" RENAME TO "{name}"')
+    finally:
+        await admin.close()
+
+
 async def copied(farm: DatabaseFarm, side: Side) -> str:
     """A copy of the database as it is now; whoever is connected is cut off and comes back."""
     source, copy = side.registry.settings.database_url, farm.unused()
@@ -69,9 +112,7 @@ async def copied(farm: DatabaseFarm, side: Side) -> str:
     admin = await asyncpg.connect(await farm.fresh())
     try:
         await admin.execute(f'ALTER DATABASE "{name_of(source)}" ALLOW_CONNECTIONS false')
-        await admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name_of(source)
-        )
+        await admin.execute(_CUT_OFF, name_of(source))
         await farm.copy(source, copy)
         await admin.execute(f'ALTER DATABASE "{name_of(source)}" ALLOW_CONNECTIONS true')
     finally:

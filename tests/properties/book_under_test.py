@@ -147,7 +147,7 @@ class BookUnderTest:
         request = Repeatable(payer, ROUTE, key, body.model_dump()) if key else None
 
         def render(receipt: ledger.Receipt) -> str:
-            return TransferOut.of(receipt, order, self._book.currency).model_dump_json()
+            return TransferOut.json_of(receipt, order, self._book.currency)
 
         async def ticket() -> Ticket:
             return Ticket.of_transfer(order, request, render)

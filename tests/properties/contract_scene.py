@@ -12,6 +12,7 @@ from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.approve import Approval, approve
 from hansa.rooms.commerce.contracts.deadlines import meet_deadline
 from hansa.rooms.commerce.contracts.ending import cancel, mark_failed
+from hansa.rooms.commerce.contracts.gathered import is_plain, judged_of, order_of
 from hansa.rooms.commerce.contracts.paying import Consent
 from hansa.rooms.commerce.contracts.suspension import end_of_revoked, resume, stop
 from hansa.rooms.commerce.contracts.work import Submission, request_changes, submit
@@ -91,6 +92,17 @@ class Scene:
     async def _approve(self, tx: Tx) -> Any:
         approval = Approval(None, Consent(), self.token)
         return await approve(tx, self.alice, self.contract_id, approval, self.disputing.registry.runtime)
+
+    async def _gather(self, tx: Tx) -> Any:
+        """The approval in the ledger's batch, or by itself where the batch refuses it."""
+        judged = (await judged_of(tx, [self.contract_id]))[self.contract_id]
+        if is_plain(judged.shown, self.alice, None, self.settings):
+            book = ledger.Book.of(self.settings)
+            try:
+                return await ledger.apply(tx, [order_of(judged, keep=False)], book, ledger.FeePolicy())
+            except ledger.ClaimRefused:
+                pass
+        return await self._approve(tx)
 
     async def _return(self, tx: Tx) -> Any:
         return await request_changes(tx, self.alice, self.contract_id, None)

@@ -53,7 +53,7 @@ class State:
 
 _PARTIES = ("suspend", "reinstate", "revoke")
 _UNDER_WAY = ("submit", "fail", "file", *_PARTIES)
-_IN_REVIEW = ("approve", "return", "fail", "file", "file_back", *_PARTIES)
+_IN_REVIEW = ("approve", "gather", "return", "fail", "file", "file_back", *_PARTIES)
 _WORK, _REVIEW = ("accept",), ("accept", "submit")
 
 STATES = {

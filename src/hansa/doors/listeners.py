@@ -7,6 +7,8 @@ from hansa.foundation.plumbing.settings import Settings
 
 # The system keeps fewer (net.core.somaxconn).
 BACKLOG = 65_535
+# Left to itself the system takes megabytes for a peer that does not read, and each of them is made and copied for nothing.
+SEND_BUFFER_BYTES = 256 << 10
 
 
 class CannotListen(Exception):
@@ -38,6 +40,8 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # The connections of a listening socket have its buffers.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     try:
         listener.bind((host, port))
     except (OSError, UnicodeError):

@@ -85,7 +85,9 @@ async def rotate_key(
         return await database.act(rotate)
 
 
-async def rotate_auditor_key(settings: Settings, reason: str | None) -> auditor.AuditorKey:
+async def rotate_auditor_key(
+    settings: Settings, brought: Ed25519PrivateKey | None, reason: str | None
+) -> auditor.AuditorKey:
     """Sign attestations with another key from the next record on.
 
     Raises: Refused, BadKey, and what joining the database raises.
@@ -93,7 +95,7 @@ async def rotate_auditor_key(settings: Settings, reason: str | None) -> auditor.
     seal = _seal(settings)
 
     async def rotate(tx: Tx) -> auditor.AuditorKey:
-        key = await auditor.rotate_auditor_key(tx, settings.trust_domain, seal)
+        key = await auditor.rotate_auditor_key(tx, settings.trust_domain, seal, brought)
         await record_operator_act(tx, act="attestation_key.rotate", subject=key.kid, reason=reason)
         return key
 
@@ -101,7 +103,9 @@ async def rotate_auditor_key(settings: Settings, reason: str | None) -> auditor.
         return await database.act(rotate)
 
 
-async def rotate_licensing_key(settings: Settings, reason: str | None) -> federation.NewLicensingKey:
+async def rotate_licensing_key(
+    settings: Settings, brought: Ed25519PrivateKey | None, reason: str | None
+) -> federation.NewLicensingKey:
     """Sign licences with another key: at once, or from the installation of its certificate on.
 
     Raises: Refused, BadKey, and what joining the database raises.
@@ -109,11 +113,13 @@ async def rotate_licensing_key(settings: Settings, reason: str | None) -> federa
     seal = _seal(settings)
     async with _database(settings) as database:
         return await database.act(
-            lambda tx: federation.rotate_licensing_key(tx, None, settings, seal, reason=reason)
+            lambda tx: federation.rotate_licensing_key(tx, None, settings, seal, brought, reason=reason)
         )
 
 
-async def rotate_witness_key(settings: Settings, reason: str | None, *, stolen: bool) -> str:
+async def rotate_witness_key(
+    settings: Settings, brought: Ed25519PrivateKey | None, reason: str | None, *, stolen: bool
+) -> str:
     """Cosign logs of others with another key from now on; returns its verifier key.
 
     Raises: Refused, BadKey, and what joining the database raises.
@@ -121,7 +127,7 @@ async def rotate_witness_key(settings: Settings, reason: str | None, *, stolen: 
     seal = _seal(settings)
 
     async def rotate(tx: Tx) -> str:
-        key = await auditor.rotate_witness_key(tx, settings.trust_domain, seal, stolen=stolen)
+        key = await auditor.rotate_witness_key(tx, settings.trust_domain, seal, brought, stolen=stolen)
         await record_operator_act(tx, act="witness_key.rotate", subject=key.text, reason=reason)
         return key.text
 

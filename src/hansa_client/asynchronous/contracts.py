@@ -113,6 +113,12 @@ class AsyncContracts:
         body = {"contractor_registry": contractor_registry, "deliverable": stated, "milestone": milestone}
         return await self._sent(f"/{contract_id}/submit-federated", body, key)
 
+    async def read_federated(self, contract_id: int, contractor_registry: str) -> Contract:
+        """A contract that another registry holds, as its provider. Raises: NotFound where that is no peer of this one."""
+        query = {"contractor_registry": contractor_registry}
+        call = Call("GET", f"{PREFIX}/{contract_id}/federated", query=query)
+        return await self._transport.answer(call, Contract, self._agent)
+
     async def read(self, contract_id: int) -> Contract:
         """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
         return await self._transport.answer(Call("GET", f"{PREFIX}/{contract_id}"), Contract, self._agent)

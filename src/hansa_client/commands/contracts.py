@@ -19,6 +19,12 @@ ContractId = Annotated[int, typer.Argument(help="Number of the contract.")]
 MilestoneIndex = Annotated[
     int | None, typer.Option(min=0, help="Index of the milestone; by default the next one.")
 ]
+Registry = Annotated[
+    str | None,
+    typer.Option(
+        "--registry", help="Name of the other registry that holds the contract; by default this one."
+    ),
+]
 Date = Annotated[
     str | None, typer.Option(help="ISO 8601, such as 2030-01-31T12:00:00Z; without a zone it is UTC.")
 ]
@@ -81,15 +87,25 @@ def create_contract(
         _show(registry.contracts.propose(proposal, key=once), as_json=as_json)
 
 
-@app.command("show", epilog=examples("hansa-client contract show 17"))
+@app.command(
+    "show",
+    epilog=examples("hansa-client contract show 17", "hansa-client contract show 17 --registry b.example"),
+)
 def show_contract(
-    contract: ContractId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
+    contract: ContractId,
+    *,
+    held_at: Registry = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a contract and its history."""
     from .opening import as_agent
 
     with as_agent(profile, agent) as registry:
-        _show(registry.contracts.read(contract), as_json=as_json)
+        contracts = registry.contracts
+        found = contracts.read_federated(contract, held_at) if held_at else contracts.read(contract)
+        _show(found, as_json=as_json)
 
 
 @app.command("link", epilog=examples("hansa-client contract link 17"))
@@ -142,10 +158,16 @@ def list_contracts(
         show("\n".join(map(_line, page.items)) or "No contracts.", page, as_json=as_json)
 
 
-@app.command("accept", epilog=examples("hansa-client contract accept 17"))
+@app.command(
+    "accept",
+    epilog=examples(
+        "hansa-client contract accept 17", "hansa-client contract accept 17 --registry b.example"
+    ),
+)
 def accept_contract(
     contract: ContractId,
     *,
+    held_at: Registry = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
@@ -155,7 +177,13 @@ def accept_contract(
     from .opening import acting
 
     with acting(profile, agent, key) as (registry, once):
-        _show(registry.contracts.accept(contract, key=once), as_json=as_json)
+        contracts = registry.contracts
+        accepted = (
+            contracts.accept_federated(contract, held_at, key=once)
+            if held_at
+            else contracts.accept(contract, key=once)
+        )
+        _show(accepted, as_json=as_json)
 
 
 @app.command("submit", epilog=examples("hansa-client contract submit 17 --file manual.pdf --note Draft"))
@@ -168,6 +196,7 @@ def submit_work(
     uri: Annotated[str | None, typer.Option(help="Where the work is.")] = None,
     note: Annotated[str | None, typer.Option(help="A note on the file for the contractor.")] = None,
     milestone: MilestoneIndex = None,
+    held_at: Registry = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
@@ -178,7 +207,13 @@ def submit_work(
 
     with acting(profile, agent, key) as (registry, once):
         work = _deliverable(file, uri, note)
-        _show(registry.contracts.submit(contract, work, milestone=milestone, key=once), as_json=as_json)
+        contracts = registry.contracts
+        submitted = (
+            contracts.submit_federated(contract, held_at, work, milestone=milestone, key=once)
+            if held_at
+            else contracts.submit(contract, work, milestone=milestone, key=once)
+        )
+        _show(submitted, as_json=as_json)
 
 
 @app.command(

@@ -22,7 +22,9 @@ DEFENDANT = "did:hansa:registry.example:0f8fad5b-d9cb-469f-a165-70867728950e"
     "file",
     epilog=examples(
         f"hansa-client dispute file {DEFENDANT} --contract 17 --reason POOR_QUALITY "
-        '--description "Half of the pages are missing." --amount 5'
+        '--description "Half of the pages are missing." --amount 5',
+        f"hansa-client dispute file {DEFENDANT} --contract 17 --registry b.example --reason OTHER "
+        '--description "The work is done and not reviewed."',
     ),
 )
 def file_dispute(
@@ -34,6 +36,10 @@ def file_dispute(
     token: Annotated[str | None, typer.Option(help="Id of the payment token in dispute.")] = None,
     transaction: Annotated[
         str | None, typer.Option(help="Id of the transfer in dispute, such as tx-42.")
+    ] = None,
+    held_at: Annotated[
+        str | None,
+        typer.Option("--registry", help="Name of the other registry that holds the --contract."),
     ] = None,
     amount: Annotated[str | None, typer.Option(help="Amount claimed; by default all of the payment.")] = None,
     attestation: Annotated[list[str] | None, typer.Option(help="Id of an attestation; repeatable.")] = None,
@@ -58,7 +64,12 @@ def file_dispute(
             claimed_amount=None if amount is None else opening.amount_of(amount),
             attestation_ids=tuple(attestation or ()),
         )
-        show_dispute_record(registry.disputes.file(complaint, key=once), as_json=as_json)
+        filed = (
+            registry.disputes.file_federated(complaint, held_at, key=once)
+            if held_at
+            else registry.disputes.file(complaint, key=once)
+        )
+        show_dispute_record(filed, as_json=as_json)
 
 
 @app.command(

@@ -108,6 +108,12 @@ class Contracts:
         body = {"contractor_registry": contractor_registry, "deliverable": stated, "milestone": milestone}
         return self._sent(f"/{contract_id}/submit-federated", body, key)
 
+    def read_federated(self, contract_id: int, contractor_registry: str) -> Contract:
+        """A contract that another registry holds, as its provider. Raises: NotFound where that is no peer of this one."""
+        query = {"contractor_registry": contractor_registry}
+        call = Call("GET", f"{PREFIX}/{contract_id}/federated", query=query)
+        return self._transport.answer(call, Contract, self._agent)
+
     def read(self, contract_id: int) -> Contract:
         """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
         return self._transport.answer(Call("GET", f"{PREFIX}/{contract_id}"), Contract, self._agent)

@@ -34,6 +34,28 @@ class Disputes:
         call = Call("POST", f"{PREFIX}/", json=body, key=key or new_key())
         return self._transport.answer(call, Dispute, self._agent)
 
+    def file_federated(
+        self, complaint: Complaint, contractor_registry: str, *, key: str | None = None
+    ) -> Dispute:
+        """File a dispute about a contract that another registry holds, as its provider; it is kept there.
+
+        `contract_id` names the contract; `token_id`, `transaction_id` and `attestation_ids` are left out.
+
+        Raises: Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown; ValueError without a `contract_id`.
+        """
+        if complaint.contract_id is None or complaint.token_id or complaint.transaction_id:
+            raise ValueError("a dispute at another registry is about a contract: state its contract_id alone")
+        body = {
+            "contractor_registry": contractor_registry,
+            "defendant_did": complaint.defendant_did,
+            "reason_code": complaint.reason_code,
+            "description": complaint.description,
+            "claimed_amount": _text_of(complaint.claimed_amount),
+        }
+        path = f"/api/v1/contracts/{complaint.contract_id}/dispute-federated"
+        call = Call("POST", path, json=body, key=key or new_key())
+        return self._transport.answer(call, Dispute, self._agent)
+
     def malpractice(
         self,
         contract_id: int,

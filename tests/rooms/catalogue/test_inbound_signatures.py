@@ -9,7 +9,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.values.canonical import canonical_json
-from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.signatures import AgentKey, InboundVerdict, SignaturePolicy, verify_inbound
 from hansa.rooms.catalogue.signatures.a2a_profile import a2a_signature
 from tests.registry import card_of
@@ -39,8 +38,7 @@ def whole(card, key, **header):
 
 def stock(card, key, **header):
     """What a stock A2A signer makes."""
-    jwk = {**jwk_of(key.public_key().public_bytes_raw()), "d": encoded(key.private_bytes_raw())}
-    return a2a_signature(card, jwk, {"kid": "any", "typ": "JOSE", **header})
+    return a2a_signature(card, key, {"kid": "any", "typ": "JOSE", **header})
 
 
 def judged(card, *signatures, keys=KEYS):

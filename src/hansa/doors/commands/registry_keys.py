@@ -1,7 +1,7 @@
 """`hansa keys` and `hansa bundle`: the registry's keys and certificates."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,8 +16,19 @@ from hansa.doors.commands.options import INSPECT, AsJson, DataDir, NewFile, exam
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 from hansa.doors.commands.passphrase import passphrase
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 app = typer.Typer(help="Manage the signing keys of the registry.", no_args_is_help=True)
 bundle_app = typer.Typer()
+BroughtKey = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        help="Ed25519 private key: a file (PEM), or its address in a module, pkcs11:token=LABEL;object=LABEL."
+        " By default a new key is generated.",
+    ),
+]
 
 
 @app.command(
@@ -25,35 +36,25 @@ bundle_app = typer.Typer()
     epilog=examples('hansa keys rotate --reason "yearly rotation"', "hansa keys rotate --key new-key.pem"),
 )
 def rotate_key(
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--key", help="File with an Ed25519 private key (PEM); by default a new key is generated."
-        ),
-    ] = None,
+    key: BroughtKey = None,
     reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Rotate the signing key; also works while the registry runs. The current key is retired."""
     from hansa.doors import offline_commands
-    from hansa.foundation.plumbing.keys import BadKey, private_key_in
 
     settings = settings_from(data_dir=data_dir)
-    try:
-        brought = None if key_file is None else private_key_in(str(key_file), key_file.read_bytes())
-    except OSError as trouble:
-        fail(f"{key_file} cannot be read: {trouble.strerror}", USAGE_ERROR)
-    except BadKey as trouble:
-        fail(str(trouble), USAGE_ERROR)
+    brought = _brought(key)
     require_short(reason)
-    key = run_act(offline_commands.rotate_key(settings, brought, reason or None))
-    shown = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
+    begun = run_act(offline_commands.rotate_key(settings, brought, reason or None))
+    shown = {"kid": begun.kid, "valid_from": begun.valid_from.isoformat()}
     print_outcome("the registry signs with {kid} since {valid_from}".format(**shown), shown, as_json=as_json)
 
 
 @app.command("rotate-auditor", epilog=examples('hansa keys rotate-auditor --reason "yearly rotation"'))
 def rotate_auditor_key(
+    key: BroughtKey = None,
     reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -63,8 +64,8 @@ def rotate_auditor_key(
 
     settings = settings_from(data_dir=data_dir)
     require_short(reason)
-    key = run_act(offline_commands.rotate_auditor_key(settings, reason or None))
-    shown = {"kid": key.kid, "valid_from": key.valid_from.isoformat()}
+    begun = run_act(offline_commands.rotate_auditor_key(settings, _brought(key), reason or None))
+    shown = {"kid": begun.kid, "valid_from": begun.valid_from.isoformat()}
     print_outcome("attestations are signed with {kid} from now on".format(**shown), shown, as_json=as_json)
 
 
@@ -73,6 +74,7 @@ def rotate_auditor_key(
     epilog=examples("hansa keys rotate-licensing --json > frame-key.json"),
 )
 def rotate_licensing_key(
+    key: BroughtKey = None,
     reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -83,7 +85,7 @@ def rotate_licensing_key(
 
     settings = settings_from(data_dir=data_dir)
     require_short(reason)
-    new = run_act(offline_commands.rotate_licensing_key(settings, reason or None))
+    new = run_act(offline_commands.rotate_licensing_key(settings, _brought(key), reason or None))
     shown = {**jwk_of(new.public_key), "kid": thumbprint(new.public_key)}
     said = (
         "{kid}: {x} waits; send it to the genesis, then run `hansa licence install` with the new certificate"
@@ -161,6 +163,7 @@ def rotate_witness_key(
             "--stolen", help="The former key signs nothing any more; by default both sign for 7 days."
         ),
     ] = False,
+    key: BroughtKey = None,
     reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -170,8 +173,10 @@ def rotate_witness_key(
 
     settings = settings_from(data_dir=data_dir)
     require_short(reason)
-    key = run_act(offline_commands.rotate_witness_key(settings, reason or None, stolen=stolen))
-    print_outcome(f"checkpoints are cosigned with {key} from now on", {"key": key}, as_json=as_json)
+    begun = run_act(
+        offline_commands.rotate_witness_key(settings, _brought(key), reason or None, stolen=stolen)
+    )
+    print_outcome(f"checkpoints are cosigned with {begun} from now on", {"key": begun}, as_json=as_json)
 
 
 @app.command(
@@ -252,6 +257,20 @@ def import_keys(
     shown = {"directory": str(settings.data_dir / "keys"), "imported": imported}
     written = ", ".join(imported) or "all keys already exist"
     print_outcome(f"{settings.data_dir / 'keys'}: {written}", shown, as_json=as_json)
+
+
+def _brought(place: str | None) -> "Ed25519PrivateKey | None":
+    """The key that the operator names; one that cannot be used ends the command."""
+    from hansa.foundation.plumbing.keys import BadKey
+    from hansa.foundation.plumbing.sealed_keys import key_at
+    from hansa.foundation.values.errors import Unavailable
+
+    try:
+        return None if place is None else key_at(place)
+    except BadKey as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    except Unavailable as trouble:
+        fail(trouble.detail)
 
 
 @bundle_app.command(

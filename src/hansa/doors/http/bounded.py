@@ -4,7 +4,9 @@
 - The framing of a body (chunk sizes, extensions, trailers) is bounded; trailers are not read.
 - A head, a body, a next request and the reading of an answer each have a deadline.
 - While the client does not read its answers, nothing more is read from it.
-- Of an address that is blocked, connections without an answer yet end with the next thing they send.
+- Of an address that is blocked, connections without an answer yet end with the next thing they send, and before a request
+  that waited for its place is begun.
+- An address holds so many WebSockets.
 - A connection that is refused gets a problem document and time to read it; nothing more is read from it.
 """
 
@@ -35,6 +37,7 @@ from hansa.doors.http.strict_head import (
     malformed,
     require_room,
     require_strict,
+    too_many_sockets,
     too_slow,
 )
 from hansa.doors.http.unsent import UnsentAnswers
@@ -151,9 +154,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_over:
             self._drop(data)
             return
-        if self._may_be_cut_off():
-            connections_cut_off_total.labels("blocked_address").inc()
-            self.transport.abort()
+        if self._is_cut_off_as_blocked():
             return
         fed = 0
         while fed < len(data):
@@ -169,9 +170,13 @@ class BoundedProtocol(HttpToolsProtocol):
                 return
         self._wait_for_what_is_next()
 
-    def _may_be_cut_off(self) -> bool:
-        """The address is blocked, and nothing was answered on this connection yet."""
-        return not self._has_answered and self.place is not None and self.place.is_blocked
+    def _is_cut_off_as_blocked(self) -> bool:
+        """End the connection where its address is blocked and nothing was answered on it yet."""
+        if self._has_answered or self.place is None or not self.place.is_blocked:
+            return False
+        connections_cut_off_total.labels("blocked_address").inc()
+        self.transport.abort()
+        return True
 
     def _feed(self, data: bytes) -> None:
         was_in_head, was_in_body, cycle = self._in_head, self._in_body, self.cycle
@@ -200,6 +205,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._end_after_the_answers()
 
     def handle_websocket_upgrade(self) -> None:
+        if self.place is not None and not self.place.become_socket():
+            # What is under way is an earlier request, whose answer comes first.
+            self._in_body = False
+            self._refuse(too_many_sockets(self.place.counts.sockets_max))
+            return
         place, self.place = self.place, None
         self._is_over = True
         self._bounds.deadlines.forget(self)
@@ -290,7 +300,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._bounds.unsent.add(self)
+        self._bounds.unsent.add(self, self.place.address if self.place is not None else None)
         self._wait_for_what_is_next()
 
     def resume_writing(self) -> None:

@@ -113,9 +113,10 @@ class ConnectionProtocol(BoundedProtocol):
                 leave()
 
         def begin() -> bool:
-            if not cycle.disconnected:
-                self._begin(cycle, admitted)
-            return not cycle.disconnected
+            if cycle.disconnected or self._is_cut_off_as_blocked():
+                return False
+            self._begin(cycle, admitted)
+            return True
 
         admission.ask(begin, lambda: self._refuse_for_now(cycle))
 

@@ -1,4 +1,4 @@
-"""How many connections one client address holds at once, and how often they are refused.
+"""How many connections and sockets one client address holds at once, and how often they are refused.
 
 An address whose connections are refused or cut off too often gets no new ones for a while: closing a connection when it
 is accepted costs a fraction of reading what it sends. Proxies of the operator's own are not counted.
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from hansa.foundation.plumbing.limits import network_of
 from hansa.foundation.plumbing.runtime import Slot
 
+# A socket costs more than a connection that asks for something now and then: its handshake, its frames, each event.
+CONNECTIONS_PER_SOCKET = 5
 # Far more than a client makes by mistake.
 REFUSALS_MAX = 100
 REFUSALS_SECONDS = 10
@@ -32,9 +34,12 @@ class AddressCounts:
         self, connections_max: int, exempt: Collection[str], now: Callable[[], float] = time.monotonic
     ) -> None:
         self._connections_max = connections_max
+        self.sockets_max = max(1, connections_max // CONNECTIONS_PER_SOCKET)
+        """How many of them may be WebSockets."""
         self._exempt = frozenset(exempt)
         self._now = now
         self._counts: dict[str, int] = {}
+        self._sockets: dict[str, int] = {}
         self._refusals: dict[str, _Refusals] = {}
 
     def enter(self, host: str) -> "Place | None":
@@ -47,6 +52,14 @@ class AddressCounts:
             return None
         self._counts[address] = count + 1
         return Place(self, address)
+
+    def enter_socket(self, address: str) -> bool:
+        """Count one more socket among the connections; False when the address has as many as it may have."""
+        count = self._sockets.get(address, 0)
+        if count >= self.sockets_max:
+            return False
+        self._sockets[address] = count + 1
+        return True
 
     def is_blocked(self, host: str) -> bool:
         """Whether connections of this address were refused too often of late."""
@@ -74,13 +87,19 @@ class AddressCounts:
             now = self._now()
             self._refusals = {one: kept for one, kept in self._refusals.items() if kept.ends_at > now}
 
-    def leave(self, address: str) -> None:
+    def leave(self, address: str, *, is_socket: bool = False) -> None:
         """Count one connection less."""
-        count = self._counts[address] - 1
-        if count:
-            self._counts[address] = count
-        else:
-            del self._counts[address]
+        _count_one_less(self._counts, address)
+        if is_socket:
+            _count_one_less(self._sockets, address)
+
+
+def _count_one_less(counts: dict[str, int], address: str) -> None:
+    count = counts[address] - 1
+    if count:
+        counts[address] = count
+    else:
+        del counts[address]
 
 
 @dataclass(slots=True)
@@ -89,6 +108,12 @@ class Place:
 
     counts: AddressCounts
     address: str | None
+    is_socket: bool = False
+
+    def become_socket(self) -> bool:
+        """The connection goes on as a WebSocket; False when the address has as many of them as it may have."""
+        self.is_socket = self.address is not None and self.counts.enter_socket(self.address)
+        return self.is_socket or self.address is None
 
     @property
     def is_blocked(self) -> bool:
@@ -104,7 +129,7 @@ class Place:
         """The connection has ended. May be called again."""
         if self.address is not None:
             address, self.address = self.address, None
-            self.counts.leave(address)
+            self.counts.leave(address, is_socket=self.is_socket)
 
 
 ADDRESS_COUNTS: Slot[AddressCounts] = Slot("http: connections of each address")

@@ -37,6 +37,15 @@ def too_slow(detail: str) -> ConnectionRefused:
     return ConnectionRefused(408, "REQUEST_TIMEOUT", detail)
 
 
+def too_many_sockets(sockets_max: int) -> ConnectionRefused:
+    """The address holds as many WebSockets as one may hold."""
+    return ConnectionRefused(
+        429,
+        "TOO_MANY_SOCKETS",
+        f"Your address holds {sockets_max} WebSockets, as many as it may; close one, then retry.",
+    )
+
+
 def head_is_too_large() -> ConnectionRefused:
     """More bytes than a head may have."""
     return too_large(f"The request line and header fields are larger than {HEAD_MAX_BYTES} bytes.")

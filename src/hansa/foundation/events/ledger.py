@@ -70,10 +70,12 @@ class CrossRegistryTransferCompleted(Event, frozen=True):
     """A transfer between an agent here and one of another registry is final; `direction` is out or in.
 
     It moves nothing itself. `fee` is what the receiver's registry kept; of a swap, what stayed in the pool.
-    `amount_received` and `fee` are in `currency_received`.
+    `amount_received` and `fee` are in `currency_received`. `counts` is null but for a payment of a payment token or a contract
+    that came in: whether it enters the record of the payee, whose owner then has no area of the administration. A swap never does.
     """
 
     source: ClassVar[str] = "ledger"
+    is_always_recorded: ClassVar[bool] = True
 
     transfer_id: str
     direction: str
@@ -85,6 +87,7 @@ class CrossRegistryTransferCompleted(Event, frozen=True):
     currency: str
     counterparty_frame: str
     currency_received: str | None = None
+    counts: bool | None = None
 
     @property
     def aggregate_id(self) -> str:

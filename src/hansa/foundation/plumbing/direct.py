@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.bodies import GuardedRoute, guarded_json
+from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText, guarded_json
 from hansa.foundation.plumbing.parameter_binding import directly, in_two_steps
 
 
@@ -34,7 +34,7 @@ class DirectRoute(GuardedRoute):
             answer: Response | BaseModel = await call(values, request, parsed)
             if isinstance(answer, Response):
                 return answer
-            return Response(answer.model_dump_json(), media_type="application/json")
+            return JsonText(answer.model_dump_json())
 
         return answered
 

@@ -14,11 +14,13 @@ from fastapi import Header
 from fastapi.responses import Response
 from pydantic import BaseModel
 
+from hansa.foundation.plumbing.bodies import JsonText
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.errors import Invalid
 
 WINDOW_HOURS = 24
+_REPLAYED = ((b"idempotent-replayed", b"true"),)
 KEY_PATTERN = r"^[\x21-\x7e]{1,255}$"
 
 IdempotencyKey = Annotated[
@@ -83,8 +85,7 @@ async def once(
 
 def answer_once(answer: str, *, replayed: bool) -> Response:
     """The response with a first answer, or with its repetition."""
-    headers = {"Idempotent-Replayed": "true"} if replayed else None
-    return Response(answer, media_type="application/json", headers=headers)
+    return JsonText(answer, _REPLAYED if replayed else ())
 
 
 async def recall(tx: Tx, request: Repeatable) -> str | None:

@@ -17,7 +17,15 @@ from .owning import router as owning_router
 from .peer_acts import HINTS, NOTICES
 from .peer_acts import peer_router as peer_acts_router
 from .peer_acts import router as receipts_router
-from .peer_jobs import PEER_ACTS, PEER_CARDS, PEER_PLAN, RECEIPTED, peers_from_the_start, read_peer
+from .peer_jobs import (
+    PEER_ACTS,
+    PEER_CARDS,
+    PEER_PLAN,
+    PEERS_LOOK,
+    RECEIPTED,
+    peers_from_the_start,
+    read_peer,
+)
 from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
 from .pulls import CARD_PULLS, HEALTH_CHECKS, RESULTS_AT_ONCE, WRITING
@@ -88,6 +96,7 @@ ROOM = Room(
         PEER_PLAN,
         PEER_CARDS,
         PEER_ACTS,
+        PEERS_LOOK,
         HINTS,
         RECEIPTED,
     ),

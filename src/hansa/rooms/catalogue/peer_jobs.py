@@ -1,6 +1,7 @@
 """When peers are read: at their intervals, at a hint, and from the start of a process on.
 
-Each peer has a job for its cards and one for its acts of enforcement, so that a slow peer holds up no other one.
+Each peer has a job for its cards and one for its acts of enforcement, so that a slow peer holds up no other one. The acts are read
+where a look at all peers, by one job, found news.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,6 +14,7 @@ from hansa.foundation.plumbing.jobs import (
     NewJob,
     PutOff,
     Retries,
+    enqueue,
     enqueue_many,
     sweep,
     sweep_with_runtime,
@@ -24,7 +26,7 @@ from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import peer_reading, relays
-from .peer_acts import forget_receipted, send_receipts
+from .peer_acts import forget_receipted, peers_to_receipt, send_receipts
 from .peer_reading import ACTS_KIND, CARDS_KIND
 
 PLANNED_EVERY_SECONDS = 2
@@ -33,6 +35,7 @@ ACTS_EVERY_SECONDS = 30
 RETRIES = Retries(None, pause_seconds=5.0, pause_max_seconds=300.0)
 LEASE_SECONDS = 90.0
 RECEIPTED_KEPT_DAYS = 30
+LOOK_KIND = "peers: look for enforcement"
 
 
 async def read_peer(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
@@ -76,13 +79,24 @@ async def _has_peer(tx: Tx) -> bool:
     return bool(await federation.open_peer_ids(tx))
 
 
+async def _look(runtime: Runtime, _: Job) -> None:
+    found = {*await peer_reading.peers_with_acts(runtime), *await runtime.database.look(peers_to_receipt)}
+    if found:
+        wanted = [NewJob(str(peer_id)) for peer_id in sorted(found)]
+        await runtime.database.act(lambda tx: enqueue_many(tx, ACTS_KIND, wanted))
+
+
+PEERS_LOOK = LeasedKind(LOOK_KIND, _look, 1, LEASE_SECONDS, RETRIES)
+
+
 async def _plan(tx: Tx, runtime: Runtime) -> None:
     open_peers = await federation.open_peer_ids(tx)
     await peer_reading.begin(tx, open_peers)
     interval = runtime.settings.federation_sync_interval_seconds
     cards, acts = await peer_reading.take_due(tx, interval, ACTS_EVERY_SECONDS)
-    for kind, due in ((CARDS_KIND, cards), (ACTS_KIND, acts)):
-        await enqueue_many(tx, kind, [NewJob(str(peer)) for peer in due if peer in open_peers])
+    await enqueue_many(tx, CARDS_KIND, [NewJob(str(peer)) for peer in cards if peer in open_peers])
+    if acts and runtime.settings.enforcement_propagation_mode != "off":
+        await enqueue(tx, LOOK_KIND, "all")
 
 
 PEER_PLAN = sweep_with_runtime(

@@ -7,9 +7,11 @@ from hansa.rooms.transfers.bridge import (
 )
 from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.crossing import (
+    CONTRACT,
     CROSSING_JOBS,
     CROSSING_REFUSALS,
     PAYMENT_DECIDED,
+    PAYMENT_TOKEN,
     Corridor,
     CrossingDecision,
     CrossingPayment,
@@ -41,9 +43,11 @@ from hansa.rooms.transfers.pools import states as pool_states
 
 __all__ = [
     "BRIDGE_JOBS",
+    "CONTRACT",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "PAYMENT_DECIDED",
+    "PAYMENT_TOKEN",
     "ROOM",
     "SWAP_FEE_PCT",
     "AgentHoldsWrapped",

@@ -98,7 +98,7 @@ async def transfer_units(
     request = _repeatable(agent, "/teg/transfer", key, body)
 
     def render(receipt: ledger.Receipt) -> str:
-        return TransferOut.of(receipt, order, currency).model_dump_json()
+        return TransferOut.json_of(receipt, order, currency)
 
     if agents.pays_plainly(agent, capability):
         return await _answer_to(db, order, transfers.transfer(order, request, render), currency)
@@ -206,7 +206,7 @@ def _line(agent: Agent, line: TransferLine, capability: str | None, currency: st
     payment = _payment(order, currency, "teg.transfer", approval=None, capability=capability, request=request)
 
     def render(receipt: ledger.Receipt) -> str:
-        return TransferOut.of(receipt, order, currency).model_dump_json()
+        return TransferOut.json_of(receipt, order, currency)
 
     return Line(order, payment, request, render)
 

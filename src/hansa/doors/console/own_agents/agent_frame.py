@@ -1,21 +1,17 @@
-"""What the pages of one own agent share: its name, its navigation, and that another's agent is unknown."""
+"""What the settings of an own agent share: the router, and the navigation among them."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
 from hansa.doors.console.navigation import AGENT_LINKS
 from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents
-
-Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 
 
 def settings_router() -> APIRouter:
@@ -27,11 +23,6 @@ def settings_router() -> APIRouter:
         route_class=LazyRoute,
         dependencies=[Depends(within_read_limit)],
     )
-
-
-async def require_own(database: Database, person: SignedIn, did: str) -> agents.OwnedAgent:
-    """The agent. Raises: AgentUnknown, also for that of another account."""
-    return await database.read(lambda tx: agents.own_agent(tx, person.developer.id, did))
 
 
 def agent_page(

@@ -24,7 +24,8 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.roles import PERMISSIONS, permissions_of
 from hansa.rooms import agents
 
-from .agent_frame import Did, acting_as, agent_page, path_of, require_own, settings_router
+from .agent_frame import acting_as, agent_page, path_of, settings_router
+from .pages import OwnDid, own_agent
 
 router = settings_router()
 
@@ -33,18 +34,18 @@ NUMBERS = ("max_uses", "ttl_seconds")
 
 
 @router.get("/capabilities")
-async def show_capabilities(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_capabilities(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The capabilities that the agent issued or holds."""
     return await _page(request, person, db, did)
 
 
 @router.post("/capabilities", dependencies=[Depends(limited(agents.ACT_TOKENS))])
 async def issue_capability(
-    did: Did, sender: ProvedAct, request: Request, db: Db, settings: Config
+    did: OwnDid, sender: ProvedAct, request: Request, db: Db, settings: Config
 ) -> Response:
     """Issue a capability in the name of the agent, and show its token."""
     person = sender.person
-    own = await require_own(db, person, did)
+    own = await own_agent(db, person, did)
     issuer = acting_as(own, person)
 
     async def issued(tx: Tx) -> agents.CapabilityIssuedOut:
@@ -65,10 +66,12 @@ async def issue_capability(
 
 
 @router.post("/capabilities/{capability_id:uuid}/revoke")
-async def revoke_capability(did: Did, capability_id: UUID, sender: Act, request: Request, db: Db) -> Response:
+async def revoke_capability(
+    did: OwnDid, capability_id: UUID, sender: Act, request: Request, db: Db
+) -> Response:
     """Revoke a capability with all that was derived from it, in the name of the agent."""
     person = sender.person
-    await require_own(db, person, did)
+    await own_agent(db, person, did)
 
     async def revoked(tx: Tx) -> None:
         await agents.act_as(tx, person.developer, did)
@@ -113,7 +116,7 @@ def _requested(form: SentForm) -> agents.CapabilityIn:
 async def _page(
     request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     chains = await db.read(lambda tx: agents.delegations(tx, person.developer, did))
     return agent_page(
         request,

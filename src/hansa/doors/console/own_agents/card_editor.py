@@ -8,25 +8,26 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import catalogue
 
-from .agent_frame import Did, agent_page, path_of, require_own, settings_router
+from .agent_frame import agent_page, path_of, settings_router
 from .card_state import editor_of
 from .card_text import card_in, difference, text_of
+from .pages import OwnDid, own_agent
 from .review import notes_of
 
 router = settings_router()
 
 
 @router.get("/card")
-async def show_editor(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_editor(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The stored card, to be edited."""
     return await _editor(request, person, db, did)
 
 
 @router.post("/card/review")
-async def review(did: Did, sender: Act, request: Request, db: Db) -> Response:
+async def review(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
     """Judge the edited card and show how it differs; nothing is saved."""
     person, form = sender.person, sender.form
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     try:
         edited = card_in(form.value("card"))
     except Refused as refusal:
@@ -51,7 +52,7 @@ async def review(did: Did, sender: Act, request: Request, db: Db) -> Response:
 
 @router.post("/card")
 async def save(
-    did: Did,
+    did: OwnDid,
     sender: Act,
     request: Request,
     *,
@@ -62,7 +63,7 @@ async def save(
 ) -> Response:
     """Save the edited card, unless it was changed since it was opened."""
     person, form = sender.person, sender.form
-    await require_own(db, person, did)
+    await own_agent(db, person, did)
     try:
         edited = card_in(form.value("card"))
         if not isinstance(edited, dict):
@@ -79,7 +80,7 @@ async def save(
 async def _editor(
     request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     card = await db.read(lambda tx: catalogue.card_of(tx, did))
     return agent_page(
         request,

@@ -20,7 +20,8 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
-from .agent_frame import Did, acting_as, agent_page, path_of, require_own, settings_router
+from .agent_frame import acting_as, agent_page, path_of, settings_router
+from .pages import OwnDid, own_agent
 
 router = settings_router()
 
@@ -29,16 +30,18 @@ ENROLS = "identity.mtls"
 
 
 @router.get("/credentials")
-async def show_credentials(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_credentials(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The client id, the signing keys and the workload identity; no secret."""
     return await _credentials(request, person, db, did)
 
 
 @router.post("/rotate-secret")
-async def rotate_secret(did: Did, sender: ProvedAct, request: Request, db: Db, settings: Config) -> Response:
+async def rotate_secret(
+    did: OwnDid, sender: ProvedAct, request: Request, db: Db, settings: Config
+) -> Response:
     """Replace the client secret and show the new one; the former one and its tokens end."""
     person = sender.person
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     secret = agents.new_client_secret()
 
     async def rotated(tx: Tx) -> agents.RotateSecretOut:
@@ -67,10 +70,10 @@ async def rotate_secret(did: Did, sender: ProvedAct, request: Request, db: Db, s
 
 
 @router.post("/rotate-signing-key")
-async def rotate_signing_key(did: Did, sender: ProvedAct, request: Request, db: Db) -> Response:
+async def rotate_signing_key(did: OwnDid, sender: ProvedAct, request: Request, db: Db) -> Response:
     """Replace the signing key, in the name of the agent, and show the private key."""
     person = sender.person
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     public_key, private_key = agents.own_or_new_key(None)
 
     async def rotated(tx: Tx) -> agents.RotateKeyOut:
@@ -96,7 +99,7 @@ async def rotate_signing_key(did: Did, sender: ProvedAct, request: Request, db: 
 
 @router.post("/enable-mtls")
 async def enable_mtls(
-    did: Did,
+    did: OwnDid,
     sender: ProvedAct,
     request: Request,
     authority: agents.EnrollingAuthority,
@@ -106,7 +109,7 @@ async def enable_mtls(
 ) -> Response:
     """Enrol the agent, or renew its certificate, in its name, and show the certificate with its key."""
     person = sender.person
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
 
     async def enrolled(tx: Tx) -> agents.EnableMtlsOut:
         await agents.act_as(tx, person.developer, did)
@@ -138,10 +141,10 @@ async def enable_mtls(
 
 
 @router.post("/disable-mtls")
-async def disable_mtls(did: Did, sender: ProvedAct, request: Request, db: Db) -> Response:
+async def disable_mtls(did: OwnDid, sender: ProvedAct, request: Request, db: Db) -> Response:
     """Disable the workload identity, in the name of the agent."""
     person = sender.person
-    await require_own(db, person, did)
+    await own_agent(db, person, did)
 
     async def disabled(tx: Tx) -> None:
         await agents.act_as(tx, person.developer, did)
@@ -156,10 +159,10 @@ async def disable_mtls(did: Did, sender: ProvedAct, request: Request, db: Db) ->
 
 
 @router.post("/test-call", dependencies=[Depends(limited(agents.AGENT_TOKENS))])
-async def test_credentials(did: Did, sender: Act, request: Request, db: Db) -> Response:
+async def test_credentials(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
     """Log in as the agent with its credentials, as its program does, and show what came of it."""
     person, form = sender.person, sender.form
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     refusal: Refused | None = None
     try:
         signed_in = await db.act(lambda tx: agents.sign_in(tx, agent.client_id, form.value("client_secret")))
@@ -179,7 +182,7 @@ async def test_credentials(did: Did, sender: Act, request: Request, db: Db) -> R
 async def _credentials(
     request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     keys, total = await db.read(lambda tx: agents.keys_of(tx, did, limit=KEYS_SHOWN, offset=0))
     enrolment = await db.read(lambda tx: agents.enrolment_of(tx, did))
     return agent_page(

@@ -15,22 +15,25 @@ from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents, catalogue
 
-from .agent_frame import Did, agent_page, path_of, require_own, settings_router
+from .agent_frame import agent_page, path_of, settings_router
+from .pages import OwnDid, own_agent
 
 router = settings_router()
 
 
 @router.get("/end")
-async def show_end(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_end(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """What ending the agent means, and the form that does it."""
     return await _end_page(request, person, db, did)
 
 
 @router.post("/end")
-async def end(did: Did, sender: ProvedAct, request: Request, db: Db, cards: catalogue.CardWrites) -> Response:
+async def end(
+    did: OwnDid, sender: ProvedAct, request: Request, db: Db, cards: catalogue.CardWrites
+) -> Response:
     """Revoke the agent permanently; one that has ended is no trouble."""
     person = sender.person
-    await require_own(db, person, did)
+    await own_agent(db, person, did)
     require_unbound = agents.REQUIRE_UNBOUND.of(runtime_of(request))
     try:
         if sender.form.value("understood") != "true":
@@ -45,5 +48,5 @@ async def end(did: Did, sender: ProvedAct, request: Request, db: Db, cards: cata
 async def _end_page(
     request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     return agent_page(request, "own_agents/end.html", person, agent, form, status=status)

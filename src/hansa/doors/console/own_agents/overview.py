@@ -8,21 +8,22 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import catalogue
 
-from .agent_frame import Did, agent_page, path_of, require_own, settings_router
+from .agent_frame import agent_page, path_of, settings_router
 from .card_state import editor_of
+from .pages import OwnDid, own_agent
 
 router = settings_router()
 
 
 @router.get("")
-async def show_agent(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_agent(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The state of an own agent, its health and its listing."""
     return await _overview(request, person, db, did)
 
 
 @router.post("/listing")
 async def change_listing(
-    did: Did,
+    did: OwnDid,
     sender: Act,
     request: Request,
     *,
@@ -33,7 +34,7 @@ async def change_listing(
 ) -> Response:
     """Show the agent in the catalogue, hide it there, or withdraw its card."""
     person, choice = sender.person, sender.form.value("listing")
-    await require_own(db, person, did)
+    await own_agent(db, person, did)
     editor = editor_of(person, did, settings)
     try:
         if choice in {"listed", "unlisted"}:
@@ -55,7 +56,7 @@ async def change_listing(
 async def _overview(
     request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     card = await db.read(lambda tx: catalogue.card_of_agent(tx, did))
     return agent_page(
         request,

@@ -9,7 +9,8 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa.rooms import agents
 
-from .agent_frame import Did, agent_page, path_of, require_own, settings_router
+from .agent_frame import agent_page, path_of, settings_router
+from .pages import OwnDid, own_agent
 
 router = settings_router()
 
@@ -19,16 +20,16 @@ LIMITS_PAYEES = "limits_payees"
 
 
 @router.get("/rights")
-async def show_rights(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_rights(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The roles and the spend policy."""
     return await _rights(request, person, db, did)
 
 
 @router.post("/rights")
-async def change_rights(did: Did, sender: ProvedAct, request: Request, db: Db) -> Response:
+async def change_rights(did: OwnDid, sender: ProvedAct, request: Request, db: Db) -> Response:
     """Replace the roles and the spend policy, with effect from the agent's next request."""
     person, form = sender.person, sender.form
-    await require_own(db, person, did)
+    await own_agent(db, person, did)
     try:
         replacement = _requested(form).replacement()
         await db.act(lambda tx: agents.replace_authz(tx, person.developer, did, replacement))
@@ -62,7 +63,7 @@ async def _rights(
     *,
     status: int = 200,
 ) -> HTMLResponse:
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     authz = await db.read(lambda tx: agents.authz_of(tx, person.developer, did))
     return agent_page(
         request,

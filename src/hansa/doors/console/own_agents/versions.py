@@ -10,8 +10,9 @@ from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import NotFound
 from hansa.rooms import catalogue
 
-from .agent_frame import Did, agent_page, require_own, settings_router
+from .agent_frame import agent_page, settings_router
 from .card_text import difference, text_of
+from .pages import OwnDid, own_agent
 
 router = settings_router()
 
@@ -19,23 +20,23 @@ VERSION_MAX = 2**31 - 1
 
 
 @router.get("/versions")
-async def show_versions(did: Did, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_versions(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The versions of the card, the newest first."""
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     found = await db.read(lambda tx: catalogue.history_of(tx, did, person.developer.id))
     return agent_page(request, "own_agents/versions.html", person, agent, versions=found)
 
 
 @router.get("/versions/{version:int}")
 async def show_version(
-    did: Did,
+    did: OwnDid,
     version: Annotated[int, Path(ge=1, le=VERSION_MAX)],
     person: SignedInPerson,
     request: Request,
     db: Db,
 ) -> HTMLResponse:
     """One version, and what it changed."""
-    agent = await require_own(db, person, did)
+    agent = await own_agent(db, person, did)
     reader = person.developer.id
     found = await db.read(lambda tx: catalogue.version_of(tx, did, version, reader))
     try:

@@ -44,6 +44,7 @@ const PARTIES = {
   A2APaymentSettled: ["caller", "payee"],
   ContractCompleted: ["contractor_did", "provider_did"],
   DisputeRuled: ["complainant_did", "defendant_did"],
+  CrossRegistryTransferCompleted: ["sender_did", "receiver_did"],
 };
 const RULINGS = { IN_FAVOR_OF_COMPLAINANT: "lost", IN_FAVOR_OF_DEFENDANT: "won", DISMISSED: null };
 
@@ -86,6 +87,9 @@ export function readSignal(event) {
   if (typeof type !== "string" || !Object.hasOwn(PARTIES, type)) return null;
   const day = dayOfTimestamp(event.get("timestamp"));
   const data = event.get("data");
+  if (type === "CrossRegistryTransferCompleted" && data instanceof Map && (data.get("counts") ?? null) === null) {
+    return null; // It paid nothing that is known here, or left this registry.
+  }
   const [giver, receiver] = PARTIES[type].map((name) => (data instanceof Map ? data.get(name) : undefined));
   if (giver === undefined || receiver === undefined) throw new Unreadable(`an event ${type} lacks a party`);
   const kind = type === "DisputeRuled" ? kindOfRuling(data.get("ruling")) : "payment";

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key, open_key
 
 from . import store
 from .errors import AuditorKeySealed
@@ -41,11 +42,15 @@ async def replace_sealed_auditor_key(tx: Tx, frame: str, seal: Seal) -> None:
         await rotate_auditor_key(tx, frame, seal)
 
 
-async def rotate_auditor_key(tx: Tx, frame: str, seal: Seal) -> AuditorKey:
-    """Sign with a new key from the next record on."""
+async def rotate_auditor_key(
+    tx: Tx, frame: str, seal: Seal, brought: Ed25519PrivateKey | None = None
+) -> AuditorKey:
+    """Sign with a new key from the next record on: the one brought, or one made here. Raises: KeyUnusable."""
     chain = await store.lock_chain(tx, frame)
+    if brought is not None and await store.was_held(tx, kid_of(brought.public_key().public_bytes_raw())):
+        raise KeyUnusable
     await store.retire_current_key(tx, chain.head_id)
-    return await _begin_key(tx, seal)
+    return await _begin_key(tx, seal, brought)
 
 
 async def rotate_as_administrator(
@@ -81,17 +86,16 @@ async def forget_retired_keys(tx: Tx) -> None:
     await store.forget_retired_keys(tx, GRACE_DAYS)
 
 
-async def _begin_key(tx: Tx, seal: Seal) -> AuditorKey:
-    private = Ed25519PrivateKey.generate()
+async def _begin_key(tx: Tx, seal: Seal, brought: Ed25519PrivateKey | None = None) -> AuditorKey:
+    private = brought or Ed25519PrivateKey.generate()
     public_key = private.public_key().public_bytes_raw()
-    sealed = seal.close(private.private_bytes_raw(), SEALED_FOR)
-    key = await store.add_key(tx, kid_of(public_key), public_key, sealed)
+    key = await store.add_key(tx, kid_of(public_key), public_key, close_key(seal, private, SEALED_FOR))
     await record_leaf(tx, "auditor_key", key.kid, sha256(public_key).digest())
     return key
 
 
 def _opened(sealed: bytes, seal: Seal) -> Ed25519PrivateKey:
     try:
-        return Ed25519PrivateKey.from_private_bytes(seal.open(sealed, SEALED_FOR))
+        return open_key(seal, sealed, SEALED_FOR)
     except BadSeal:
         raise AuditorKeySealed from None

@@ -202,6 +202,12 @@ async def add_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> Auditor
     return AuditorKey(**row)
 
 
+async def was_held(tx: Tx, kid: str) -> bool:
+    """Whether the auditor has or had that key."""
+    held: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM auditor_key WHERE kid = $1)", kid)
+    return held
+
+
 async def all_keys(tx: Tx) -> list[AuditorKey]:
     """Every key there ever was, the newest first."""
     return [AuditorKey(**row) for row in await tx.fetch(_KEYS)]

@@ -38,10 +38,11 @@ def witnesses_of(settings: Settings) -> list[Witness]:
 
 
 async def all_witnesses(tx: Tx, settings: Settings) -> list[Witness]:
-    """The witnesses that the operator names, and the active peers; each name once."""
+    """The witnesses that the operator names, and the active peers; each name and each key once."""
     named = {one.key.name: one for one in await peer_witnesses(tx)}
     named |= {one.key.name: one for one in witnesses_of(settings)}
-    return list(named.values())
+    # One key under two names would count twice in the quorum (C2SP tlog-policy forbids it).
+    return list({one.key.public_key: one for one in named.values()}.values())
 
 
 async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, LogWitness | None]]:
@@ -53,7 +54,9 @@ async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, 
 async def own_policy(tx: Tx, settings: Settings) -> str:
     """The policy of the own log, as text."""
     origin = origin_of(settings.trust_domain)
-    keys = [VerifierKey(origin, key.public_key, LOG_KEY) for key in await published_keys(tx)]
+    # Each new checkpoint bears the present key. A retired one may be in the hands of a thief.
+    present = [key.public_key for key in await published_keys(tx) if key.retired_at is None]
+    keys = [VerifierKey(origin, public_key, LOG_KEY) for public_key in present]
     return policy_text(keys, f"{settings.base_url}/log", await all_witnesses(tx, settings))
 
 

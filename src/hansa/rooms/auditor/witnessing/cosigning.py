@@ -31,6 +31,11 @@ class Stale:
     size: int
 
 
+@dataclass(frozen=True)
+class Forked:
+    """The log signed another tree of the size that was cosigned last. Both checkpoints are kept as evidence."""
+
+
 def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
     """The trusted keys of each log that is witnessed."""
     found: dict[str, list[bytes]] = {}
@@ -45,8 +50,10 @@ async def read_witness(tx: Tx, frame: str) -> tuple[VerifierKey, list[WitnessedL
     return verifier_key(frame, await current_public_key(tx)), await store.witnessed_logs(tx)
 
 
-async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Submission) -> str | Stale:
-    """Cosign a checkpoint; returns a line for each key that cosigns, or what was cosigned last.
+async def add_checkpoint(
+    tx: Tx, settings: Settings, seal: Seal, submission: Submission
+) -> str | Stale | Forked:
+    """Cosign a checkpoint; returns a line for each key that cosigns, or why none does.
 
     Raises: OriginUnknown, NotSigned, SubmissionInvalid, NotConsistent, WitnessKeySealed.
     """
@@ -61,7 +68,7 @@ async def add_checkpoint(tx: Tx, settings: Settings, seal: Seal, submission: Sub
         assert own is not None
         shown_here = settings.trust_domain
         await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
-        return Stale(known.size)
+        return Forked()
     _require_consistent(known, checkpoint, submission)
     timestamp = await store.epoch_seconds(tx)
     new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key, open_key
 from hansa_verify import WITNESS_KEY, VerifierKey
 
 from . import store
@@ -52,13 +53,17 @@ async def replace_sealed_witness_key(tx: Tx, seal: Seal) -> None:
         await _begin_key(tx, seal)
 
 
-async def rotate_witness_key(tx: Tx, frame: str, seal: Seal, *, stolen: bool) -> VerifierKey:
-    """Cosign with a new key from now on; a stolen one signs nothing any more."""
+async def rotate_witness_key(
+    tx: Tx, frame: str, seal: Seal, brought: Ed25519PrivateKey | None = None, *, stolen: bool
+) -> VerifierKey:
+    """Cosign with a new key from now on; a stolen one signs nothing any more. Raises: KeyUnusable."""
     await store.lock_keys(tx)
+    if brought is not None and await store.was_held(tx, brought.public_key().public_bytes_raw()):
+        raise KeyUnusable
     await store.retire_key(tx)
     if stolen:
         await store.forget_retired_keys(tx, 0)
-    return verifier_key(frame, await _begin_key(tx, seal))
+    return verifier_key(frame, await _begin_key(tx, seal, brought))
 
 
 async def cosigning_keys(tx: Tx, seal: Seal) -> list[Ed25519PrivateKey]:
@@ -67,7 +72,7 @@ async def cosigning_keys(tx: Tx, seal: Seal) -> list[Ed25519PrivateKey]:
     if not found:
         raise WitnessKeySealed
     try:
-        return [Ed25519PrivateKey.from_private_bytes(seal.open(sealed, SEALED_FOR)) for sealed in found]
+        return [open_key(seal, sealed, SEALED_FOR) for sealed in found]
     except BadSeal:
         raise WitnessKeySealed from None
 
@@ -85,9 +90,9 @@ async def forget_retired_witness_keys(tx: Tx) -> None:
     await store.forget_retired_keys(tx, GRACE_DAYS)
 
 
-async def _begin_key(tx: Tx, seal: Seal) -> bytes:
-    private = Ed25519PrivateKey.generate()
+async def _begin_key(tx: Tx, seal: Seal, brought: Ed25519PrivateKey | None = None) -> bytes:
+    private = brought or Ed25519PrivateKey.generate()
     public_key = private.public_key().public_bytes_raw()
-    await store.add_key(tx, public_key, seal.close(private.private_bytes_raw(), SEALED_FOR))
+    await store.add_key(tx, public_key, close_key(seal, private, SEALED_FOR))
     await record_leaf(tx, LEAF, sha256(public_key).hexdigest(), sha256(public_key).digest())
     return public_key

@@ -91,27 +91,38 @@ async def list_forks(tx: Tx) -> list[KeptFork]:
 
 
 async def follow_peers(runtime: Runtime) -> None:
-    """The job: read the keys of each active peer, then compare with it every log that both cosign."""
+    """The job: read the keys of each active peer once an hour, and compare with it every log that both cosign.
+
+    A new key of a log signs beside the former one for days. A new key of a witness is in what is compared: both are read at once then.
+    """
     found = [peer for peer in await runtime.database.read(federation.peers) if peer.is_open]
     turns = asyncio.Semaphore(AT_ONCE)
-    await asyncio.gather(*(_follow(runtime, peer, found, turns) for peer in found))
+    known = await runtime.database.look(store.newly_read)
+    own = await runtime.database.read(store.roots)
+
+    async def follow(peer: federation.PeerRecord) -> None:
+        async with turns:
+            witness = await _witness_of(runtime, peer)
+            if not _is_known(peer, witness, known):
+                await _keep_keys(runtime, peer, witness)
+            differing = [] if witness is None else witness.differing(own)
+            for origin in random.sample(differing, min(COMPARED_MAX, len(differing))):
+                await _compare(runtime, peer, origin, found)
+
+    await asyncio.gather(*(follow(peer) for peer in found))
 
 
-async def _follow(
-    runtime: Runtime,
-    peer: federation.PeerRecord,
-    others: Sequence[federation.PeerRecord],
-    turns: asyncio.Semaphore,
-) -> None:
-    async with turns:
-        witness = await _witness_of(runtime, peer)
-        kept = await _read_keys(runtime, peer, witness)
-        if kept is not None:
-            await runtime.database.act(lambda tx: store.keep_peer_log(tx, kept))
-        own = await runtime.database.read(store.roots)
-        differing = [] if witness is None else witness.differing(own)
-        for origin in random.sample(differing, min(COMPARED_MAX, len(differing))):
-            await _compare(runtime, peer, origin, others)
+def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapping[str, str | None]) -> bool:
+    ledger_id = peer.ledger_id
+    if ledger_id is None or ledger_id not in known:
+        return False
+    return witness is None or known[ledger_id] == witness.key
+
+
+async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> None:
+    kept = await _read_keys(runtime, peer, witness)
+    if kept is not None:
+        await runtime.database.act(lambda tx: store.keep_peer_log(tx, kept))
 
 
 async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:
@@ -130,9 +141,9 @@ async def _read_keys(
         return None
     origin = origin_of(peer.ledger_id)
     try:
-        log_keys = [
-            VerifierKey(origin, key.public_key, LOG_KEY) for key in read_auditor_keys(read_json(keys.body))
-        ]
+        # With a stolen key that was retired since, a forged tree would be cosigned.
+        present = [key for key in read_auditor_keys(read_json(keys.body)) if key.retired_at_id is None]
+        log_keys = [VerifierKey(origin, key.public_key, LOG_KEY) for key in present]
     except (NotAKey, NotCanonical):
         return None
     return PeerLog(peer.ledger_id, log_keys, _witness_key(witness))

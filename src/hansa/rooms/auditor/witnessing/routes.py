@@ -70,6 +70,8 @@ async def cosign_checkpoint(_: Public, request: Request, db: Db, settings: Confi
     found = await db.act(lambda tx: cosigning.add_checkpoint(tx, settings, seal, submission))
     if isinstance(found, cosigning.Stale):
         return Response(f"{found.size}\n", 409, media_type=SIZE_TYPE)
+    if isinstance(found, cosigning.Forked):
+        raise NotConsistent("The log signed another tree of this size before.")
     return Response(f"{found}\n", media_type="text/plain; charset=utf-8")
 
 

@@ -46,6 +46,10 @@ ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_key 
   read_at = excluded.read_at
 """
 
+_NEWLY_READ = """
+SELECT ledger_id, witness_key FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '1 hour'
+"""
+
 _KEEP_FORK = """
 INSERT INTO auditor_log_fork (origin, kind, own_note, other_note, other_witness) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING RETURNING 1
@@ -78,6 +82,13 @@ async def retire_key(tx: Tx) -> None:
 async def add_key(tx: Tx, key: bytes, sealed: bytes) -> None:
     """Begin a key. No other one is current."""
     await tx.execute("INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)", key, sealed)
+
+
+async def was_held(tx: Tx, key: bytes) -> bool:
+    """Whether the witness has or had that key."""
+    query = "SELECT EXISTS (SELECT FROM auditor_witness_key WHERE public_key = $1)"
+    held: bool = await tx.fetchval(query, key)
+    return held
 
 
 async def forget_retired_keys(tx: Tx, days: int) -> None:
@@ -150,6 +161,11 @@ async def peer_logs(tx: Tx) -> list[PeerLog]:
         )
         for row in rows
     ]
+
+
+async def newly_read(tx: Tx) -> dict[str, str | None]:
+    """The peers whose keys were read within the last hour, by ledger id: each with the key of its witness."""
+    return {row["ledger_id"]: row["witness_key"] for row in await tx.fetch(_NEWLY_READ)}
 
 
 async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:

@@ -66,23 +66,27 @@ def _in_epoch(place: Place, epoch: int) -> Place:
 
 
 async def _page(runtime: Runtime, place: Place, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
+    if not page.cards:
+        return _written([], place, now, more=page.more)
     signatory = federation.Signatory(runtime.database, runtime.seal)
     key = await signatory.present_key()
     settings = runtime.settings
     exporter = Exporter(key, settings.trust_domain, place.epoch, settings.extension_base)
     # Signing a page takes long enough for others to notice.
-    return await asyncio.to_thread(_written, exporter, place, now, page, with_card=with_card)
+    return await asyncio.to_thread(_signed, exporter, now, page, with_card=with_card)
 
 
-def _written(exporter: Exporter, place: Place, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
+def _signed(exporter: Exporter, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
     items = [item_of(card, exporter, with_card=with_card) for card in page.cards]
-    if page.cards:
-        last = page.cards[-1]
-        place = Place(place.epoch, last.position, last.card.card_id)
+    last = page.cards[-1]
+    return _written(items, Place(exporter.epoch, last.position, last.card.card_id), now, more=page.more)
+
+
+def _written(items: list[dict[str, Any]], place: Place, now: datetime, *, more: bool) -> bytes:
     body: dict[str, Any] = {
         "items": items,
         "next": encode(place),
-        "more": page.more,
+        "more": more,
         "as_of": now.isoformat(),
         "epoch": place.epoch,
         "export_version": EXPORT_VERSION,

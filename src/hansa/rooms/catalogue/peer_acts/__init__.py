@@ -3,6 +3,14 @@
 from .hints import HINTS, NOTICES
 from .receipts import send_receipts
 from .routes import peer_router, router
-from .store import forget_receipted
+from .store import forget_receipted, peers_to_receipt
 
-__all__ = ["HINTS", "NOTICES", "forget_receipted", "peer_router", "router", "send_receipts"]
+__all__ = [
+    "HINTS",
+    "NOTICES",
+    "forget_receipted",
+    "peer_router",
+    "peers_to_receipt",
+    "router",
+    "send_receipts",
+]

@@ -50,6 +50,8 @@ ORDER BY version DESC, ledger_id LIMIT $2 OFFSET $3
 
 _COUNT_OF_AGENT = "SELECT count(*) FROM catalogue_act_notice WHERE agent_did = $1"
 
+_PEERS_TO_RECEIPT = "SELECT DISTINCT peer_id FROM catalogue_applied_act WHERE receipted_at IS NULL"
+
 _DUE = """
 SELECT id, agent_did, version, act, mode, applied_at, position FROM catalogue_applied_act
 WHERE peer_id = $1 AND receipted_at IS NULL ORDER BY id LIMIT $2
@@ -94,6 +96,11 @@ async def now(tx: Tx) -> datetime:
     """The database's time."""
     moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
     return moment
+
+
+async def peers_to_receipt(tx: Tx) -> list[int]:
+    """The peers to which receipts are due."""
+    return [row["peer_id"] for row in await tx.fetch(_PEERS_TO_RECEIPT)]
 
 
 async def due_receipts(tx: Tx, peer_id: int, most: int) -> list[AppliedAct]:

@@ -1,5 +1,6 @@
 """Reading peers: their cards and acts of enforcement, from stored cursors, and the end of what is mirrored from one."""
 
+from .looking import peers_with_acts
 from .reading import sync_acts, sync_peer
 from .relayed import read_relayed
 from .removing import ACTS_KIND, CARDS_KIND, HINT_KIND, remove_mirrors_of
@@ -11,6 +12,7 @@ __all__ = [
     "HINT_KIND",
     "begin",
     "has_read_acts",
+    "peers_with_acts",
     "read_relayed",
     "reconcile_all",
     "remove_mirrors_of",

@@ -135,6 +135,8 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
     async def apply(tx: Tx) -> _Applied | None:
         if not await _is_read(tx, reading) or not await move(tx):
             return None
+        # What is read from the home itself is nearer than what any relay passes on.
+        await relays.store.remove_home(tx, reading.origin.ledger_id)
         result = await mirror_cards(
             tx,
             source_registry=reading.origin.ledger_id,
@@ -143,8 +145,6 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
             items=page.items,
         )
         acts = await state(tx, reading, page.statuses, are_acts=False)
-        # What is read from the home itself is nearer than what any relay passes on.
-        await relays.store.remove_home(tx, reading.origin.ledger_id)
         if reading.runtime.settings.relay_cards:
             await relays.store.keep_items(tx, reading.origin.ledger_id, page.items)
         skipped = {reason: times for reason, times in result.skipped.items() if reason not in NOT_REFUSED}

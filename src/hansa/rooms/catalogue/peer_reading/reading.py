@@ -71,7 +71,7 @@ async def _read_acts(reading: Reading) -> None:
         page = await pages.fetch_page(reading, pages.ACTS_PATH, since, rules.PAGE_SIZE_MAX)
         endless.require_progress(since, page)
         # The cards are read from the start first.
-        if rules.begins_anew(progress, page):
+        if rules.begins_anew(progress, page) or rules.is_nothing_new(since, page):
             return
         if not await pages.apply_acts(reading, since, page) or not page.more:
             return
@@ -106,6 +106,8 @@ async def _read_cards_from(reading: Reading, ahead: PageAhead) -> bool:
             await _begin_anew(reading, page, is_restored=page.epoch != progress.epoch)
             continue
         endless.require_progress(since, page)
+        if rules.is_nothing_new(since, page):
+            return True
         if page.more and left:
             ahead.begin(page.next, progress.page_size)
         if not await pages.apply_cards(reading, since, page):

@@ -35,6 +35,11 @@ def begins_anew(progress: Progress, page: JudgedPage) -> bool:
     return (page.epoch, page.export_version) != (progress.epoch, progress.export_version)
 
 
+def is_nothing_new(since: str | None, page: JudgedPage) -> bool:
+    """Whether a page has no item and leaves the place where it was: there is nothing to write."""
+    return page.size == 0 and page.next == since and not page.more
+
+
 class Endless:
     """Finds out that a peer reports more for ever without bringing anything."""
 

@@ -56,9 +56,13 @@ _DUE_CARDS = """
 UPDATE catalogue_peer_sync SET cards_due_at = now() + $1 * interval '1 second' WHERE cards_due_at <= now() RETURNING peer_id
 """
 
+# All peers are looked at together, as soon as one of them is due.
 _DUE_ACTS = """
-UPDATE catalogue_peer_sync SET acts_due_at = now() + $1 * interval '1 second' WHERE acts_due_at <= now() RETURNING peer_id
+UPDATE catalogue_peer_sync SET acts_due_at = now() + $1 * interval '1 second'
+WHERE EXISTS (SELECT FROM catalogue_peer_sync WHERE acts_due_at <= now()) RETURNING 1
 """
+
+_ACTS_PLACES = "SELECT peer_id, acts_next FROM catalogue_peer_sync"
 
 _FORGET = "DELETE FROM catalogue_peer_sync WHERE peer_id = $1"
 
@@ -158,11 +162,16 @@ async def reconcile_all(tx: Tx) -> None:
     await tx.execute(_RECONCILE_ALL)
 
 
-async def take_due(tx: Tx, cards_every: int, acts_every: int) -> tuple[list[int], list[int]]:
-    """The peers whose cards, and those whose acts, are due to be read; they are due again after the interval."""
+async def take_due(tx: Tx, cards_every: int, acts_every: int) -> tuple[list[int], bool]:
+    """The peers whose cards are due to be read, and whether acts are; they are due again after the interval."""
     cards = await tx.fetch(_DUE_CARDS, cards_every)
     acts = await tx.fetch(_DUE_ACTS, acts_every)
-    return [row["peer_id"] for row in cards], [row["peer_id"] for row in acts]
+    return [row["peer_id"] for row in cards], bool(acts)
+
+
+async def acts_places(tx: Tx) -> dict[int, str | None]:
+    """Up to where the acts of each peer were read, by its id; None before the first page."""
+    return {row["peer_id"]: row["acts_next"] for row in await tx.fetch(_ACTS_PLACES)}
 
 
 async def forget(tx: Tx, peer_id: int) -> None:

@@ -13,6 +13,7 @@ from a2a.utils.signing import (
     create_agent_card_signer,
     create_signature_verifier,
 )
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from google.protobuf.json_format import ParseError
 from jwt import PyJWK
 
@@ -24,10 +25,10 @@ NOT_A2A = (ParseError, AttributeError, TypeError, ValueError, KeyError, Recursio
 
 
 def a2a_signature(
-    card: Mapping[str, Any], jwk: Mapping[str, str], header: Mapping[str, Any]
+    card: Mapping[str, Any], key: Ed25519PrivateKey, header: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The entry that stock A2A clients verify; `jwk` holds the private key."""
-    signer = create_agent_card_signer(PyJWK(dict(jwk)), {"alg": "EdDSA", **header})  # type: ignore[typeddict-item]
+    """The entry that stock A2A clients verify."""
+    signer = create_agent_card_signer(key, {"alg": "EdDSA", **header})  # type: ignore[arg-type, typeddict-item]
     (signature,) = signer(_message(card)).signatures
     return {"protected": signature.protected, "signature": signature.signature}
 

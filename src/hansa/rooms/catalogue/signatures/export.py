@@ -6,14 +6,12 @@
 
 import asyncio
 import json
-from base64 import urlsafe_b64encode
 from collections import OrderedDict
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
-from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.catalogue.reading import card_of_agent
 from hansa.rooms.catalogue.records import Card
@@ -65,7 +63,7 @@ class CardExporter:
             detached_signature(key, canonical_json(document), {**header, "canon": CARD_PROFILE}),
             a2a_signature(
                 document,
-                _private_jwk(key),
+                key.private,
                 {**header, "canon": A2A_PROFILE, "kid": key.kid, "typ": "JOSE"},
             ),
         ]
@@ -98,11 +96,6 @@ def _require_told(state: ExportedState | None, key: SigningKey) -> ExportedState
 
 def _name(state: ExportedState, key: SigningKey) -> _Kept:
     return state.card_id, state.changed_xid, key.sequence, signing_moment(state, key.valid_from, key.now)
-
-
-def _private_jwk(key: SigningKey) -> dict[str, str]:
-    private = urlsafe_b64encode(key.private.private_bytes_raw()).rstrip(b"=").decode()
-    return {**jwk_of(key.private.public_key().public_bytes_raw()), "d": private}
 
 
 EXPORT_DESK: Slot[CardExporter] = Slot("catalogue: export of signed cards")

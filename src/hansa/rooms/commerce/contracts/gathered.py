@@ -69,31 +69,23 @@ class Approvals:
 
         Raises: KeyReused, KeyInProgress, Unavailable.
         """
-        judged = await self._found.find(contract_id)
-        if judged is None or not _is_plain(judged.shown, agent, milestone, self._runtime.settings):
+        judged, settings = await self._found.find(contract_id), self._runtime.settings
+        if judged is None or not is_plain(judged.shown, agent, milestone, settings):
             return None
-        shown, settings = judged.shown, self._runtime.settings
-        payload = Approved(
-            contract_id,
-            judged.version,
-            agent.did,
-            _milestone(shown),
-            None if request is None else msgspec.json.encode(shown).decode(),
-        )
-        group = ledger.GROUP_COMMIT.of(self._runtime)
+        shown, group = judged.shown, ledger.GROUP_COMMIT.of(self._runtime)
 
         def render(receipts: Sequence[ledger.Receipt]) -> str:
             return _answer(receipts[0], shown, settings)
 
         try:
-            return await group.submit([APPROVE.on(_payment(shown.contract), payload)], request, render)
+            return await group.submit([order_of(judged, keep=request is not None)], request, render)
         except (KeyReused, KeyInProgress, Unavailable):
             raise
         except (Refused, ledger.ClaimRefused):
             return None
 
     async def _load(self, contract_ids: Sequence[int]) -> dict[int, Judged]:
-        return await self._runtime.database.look(lambda tx: _judged(tx, contract_ids))
+        return await self._runtime.database.look(lambda tx: judged_of(tx, contract_ids))
 
 
 APPROVALS: Slot[Approvals] = Slot("commerce: approvals in the batch")
@@ -121,7 +113,8 @@ def _answer(receipt: ledger.Receipt, before: ContractShown, settings: Settings) 
     return contract_json(ContractShown(contract, [*before.history, line]), settings)
 
 
-async def _judged(tx: Tx, contract_ids: Sequence[int]) -> dict[int, Judged]:
+async def judged_of(tx: Tx, contract_ids: Sequence[int]) -> dict[int, Judged]:
+    """These contracts as they are now, as far as there are such."""
     # The versions first: what is read after them may be newer, but is then refused.
     versions = await store.find_versions(tx, contract_ids)
     contracts = await store.find_all(tx, list(versions))
@@ -132,7 +125,7 @@ async def _judged(tx: Tx, contract_ids: Sequence[int]) -> dict[int, Judged]:
     }
 
 
-def _is_plain(shown: ContractShown, agent: Agent, milestone: int | None, settings: Settings) -> bool:
+def is_plain(shown: ContractShown, agent: Agent, milestone: int | None, settings: Settings) -> bool:
     """Whether the agent's approval completes the contract at once, by a payment of this registry alone."""
     contract = shown.contract
     try:
@@ -149,6 +142,19 @@ def _is_plain(shown: ContractShown, agent: Agent, milestone: int | None, setting
         and not transfers.is_foreign(contract.provider_did, settings)
         and not rules.is_due(contract)
     )
+
+
+def order_of(judged: Judged, *, keep: bool) -> ledger.Order:
+    """The approval of a contract that is plain; `keep` remembers it with the receipt. It may raise ClaimRefused."""
+    shown = judged.shown
+    payload = Approved(
+        shown.contract.id,
+        judged.version,
+        shown.contract.contractor_did,
+        _milestone(shown),
+        msgspec.json.encode(shown).decode() if keep else None,
+    )
+    return APPROVE.on(_payment(shown.contract), payload)
 
 
 def _payment(contract: Contract) -> ledger.Order:

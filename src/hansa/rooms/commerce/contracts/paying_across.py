@@ -54,7 +54,9 @@ async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime
     order = ledger.TransferOrder(
         contract.contractor_did, contract.provider_did, contract.part, paying.message_of(contract)
     )
-    payment = transfers.CrossingPayment(transfer_id, order, SECONDS, approver.held, approver.request_scope)
+    payment = transfers.CrossingPayment(
+        transfer_id, order, SECONDS, transfers.CONTRACT, approver.held, approver.request_scope
+    )
     return await _begun(tx, corridor, contract, payment, approver.did)
 
 

@@ -1,4 +1,8 @@
-"""A ruling against an agent of another registry: its registry is asked to slash, and compensates by what it confirms."""
+"""A ruling between agents of two registries.
+
+Against an agent of another one: its registry is asked to slash, and compensates by what it confirms. For a complainant of
+another one: what was slashed here is awarded there, where the compensation is issued.
+"""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +19,7 @@ from .errors import RulingInvalid
 
 @dataclass(frozen=True)
 class Abroad:
-    """The registry of a defendant that is no agent here; without a peer that registry is none any more.
+    """The registry of a party that is no agent here; without a peer that registry is none any more.
 
     `rate`: own units for one of its units now; None where it has another currency, and no pool says what it is worth.
     """
@@ -31,11 +35,19 @@ class Abroad:
         return replace(decision, slash=Minor(-settlements.worth(-decision.slash, self.rate)))
 
 
-async def abroad_of(tx: Tx, dispute: Dispute, settings: Settings) -> Abroad | None:
-    """Where the defendant is; None for an agent of this registry."""
-    if transfers.namespace_of(dispute.defendant_did) in {None, settings.issuer}:
+@dataclass(frozen=True)
+class SlashedHere:
+    """What a ruling destroyed of a defendant here; minor units, and the transaction, if there was any."""
+
+    amount: Minor
+    tx_id: int | None
+
+
+async def abroad_of(tx: Tx, did: str, settings: Settings) -> Abroad | None:
+    """Where a party is; None for an agent of this registry."""
+    if transfers.namespace_of(did) in {None, settings.issuer}:
         return None
-    peer = await settlements.peer_of_defendant(tx, dispute.defendant_did)
+    peer = await settlements.peer_of_party(tx, did)
     if peer is None or peer.settlement_currency == settings.settlement_currency:
         return Abroad(peer, settlements.SAME_UNIT)
     return Abroad(peer, await transfers.rate_from(tx, peer.spiffe_id or ""))
@@ -62,6 +74,47 @@ def require_settleable(decision: Decision, abroad: Abroad, settings: Settings) -
             f" registry: {format_amount(most)} {settings.settlement_currency}.",
             field="compensation_amount",
         )
+
+
+def require_awardable(decision: Decision, complainant: Abroad, settings: Settings) -> None:
+    """Whether the complainant's registry can compensate for what is slashed here. Raises: RulingInvalid."""
+    if not decision.compensation:
+        return
+    if complainant.peer is None:
+        raise RulingInvalid(
+            "The registry of the complainant is not a peer: it cannot compensate.",
+            field="compensation_amount",
+        )
+    if decision.compensation > decision.slash:
+        raise RulingInvalid(
+            "compensation_amount is at most slash_amount where the complainant is an agent of another registry.",
+            field="compensation_amount",
+        )
+    if complainant.peer.settlement_currency != settings.settlement_currency:
+        raise RulingInvalid(
+            "The registry of the complainant has another currency: it cannot compensate for a slash here.",
+            field="compensation_amount",
+        )
+
+
+async def award(
+    tx: Tx, dispute: Dispute, decision: Decision, slashed: SlashedHere, settings: Settings
+) -> None:
+    """Let the complainant's registry compensate for what was destroyed, from the commit of the ruling on."""
+    if not decision.compensation:
+        return
+    complainant = await abroad_of(tx, dispute.complainant_did, settings)
+    assert complainant is not None
+    assert complainant.peer is not None
+    claim = settlements.Claim(
+        dispute.id,
+        dispute.defendant_did,
+        dispute.complainant_did,
+        decision.slash,
+        settings.settlement_currency,
+    )
+    awarded = settlements.Awarded(claim, slashed.amount, decision.compensation, slashed.tx_id)
+    await settlements.begin_award(tx, complainant.peer, awarded)
 
 
 async def ask_to_slash(tx: Tx, dispute: Dispute, decision: Decision, abroad: Abroad) -> None:

@@ -9,14 +9,13 @@ from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
-from hansa.rooms import ledger, transfers
+from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
 from . import recorded, store
 from .abroad import Abroad, abroad_of
 from .dispute import Decision, Dispute
-from .errors import RulingInvalid
 
 _NOTHING = BondSlashed(ZERO, None)
 
@@ -26,6 +25,7 @@ class Moved:
     """What a ruling moved. `paid` is what the provider of a contract got from its hold."""
 
     slashed: Minor
+    slash_tx_id: int | None
     paid: ledger.Result | None
     events: tuple[Event, ...]
 
@@ -43,6 +43,8 @@ class Awards:
     earlier: Minor
     abroad: Abroad | None
     """The registry of the defendant, where it is another: nothing of the defendant is moved here, and nothing issued yet."""
+    complainant_abroad: Abroad | None
+    """The registry of the complainant, where it is another: it issues the compensation."""
 
     @classmethod
     async def of(
@@ -58,8 +60,9 @@ class Awards:
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
         earlier = ZERO if dispute.payment is None else await store.compensated(tx, dispute.payment)
-        abroad = await abroad_of(tx, dispute, settings)
-        return cls(dispute, decision, settings, contract, winner, hold_id, earlier, abroad)
+        abroad = await abroad_of(tx, dispute.defendant_did, settings)
+        complainant = await abroad_of(tx, dispute.complainant_did, settings)
+        return cls(dispute, decision, settings, contract, winner, hold_id, earlier, abroad, complainant)
 
     @property
     def given(self) -> Minor:
@@ -68,8 +71,7 @@ class Awards:
         return Minor(from_hold + self.earlier)
 
     async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
-        """Move them. Raises: RulingInvalid, MintTooLarge, SupplyExhausted."""
-        self._require_own_units()
+        """Move them. Raises: MintTooLarge, SupplyExhausted."""
         bond = await self._slash_bond(tx, slash_bond)
         orders = await self._orders(tx, Minor(self.decision.slash - bond.amount))
         done = await ledger.apply(tx, list(orders.values()), ledger.Book.of(self.settings)) if orders else []
@@ -79,18 +81,10 @@ class Awards:
         is_captured = self.contract is not None and self.winner == self.contract.provider_did
         return Moved(
             Minor(bond.amount + from_liquid),
+            liquid.tx_id if liquid and liquid.tx_id else bond.tx_id,
             results.get("hold") if is_captured else None,
             tuple(self._events(bond, liquid, results.get("compensation"))),
         )
-
-    def _require_own_units(self) -> None:
-        """Units are issued to agents of this registry alone."""
-        did = self.dispute.complainant_did
-        if self.decision.compensation and transfers.is_foreign(did, self.settings):
-            raise RulingInvalid(
-                f"compensation_amount must be 0: {did} is an agent of another registry.",
-                field="compensation_amount",
-            )
 
     async def _slash_bond(self, tx: Tx, slash_bond: SlashBond) -> BondSlashed:
         if not self.decision.slash or self.abroad is not None:
@@ -107,7 +101,7 @@ class Awards:
         if slash:
             defendant = self.dispute.defendant_did
             orders["slash"] = ledger.orders.destroy(defendant, slash, self._reference, at_most=True)
-        if compensation := self.decision.compensation:
+        if self.complainant_abroad is None and (compensation := self.decision.compensation):
             book, limit = ledger.Book.of(self.settings), parse_amount(self.settings.teg_mint_max_avt)
             parties = self.dispute.parties
             await ledger.require_issuable(tx, compensation, amount_max=limit, parties=parties, book=book)

@@ -48,7 +48,9 @@ async def reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UU
         await end_unpaid(tx, token, "failed", corridor.book, rules.TIMEOUT)
         return
     order = ledger.TransferOrder(token.caller, token.payee, token.paid, rules.memo_of(token.task_id))
-    await transfers.reserve_payment(tx, corridor, transfers.CrossingPayment(token.id, order, seconds))
+    await transfers.reserve_payment(
+        tx, corridor, transfers.CrossingPayment(token.id, order, seconds, transfers.PAYMENT_TOKEN)
+    )
 
 
 async def _fail_unreserved(tx: Tx, token_id: UUID, settings: Settings, reason: str) -> None:
@@ -78,7 +80,7 @@ async def begin_within(tx: Tx, secret: str, terms: Terms, memo: str) -> transfer
     if begun is None:
         raise TokenExpired
     order = ledger.TransferOrder(token.caller, token.payee, token.paid, memo)
-    return transfers.CrossingPayment(token.id, order, rules.SETTLING_SECONDS)
+    return transfers.CrossingPayment(token.id, order, rules.SETTLING_SECONDS, transfers.CONTRACT)
 
 
 async def end_by_decision(tx: Tx, decision: transfers.CrossingDecision, settings: Settings) -> None:

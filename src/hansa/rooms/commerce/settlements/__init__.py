@@ -1,6 +1,7 @@
 """Settlements: slashes of agents of other registries, asked for there, and those that others ask for here."""
 
-from .beginning import RuledAbroad, begin, peer_of_defendant
+from .awarding import Awarded, begin_award
+from .beginning import RuledAbroad, begin, peer_of_party
 from .exchange import EXCHANGE_JOBS, SIGNED_VERDICT
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth
@@ -11,11 +12,13 @@ __all__ = [
     "SAME_UNIT",
     "SIGNED_VERDICT",
     "SLASHING_JOBS",
+    "Awarded",
     "Claim",
     "RuledAbroad",
     "admin_router",
     "begin",
-    "peer_of_defendant",
+    "begin_award",
+    "peer_of_party",
     "peer_router",
     "worth",
 ]

@@ -22,7 +22,7 @@ class RuledAbroad:
     rate: Fraction
 
 
-async def peer_of_defendant(tx: Tx, did: str) -> federation.PeerRecord | None:
+async def peer_of_party(tx: Tx, did: str) -> federation.PeerRecord | None:
     """The direct peer whose agent this is; None where there is none."""
     peer = await transfers.peer_of(tx, did)
     return None if peer is None or peer.spiffe_id is None or peer.ledger_id is None else peer

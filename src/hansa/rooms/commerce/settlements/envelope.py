@@ -8,7 +8,7 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation
 
-from .settlement import Claim, Outcome, Status
+from .settlement import Award, Claim, Outcome, Status
 
 TYPE = "fed-slash+jws"
 KIND = "fed.slash.v1"
@@ -54,6 +54,14 @@ class _Confirmation(_Claim, frozen=True, kw_only=True):
     reason: Text | None = None
 
 
+class _Award(_Claim, frozen=True, kw_only=True):
+    type: Literal["slash-award"]
+    slashed_amount: Amount
+    compensation_amount: Amount
+    verdict: dict[str, Any]
+    tx_id: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+
+
 class _Receipt(_Claim, frozen=True, kw_only=True):
     type: Literal["slash-receipt"]
     status: Status
@@ -75,6 +83,18 @@ def signed_confirmation(key: federation.SigningKey, settlement_id: int, outcome:
         "reason": outcome.reason,
     }
     return _signed(key, outcome.claim, {name: value for name, value in members.items() if value is not None})
+
+
+def signed_award(key: federation.SigningKey, claim: Claim, award: Award, verdict: dict[str, Any]) -> str:
+    """What this registry decided and destroyed for a complainant of a peer, with the facts of the dispute."""
+    members = {
+        "type": "slash-award",
+        "slashed_amount": format_amount(award.slashed),
+        "compensation_amount": format_amount(award.compensation),
+        "verdict": verdict,
+        "tx_id": award.tx_id,
+    }
+    return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
 
 
 def signed_receipt(key: federation.SigningKey, claim: Claim, status: Status) -> str:
@@ -99,6 +119,18 @@ def read_confirmation(text: str, peer: federation.PeerRecord) -> Outcome | None:
             return None
         slashed = parse_amount(payload.slashed_amount)
         return Outcome(payload.claim(), payload.status, slashed, payload.tx_id, payload.reason)
+    except NotAnAmount:
+        return None
+
+
+def read_award(text: str, peer: federation.PeerRecord) -> tuple[Claim, Award, dict[str, Any]] | None:
+    """What this peer awarded to an agent here, and the facts that it signed; None where the text is no award."""
+    payload = federation.read_signed(text, TYPE, _Award, peer, most_characters=MESSAGE_MAX_CHARACTERS)
+    try:
+        if payload is None:
+            return None
+        amounts = parse_amount(payload.slashed_amount), parse_amount(payload.compensation_amount)
+        return payload.claim(), Award(*amounts, payload.tx_id), payload.verdict
     except NotAnAmount:
         return None
 

@@ -16,8 +16,9 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 
 from . import envelope, store
+from .awarding import take_award
 from .records import Kept
-from .settlement import Direction, Outcome, Settlement
+from .settlement import Award, Direction, Outcome, Settlement
 from .taking_in import Request, take_outcome, take_receipt, take_request
 
 REQUESTS = "/api/v1/federation/disputes/slash-request"
@@ -39,7 +40,7 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
     if peer is None or peer.ledger_id is None:
         raise jobs.PutOff("the peer is not known any more")
     try:
-        while await _request(runtime, peer) or await _confirm(runtime, peer):
+        while await _request(runtime, peer) or await _confirm(runtime, peer) or await _award(runtime, peer):
             pass
     except federation.PeerSilent as silence:
         raise jobs.PutOff(silence.reason) from None
@@ -69,15 +70,37 @@ async def _confirm(runtime: Runtime, peer: federation.PeerRecord) -> bool:
     key = await _key(runtime)
     texts = [envelope.signed_confirmation(key, kept.settlement_id, stated_outcome(kept)) for kept in due]
     for text in await federation.post_messages(runtime, peer, CONFIRMATIONS, texts):
-        await _take_receipt(runtime, peer, text)
+        await _take_receipt(runtime, peer, text, Direction.INCOMING)
     return True
 
 
-async def _take_receipt(runtime: Runtime, peer: federation.PeerRecord, text: str) -> None:
+async def _award(runtime: Runtime, peer: federation.PeerRecord) -> bool:
+    """Send the awards that the peer has not answered; whether there were any. Raises: PeerSilent."""
+    due = await _due(runtime, peer, Direction.AWARDED)
+    if not due:
+        return False
+    verdicts = [await _verdict_of(runtime, kept) for kept in due]
+    key = await _key(runtime)
+    texts = [
+        envelope.signed_award(key, kept.settlement.claim, _stated_award(kept), verdict)
+        for kept, verdict in zip(due, verdicts, strict=True)
+    ]
+    for text in await federation.post_messages(runtime, peer, CONFIRMATIONS, texts):
+        await _take_receipt(runtime, peer, text, Direction.AWARDED)
+    return True
+
+
+async def _take_receipt(
+    runtime: Runtime, peer: federation.PeerRecord, text: str, direction: Direction
+) -> None:
     receipt = envelope.read_receipt(text, peer)
     if receipt is not None:
-        claim, _ = receipt
-        await runtime.database.act(lambda tx: take_receipt(tx, peer, claim, text))
+        await runtime.database.act(lambda tx: take_receipt(tx, peer, receipt, text, direction))
+
+
+def _stated_award(kept: Kept) -> Award:
+    outcome, settlement = stated_outcome(kept), kept.settlement
+    return Award(settlement.slashed, settlement.compensation, outcome.tx_id)
 
 
 def stated_outcome(kept: Kept) -> Outcome:
@@ -123,10 +146,23 @@ async def answer_confirmations(
     """Take the outcomes of a peer in; a signed receipt for each that is recorded."""
     answers: list[str] = []
     for text in texts:
-        after = await take_confirmation(runtime, peer, text)
+        award = envelope.read_award(text, peer)
+        if award is None:
+            after = await take_confirmation(runtime, peer, text)
+        else:
+            after = await _take_award(runtime, Request(peer, award[0], award[2]), award[1])
         if after is not None and after.is_closed:
             answers.append(envelope.signed_receipt(await _key(runtime), after.claim, after.status))
     return answers
+
+
+async def _take_award(runtime: Runtime, request: Request, award: Award) -> Settlement | None:
+    try:
+        return await runtime.database.act(lambda tx: take_award(tx, request, award, runtime.settings))
+    except Refused as refusal:
+        # Nothing was changed; the peer sends it again.
+        _log.warning("award of a peer not applied", peer=request.peer.ledger_id, code=refusal.code)
+        return None
 
 
 async def take_confirmation(runtime: Runtime, peer: federation.PeerRecord, text: str) -> Settlement | None:

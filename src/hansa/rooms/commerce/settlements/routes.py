@@ -1,6 +1,6 @@
 """HTTP routes of settlements: for administrators, and for the registries between which slashes are settled."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 
@@ -17,6 +17,7 @@ from .administering import SettlementFilter, approve, list_settlements, read_set
 from .errors import SettlementDecided, SettlementUnknown
 from .exchange import answer_confirmations, answer_requests
 from .schemas import (
+    SettlementDirection,
     SettlementOut,
     SettlementReasonIn,
     SettlementStatus,
@@ -47,7 +48,7 @@ async def list_slash_settlements(
     _: Administrator,
     db: Db,
     *,
-    direction: Annotated[Literal["incoming", "outgoing"] | None, Query()] = None,
+    direction: Annotated[SettlementDirection | None, Query()] = None,
     status: Annotated[SettlementStatus | None, Query()] = None,
     limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_DEFAULT,
     offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
@@ -121,7 +122,7 @@ async def request_slashes(body: SlashMessagesIn, caller: CurrentPeer, request: R
 
 @peer_router.post("/slash-confirmation", responses=problems(*PEER_REFUSALS))
 async def confirm_slashes(body: SlashMessagesIn, caller: CurrentPeer, request: Request) -> SlashMessagesOut:
-    """Take the outcomes of slashes in that this registry asked for; a signed receipt for each."""
+    """Take in the outcomes of slashes that this registry asked for, and the awards to its agents; a signed receipt for each."""
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
     return SlashMessagesOut(messages=await answer_confirmations(runtime, peer, body.messages))

@@ -20,13 +20,17 @@ INT_MAX = 2**31 - 1
 SettlementStatus = Literal["PENDING_SLASH", "SLASHING", "SLASHED", "SETTLED", "FAILED", "EXPIRED"]
 
 
+SettlementDirection = Literal["incoming", "outgoing", "awarded", "owed"]
+
+
 class SettlementOut(BaseModel):
     """The settlement of a slash with another registry. Amounts are decimal strings."""
 
     settlement_id: int
     dispute_id: int = Field(description="The number of the dispute at the registry that decided it.")
-    direction: Literal["incoming", "outgoing"] = Field(
-        description="`incoming`: the defendant is an agent here. `outgoing`: the dispute was decided here."
+    direction: SettlementDirection = Field(
+        description="`incoming`: the defendant is an agent here. `outgoing`: the dispute was decided here. `awarded`: decided and"
+        " slashed here, for a complainant there. `owed`: decided and slashed there, for a complainant here."
     )
     peer: str = Field(description="The ledger id of the other registry.", examples=["peer.example.org"])
     defendant_did: str
@@ -36,7 +40,9 @@ class SettlementOut(BaseModel):
     status: SettlementStatus
     auto_approved: bool
     slashed_amount: str
-    compensated_amount: str = Field(description="What was issued to the complainant; of an outgoing one.")
+    compensated_amount: str = Field(
+        description="What was issued to the complainant here; of an outgoing or an owed one."
+    )
     tx_id: str | None = Field(
         description="The transaction here: that of the slash, or that of the compensation.",
         examples=["tx-4711"],

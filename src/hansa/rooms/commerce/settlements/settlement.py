@@ -2,6 +2,8 @@
 
 - The registry of the complainant rules and asks; the registry of the defendant alone decides whether units are destroyed.
 - PENDING_SLASH -> SLASHING -> SLASHED -> SETTLED. Rejected, or nothing to destroy: FAILED. No decision in 24 hours: EXPIRED.
+- Where the dispute was decided and slashed at the defendant's registry, that of a foreign complainant is sent the award: SLASHED there,
+  SETTLED once the units are issued here, or FAILED. Nothing is asked and nothing expires.
 - The asking side shows EXPIRED after 24 hours as well, until a signed outcome says otherwise; only a signed SLASHED mints.
 """
 
@@ -14,10 +16,17 @@ SAME_UNIT = Fraction(1)
 
 
 class Direction(StrEnum):
-    """`incoming`: the defendant is an agent here. `outgoing`: the dispute was decided here."""
+    """Which registry decided, and which slashed.
+
+    `incoming`: decided there, the defendant is an agent here. `outgoing`: decided here, the defendant is an agent there.
+    `awarded`: decided and slashed here, the complainant is an agent there. `owed`: decided and slashed there, the
+    complainant is an agent here.
+    """
 
     INCOMING = "incoming"
     OUTGOING = "outgoing"
+    AWARDED = "awarded"
+    OWED = "owed"
 
 
 class Status(StrEnum):
@@ -57,6 +66,15 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Award:
+    """What a registry that decided and slashed asks that of the complainant to issue; minor units."""
+
+    slashed: int
+    compensation: int
+    tx_id: str | None = None
+
+
+@dataclass(frozen=True)
 class Settlement:
     """One side's state. `is_closed`: each side knows that the other knows the outcome, nothing is left to be sent.
 
@@ -90,6 +108,33 @@ def opened(claim: Claim, compensation: int, now: float, rate: Fraction = SAME_UN
         now + EXPIRY_SECONDS,
         compensation=compensation,
         rate=rate,
+    )
+
+
+def awarded(claim: Claim, slashed: int, compensation: int, now: float) -> Settlement:
+    """Units of a defendant here were destroyed for a complainant of a peer, whose registry issues the compensation."""
+    return Settlement(
+        claim,
+        Direction.AWARDED,
+        Status.SLASHED,
+        now + EXPIRY_SECONDS,
+        slashed=slashed,
+        compensation=min(compensation, slashed),
+    )
+
+
+def compensated(claim: Claim, award: "Award", refusal: str | None, now: float) -> Settlement:
+    """What a peer awarded to an agent here: issued in the same commit, or refused for good."""
+    return Settlement(
+        claim,
+        Direction.OWED,
+        Status.FAILED if refusal else Status.SETTLED,
+        now + EXPIRY_SECONDS,
+        slashed=0 if refusal else award.slashed,
+        compensation=0 if refusal else award.compensation,
+        peer_tx_id=award.tx_id,
+        reason=refusal,
+        is_closed=True,
     )
 
 
@@ -137,8 +182,10 @@ def on_time(settlement: Settlement, now: float) -> Settlement:
     return replace(settlement, status=Status.EXPIRED, reason="EXPIRED")
 
 
-def acknowledged(settlement: Settlement) -> Settlement:
-    """The peer has the outcome."""
+def acknowledged(settlement: Settlement, status: Status | None = None) -> Settlement:
+    """The peer has the outcome; of an award, `status` is what the peer did with it."""
+    if settlement.direction is Direction.AWARDED and status is Status.FAILED:
+        return replace(settlement, status=Status.FAILED, reason="COMPENSATION_REFUSED", is_closed=True)
     status = Status.SETTLED if settlement.status is Status.SLASHED else settlement.status
     return replace(settlement, status=status, is_closed=True)
 

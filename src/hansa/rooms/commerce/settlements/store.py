@@ -19,9 +19,9 @@ LONGEST_PAUSE_SECONDS = 600
 
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at, rate_own, rate_foreign)
+  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14),
-  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17)
+  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17, $18)
 RETURNING settlement_id
 """
 
@@ -60,7 +60,7 @@ WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
 
 _REFUSED = """
 SELECT count(*) FROM (
-  SELECT FROM commerce_settlement WHERE peer = $1 AND direction = 'incoming' AND status = 'FAILED' LIMIT $2) AS kept
+  SELECT FROM commerce_settlement WHERE peer = $1 AND direction IN ('incoming', 'owed') AND status = 'FAILED' LIMIT $2) AS kept
 """
 
 
@@ -99,6 +99,7 @@ async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | Non
         is_due,
         Decimal(new.rate.numerator),
         Decimal(new.rate.denominator),
+        new.slashed,
     )
     return settlement_id
 

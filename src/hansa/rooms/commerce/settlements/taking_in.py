@@ -15,7 +15,6 @@ from hansa_verify import NotAKey, read_keys, verify_document
 
 from . import settlement as protocol
 from . import store
-from .records import Kept
 from .settlement import Claim, Direction, Outcome, Settlement, Status
 
 SLASHES = "commerce: slashes for peers"
@@ -83,24 +82,30 @@ async def take_outcome(
     if after == kept.settlement:
         return after
     owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
-    issued = await _compensate(tx, peer, kept, owed, settings) if owed else None
+    reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"
+    due = Owed(after.claim.complainant_did, owed, reference)
+    issued = await compensate(tx, peer, due, settings) if owed else None
     more = store.Written(tx_id=issued, outcome=text, compensated=owed or None)
     await store.write(tx, kept.settlement_id, after, more)
     if after.status is Status.SETTLED:
         await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
     if issued is not None:
-        await journal.append(tx, _minted(kept, after, owed, issued, settings))
+        told = Compensated(kept.settlement_id, kept.frame, owed, issued)
+        await journal.append(tx, minted(after, told, settings))
     return after
 
 
-async def take_receipt(tx: Tx, peer: federation.PeerRecord, claim: Claim, text: str) -> None:
-    """The registry that decided the dispute has the outcome."""
+async def take_receipt(
+    tx: Tx, peer: federation.PeerRecord, receipt: tuple[Claim, Status], text: str, direction: Direction
+) -> None:
+    """The registry that decided the dispute has the outcome, or that of the complainant has the award."""
     assert peer.spiffe_id is not None
-    kept = await store.of_dispute(tx, peer.spiffe_id, Direction.INCOMING, claim.dispute_id)
+    claim, status = receipt
+    kept = await store.of_dispute(tx, peer.spiffe_id, direction, claim.dispute_id)
     if kept is None or kept.settlement.claim != claim or kept.settlement.status not in protocol.DECIDED:
         return
     await store.write(
-        tx, kept.settlement_id, protocol.acknowledged(kept.settlement), store.Written(outcome=text)
+        tx, kept.settlement_id, protocol.acknowledged(kept.settlement, status), store.Written(outcome=text)
     )
 
 
@@ -147,15 +152,27 @@ async def _is_auto_approved(tx: Tx, request: Request, settings: Settings) -> boo
     return await ledger.has_crossed(tx, claim.defendant_did, peer.ledger_id, claim.complainant_did, book)
 
 
-async def _compensate(
-    tx: Tx, peer: federation.PeerRecord, kept: Kept, owed: Minor, settings: Settings
-) -> int:
+@dataclass(frozen=True)
+class Owed:
+    """What is issued to a complainant here; `reference` is used once in the ledger."""
+
+    did: str
+    amount: Minor
+    reference: str
+
+
+async def compensate(tx: Tx, peer: federation.PeerRecord, owed: Owed, settings: Settings) -> int:
+    """Issue units to a complainant here on the word of a peer, once for each reference; the transaction.
+
+    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted.
+    """
     limit = peer.net_in_limit
+    assert peer.ledger_id is not None
     asked = ledger.Compensation(
-        kept.settlement.claim.complainant_did,
-        owed,
-        kept.frame,
-        f"{ledger.DISPUTE_REFERENCE}{kept.settlement.claim.dispute_id}",
+        owed.did,
+        owed.amount,
+        peer.ledger_id,
+        owed.reference,
         parse_amount(settings.teg_mint_max_avt),
         None if limit is None else Minor(limit),
     )
@@ -164,17 +181,26 @@ async def _compensate(
     return issued.tx_id
 
 
-def _minted(
-    kept: Kept, after: Settlement, owed: Minor, tx_id: int, settings: Settings
-) -> DisputeCompensationMinted:
+@dataclass(frozen=True)
+class Compensated:
+    """What was issued for a settlement with the registry of this ledger id."""
+
+    settlement_id: int
+    frame: str
+    amount: Minor
+    tx_id: int
+
+
+def minted(after: Settlement, done: Compensated, settings: Settings) -> DisputeCompensationMinted:
+    """The event of a compensation."""
     return DisputeCompensationMinted(
         did=after.claim.complainant_did,
         dispute_id=after.claim.dispute_id,
-        amount=format_amount(owed),
+        amount=format_amount(done.amount),
         currency=settings.settlement_currency,
-        tx_id=tx_id,
-        settlement_id=kept.settlement_id,
-        counterparty_frame=kept.frame,
+        tx_id=done.tx_id,
+        settlement_id=done.settlement_id,
+        counterparty_frame=done.frame,
         counterparty_tx_id=after.peer_tx_id,
     )
 

@@ -13,7 +13,7 @@ from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
 from .card_schemas import RegistryCard, RegistryCardEdited
 from .card_store import CardVersion
-from .errors import CardUnsigned, KeyDoesNotOpen, KeyUnusable
+from .errors import CardUnsigned, KeyDoesNotOpen
 from .found import initialize_keys, replace_sealed_key, require_present_key
 from .reading import all_keys, published_keys
 from .records import RegistryKey, SigningKey
@@ -36,7 +36,6 @@ __all__ = [
     "CardUnsigned",
     "CardVersion",
     "KeyDoesNotOpen",
-    "KeyUnusable",
     "LastAudit",
     "ReadLastAudit",
     "RegistryCard",

@@ -1,6 +1,6 @@
 """Why the charter refuses."""
 
-from hansa.foundation.values.errors import Conflict, Invalid, NotFound, Unavailable
+from hansa.foundation.values.errors import Invalid, NotFound, Unavailable
 
 
 class KeyDoesNotOpen(Unavailable):
@@ -12,13 +12,6 @@ class KeyDoesNotOpen(Unavailable):
         " restore that file, or begin a new key with `hansa keys rotate`; when another process holds the keys, run"
         " `hansa keys export FILE` there and `hansa keys import FILE` here."
     )
-
-
-class KeyUnusable(Conflict):
-    """The supplied key already signed for this registry, or is not a valid signing key."""
-
-    code = "SIGNING_KEY_UNUSABLE"
-    sentence = "This key cannot be used: it signed for the registry before. Supply a new key."
 
 
 class CardUnsigned(Unavailable):

@@ -9,11 +9,11 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key
 from hansa.foundation.plumbing.settings import Settings
 
 from . import store
 from .card_publication import sign_card_anew
-from .errors import KeyUnusable
 from .records import RegistryKey
 from .rules import SEALED_FOR, registry_id_of
 
@@ -42,6 +42,6 @@ async def rotate_as_administrator(
 async def begin_key(tx: Tx, settings: Settings, seal: Seal, key: Ed25519PrivateKey) -> RegistryKey:
     """The next key. The keys are locked."""
     registry_id = registry_id_of(settings.trust_domain, settings.registry_name)
-    begun = await store.succeed(tx, registry_id, key, seal.close(key.private_bytes_raw(), SEALED_FOR))
+    begun = await store.succeed(tx, registry_id, key, close_key(seal, key, SEALED_FOR))
     await record_leaf(tx, "registry_key", begun.kid, sha256(begun.public_key).digest())
     return begun

@@ -5,6 +5,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.sealed_keys import open_key
 
 from . import store
 from .errors import KeyDoesNotOpen
@@ -44,7 +45,7 @@ async def present_signing_key(tx: Tx, seal: Seal) -> SigningKey:
 def opened(present: SealedKey, seal: Seal) -> Ed25519PrivateKey:
     """The private half. Raises: KeyDoesNotOpen."""
     try:
-        return Ed25519PrivateKey.from_private_bytes(seal.open(present.sealed, SEALED_FOR))
+        return open_key(seal, present.sealed, SEALED_FOR)
     except BadSeal:
         raise KeyDoesNotOpen from None
 

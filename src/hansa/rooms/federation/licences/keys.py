@@ -8,6 +8,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key, open_key
 from hansa.foundation.values.jwk import thumbprint
 
 from . import store
@@ -41,7 +42,7 @@ async def present_key(tx: Tx, seal: Seal) -> LicensingKey:
         raise LicensingKeySealed
     kid, public_key, sealed = found
     try:
-        private = Ed25519PrivateKey.from_private_bytes(seal.open(sealed, SEALED_FOR))
+        private = open_key(seal, sealed, SEALED_FOR)
     except BadSeal:
         raise LicensingKeySealed from None
     return LicensingKey(kid, public_key, private)
@@ -55,11 +56,18 @@ async def licensing_public_key(tx: Tx) -> bytes:
     return found[1]
 
 
-async def begin_key(tx: Tx, seal: Seal, *, is_next: bool = False) -> bytes:
-    """Begin a key, or the one that waits for its certificate; returns its public half. The keys are locked."""
-    private = Ed25519PrivateKey.generate()
+async def begin_key(
+    tx: Tx, seal: Seal, brought: Ed25519PrivateKey | None = None, *, is_next: bool = False
+) -> bytes:
+    """Begin a key, or the one that waits for its certificate; returns its public half. The keys are locked.
+
+    Raises: KeyUnusable.
+    """
+    private = brought or Ed25519PrivateKey.generate()
     public = private.public_key().public_bytes_raw()
-    kid, sealed = thumbprint(public), seal.close(private.private_bytes_raw(), SEALED_FOR)
+    kid, sealed = thumbprint(public), close_key(seal, private, SEALED_FOR)
+    if brought is not None and await store.was_held(tx, kid):
+        raise KeyUnusable
     await (store.put_next_key if is_next else store.succeed_key)(tx, kid, public, sealed)
     await record_leaf(tx, "licensing_key", kid, sha256(public).digest())
     return public

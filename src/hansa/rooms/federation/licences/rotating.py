@@ -9,6 +9,8 @@
 
 from dataclasses import dataclass
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -31,15 +33,24 @@ class NewLicensingKey:
 
 
 async def rotate_licensing_key(
-    tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal, *, reason: str | None
+    tx: Tx,
+    administrator: Developer | None,
+    settings: Settings,
+    seal: Seal,
+    brought: Ed25519PrivateKey | None = None,
+    *,
+    reason: str | None,
 ) -> NewLicensingKey:
-    """Begin a new key; a former one that waits is dropped. Raises: GenesisKeyFixed, CertificateRefused."""
+    """Begin a new key, the one brought or one made here; a former one that waits is dropped.
+
+    Raises: GenesisKeyFixed, KeyUnusable, CertificateRefused.
+    """
     await store.lock(tx)
     await store.lock_keys(tx)
     if await store.genesis(tx) is not None:
         raise GenesisKeyFixed
     is_waiting = await store.installed(tx) is not None
-    public_key = await begin_key(tx, seal, is_next=is_waiting)
+    public_key = await begin_key(tx, seal, brought, is_next=is_waiting)
     act, kid = "licensing_key.rotate", thumbprint(public_key)
     await record_act(tx, administrator, act=act, subject=kid, reason=reason)
     if not is_waiting:

@@ -228,6 +228,13 @@ async def succeed_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> Non
     await _outdate_list(tx)
 
 
+async def was_held(tx: Tx, kid: str) -> bool:
+    """Whether the registry has or had that licence-signing key."""
+    query = "SELECT EXISTS (SELECT FROM federation_licensing_key WHERE kid = $1)"
+    held: bool = await tx.fetchval(query, kid)
+    return held
+
+
 async def next_public_key(tx: Tx) -> bytes | None:
     """The public half of the key that waits for its certificate."""
     found: bytes | None = await tx.fetchval("SELECT public_key FROM federation_licensing_key WHERE is_next")

@@ -12,7 +12,7 @@ from .records import Epoch, ExportCursor, ExportPage, Reputation, StoredSignal, 
 from .track_record import members_of
 
 _COMPONENTS = {
-    "paid_work": "Fees of payments received, weighted by the payers' scores.",
+    "paid_work": "Fees of payments received, weighted by the payers' scores; of those from other registries, the border fees.",
     "payments_made": "Fees of payments made, weighted by the payees' scores.",
     "disputes_won": "Fees in question in disputes decided for the agent as defendant.",
     "disputes_lost": "Penalties of disputes decided against the agent; they lower the score.",
@@ -145,6 +145,7 @@ _PARTIES = {
     "A2APaymentSettled": ("caller", "payee"),
     "ContractCompleted": ("contractor_did", "provider_did"),
     "DisputeRuled": ("complainant_did", "defendant_did"),
+    "CrossRegistryTransferCompleted": ("sender_did", "receiver_did"),
 }
 _RULINGS = {
     "ruling_for_complainant": {"ruling": "IN_FAVOR_OF_COMPLAINANT"},

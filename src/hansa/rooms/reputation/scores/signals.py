@@ -1,6 +1,11 @@
 """Signals: payments, completed contracts and rulings, written once each by a reactor on their events."""
 
-from hansa.foundation.events import A2APaymentSettled, ContractCompleted, DisputeRuled
+from hansa.foundation.events import (
+    A2APaymentSettled,
+    ContractCompleted,
+    CrossRegistryTransferCompleted,
+    DisputeRuled,
+)
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
@@ -26,12 +31,15 @@ def _signal_of(event: StoredEvent) -> Signal | None:
 
 
 def _paid(event: StoredEvent, signal: Signal) -> Minor:
-    return parse_amount(event.data["amount"]) if signal.kind == "payment" else ZERO
+    if signal.kind != "payment":
+        return ZERO
+    # What came from another registry is told apart from what its payee received of it.
+    return parse_amount(event.data.get("amount_received") or event.data["amount"])
 
 
 SIGNALS = Reactor(
     "reputation: signals",
-    (A2APaymentSettled, ContractCompleted, DisputeRuled),
+    (A2APaymentSettled, ContractCompleted, CrossRegistryTransferCompleted, DisputeRuled),
     _note,
     from_the_start=True,
     together=_note,

@@ -27,6 +27,7 @@ from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
+from .messages import CONTRACT, PAYMENT_TOKEN
 from .outbox import OUTBOX, Outbox, open_outbox
 from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
@@ -46,6 +47,7 @@ from .schemas import (
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
+    "CONTRACT",
     "CORRIDORS",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
@@ -53,6 +55,7 @@ __all__ = [
     "HIGH_WATER_TASK",
     "OUTBOX",
     "PAYMENT_DECIDED",
+    "PAYMENT_TOKEN",
     "SIGNATORY",
     "SWAPS_OUT",
     "XREG_PERMISSION",

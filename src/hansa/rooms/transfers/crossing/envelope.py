@@ -24,6 +24,8 @@ KIND = "fed.transfer.v1"
 MESSAGE_MAX_CHARACTERS = 16_384
 MEMO_MAX_CHARACTERS = 256
 CODE_MAX_CHARACTERS = 64
+PURPOSE_MAX_CHARACTERS = 32
+PURPOSE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz_")
 NUMBER_MAX = 2**53
 HEAD_CHARACTERS = 64
 AMOUNT_CHARACTERS, CURRENCY_CHARACTERS = 32, 8
@@ -65,6 +67,7 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
         }
     optional = {
         "memo": body.memo if body else None,
+        "purpose": body.purpose if body else None,
         "net": None if message.net is None else format_amount(message.net),
         "fee": None if message.fee is None else format_amount(message.fee),
         "code": message.code,
@@ -166,7 +169,15 @@ def _body(payload: Mapping[str, Any]) -> Body:
         _text(payload, "currency", CURRENCY_CHARACTERS),
         _optional(payload, "memo", MEMO_MAX_CHARACTERS),
         _swap(payload),
+        _purpose(payload),
     )
+
+
+def _purpose(payload: Mapping[str, Any]) -> str | None:
+    purpose = _optional(payload, "purpose", PURPOSE_MAX_CHARACTERS)
+    if purpose is not None and not set(purpose) <= PURPOSE_CHARACTERS:
+        raise MalformedMessage("purpose")
+    return purpose
 
 
 def _swap(payload: Mapping[str, Any]) -> Swap | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 NO_HEAD = "0" * 64
+PAYMENT_TOKEN, CONTRACT = "payment_token", "contract"
 
 
 class MessageType(StrEnum):
@@ -67,7 +68,10 @@ class Swap:
 
 @dataclass(frozen=True)
 class Body:
-    """What is transferred. The same id with another body is refused."""
+    """What is transferred. The same id with another body is refused.
+
+    `purpose` is what is paid with it, of lower-case letters and `_`: PAYMENT_TOKEN or CONTRACT. None: a transfer.
+    """
 
     transfer_id: str
     sender_did: str
@@ -76,11 +80,13 @@ class Body:
     currency: str
     memo: str | None = None
     swap: Swap | None = None
+    purpose: str | None = None
 
     @property
     def digest(self) -> str:
         """Names the transfer with everything in it."""
-        parts = (self.transfer_id, self.sender_did, self.receiver_did, str(self.amount), self.currency)
+        unit = self.currency if self.purpose is None else f"{self.currency} {self.purpose}"
+        parts = (self.transfer_id, self.sender_did, self.receiver_did, str(self.amount), unit)
         swapped = () if self.swap is None else (self.swap.text,)
         text = "\n".join((*parts, "" if self.memo is None else "+" + self.memo, *swapped))
         return hashlib.sha256(text.encode()).hexdigest()

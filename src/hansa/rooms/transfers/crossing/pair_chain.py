@@ -14,6 +14,8 @@ from enum import StrEnum
 from .messages import NOWHERE, Message, MessageType, Position
 
 EPOCHS_AHEAD_MAX = 1_000_000
+EPOCHS_APART_MAX = 10_000
+"""How far the number of a new epoch may be above the last one that is known here."""
 
 
 BEGIN = Position(1)
@@ -78,8 +80,13 @@ def append(pair: Pair, entry: str, digest: str) -> Pair:
 
 
 def begin_epoch(pair: Pair, nonce: str, above: int = 0) -> Pair:
-    """After a restore: nothing is decided until the peer answered."""
-    own = Position(max(pair.own.epoch, above) + 1)
+    """After a restore: nothing is decided until the peer answered.
+
+    The number is drawn by the nonce. After two restores of one backup the next number would be that of the epoch that the second
+    restore lost, and messages about the lost one would count in the new one.
+    """
+    drawn = int.from_bytes(hashlib.sha256(nonce.encode()).digest()[:8]) % EPOCHS_APART_MAX
+    own = Position(max(pair.own.epoch, above) + 1 + drawn)
     return replace(pair, own=own, crossing=Crossing.AWAITING_HEADS, nonce=nonce, floor=pair.seen)
 
 

@@ -32,12 +32,13 @@ UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 class CrossingPayment:
     """A payment that crosses; without a decision within `seconds` it is ABORT.
 
-    An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of a budget for it.
+    `purpose` is what the units pay, as `Body` has it. An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of a budget for it.
     """
 
     transfer_id: UUID
     order: ledger.TransferOrder
     seconds: float
+    purpose: str
     held: agents.HeldBudget = UNBUDGETED
     request_scope: bytes | None = None
     bounds: Bounds = NO_BOUNDS
@@ -58,6 +59,7 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
         book.currency,
         order.message,
         terms.swap,
+        payment.purpose,
     )
     new = sent_store.NewSent(
         transfer_id=payment.transfer_id,
@@ -75,6 +77,7 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
         request_scope=payment.request_scope.hex() if payment.request_scope else None,
         deadline_seconds=payment.seconds,
         first_retry_seconds=RETRY_SECONDS,
+        purpose=payment.purpose,
         **swap_columns(terms.swap),
     )
     await terms.reserve(tx, body)

@@ -13,15 +13,15 @@ from .states import Received, ReceivedState
 
 _WRITE_RECEIVED = f"""
 INSERT INTO transfers_received AS row (peer, transfer_id, frame, sender_did, receiver_did, amount, currency, memo, state,
-  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, decided_at, next_at)
+  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, purpose, decided_at, next_at)
 SELECT $1, n.transfer_id, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.net, n.fee, n.code,
-  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
+  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN NOT n.is_closed AND n.state <> 'refused'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
-  $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::bigint[], $17::bigint[], $18::uuid[])
-  AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
-  currency_received, min_amount_out, amount_out, quote_id)
+  $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::bigint[], $17::bigint[], $18::uuid[],
+  $19::text[]) AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
+  currency_received, min_amount_out, amount_out, quote_id, purpose)
 ON CONFLICT (peer, transfer_id) DO UPDATE SET state = excluded.state, net = excluded.net, fee = excluded.fee,
   code = excluded.code, decision = excluded.decision, is_closed = excluded.is_closed,
   decided_at = coalesce(row.decided_at, excluded.decided_at),
@@ -73,6 +73,7 @@ async def write_received(tx: Tx, peer: str, frame: str, changed: Sequence[Receiv
             one.decision.raw if one.decision else None,
             one.is_closed,
             *swap_values(one.body.swap),
+            one.body.purpose,
         )
         for one in changed
     ]
@@ -83,6 +84,12 @@ async def tombstones(tx: Tx, peer: str, most: int) -> int:
     """How many refused and aborted transfers of this peer are kept, counted up to `most`."""
     count: int = await tx.fetchval(_TOMBSTONES, peer, most)
     return count
+
+
+async def payees_that_count(tx: Tx, payees: Sequence[str]) -> set[str]:
+    """The agents whose record a payment from another registry enters."""
+    statement = "SELECT did FROM unnest($1::text[]) did WHERE transfers_payee_counts(did)"
+    return {row["did"] for row in await tx.fetch(statement, list(payees))}
 
 
 async def take_due_received(tx: Tx, peer: str, most: int) -> list[Received]:

@@ -24,6 +24,7 @@ def body_of(row: asyncpg.Record) -> Body:
         row["currency"],
         row["memo"],
         _swap(row),
+        row["purpose"],
     )
 
 

@@ -70,7 +70,8 @@ def bounds_of(min_amount_out: str | None, quote_id: UUID | None) -> Bounds:
 
 def not_compared(body: BaseModel) -> set[str]:
     """The members that are no part of what an Idempotency-Key names: approvals, and bounds of a swap that are not stated."""
-    absent = {name for name in ("min_amount_out", "quote_id") if getattr(body, name, None) is None}
+    stated = body.__dict__
+    absent = {name for name in ("min_amount_out", "quote_id") if stated.get(name) is None}
     return {"approval_id", *absent}
 
 

@@ -1,0 +1,96 @@
+"""A complainant of another registry is compensated there for a slash that was decided and applied here, and the reverse.
+
+The registry that slashed repeats the signed award, with the facts of the dispute, until the other has answered. Units are
+issued once for each (peer, dispute), in the commit that keeps the award.
+"""
+
+import json
+from dataclasses import dataclass
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import Minor
+from hansa.rooms import agents, federation, journal, ledger, transfers
+
+from . import settlement as protocol
+from . import store
+from .settlement import Award, Claim, Direction, Settlement, Status
+from .taking_in import REFUSED_MAX, Compensated, Owed, Request, compensate, is_signed_verdict, minted
+
+
+@dataclass(frozen=True)
+class Awarded:
+    """What was ruled for a complainant of a peer against a defendant here; minor units, `tx_id` that of the slash."""
+
+    claim: Claim
+    slashed: int
+    compensation: int
+    tx_id: int | None
+
+
+async def begin_award(tx: Tx, peer: federation.PeerRecord, ruled: Awarded) -> None:
+    """Let the peer be sent the award, from the commit of the ruling on; nothing where nothing was destroyed."""
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    if not ruled.slashed:
+        return
+    new = protocol.awarded(ruled.claim, ruled.slashed, ruled.compensation, await store.now(tx))
+    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)
+    await store.write(tx, settlement_id, new, store.Written(tx_id=ruled.tx_id))
+
+
+async def take_award(tx: Tx, request: Request, award: Award, settings: Settings) -> Settlement | None:
+    """Issue what a peer awarded to an agent here, or find that it was issued; None where nothing is answered.
+
+    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer sends the award again.
+    """
+    peer, claim = request.peer, request.claim
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    is_own = transfers.namespace_of(claim.complainant_did) == settings.issuer
+    if not is_own or transfers.namespace_of(claim.defendant_did) != peer.did_namespace:
+        await federation.count_refusal(tx, peer.id, "foreign_namespace")
+        return None
+    await store.lock_peer(tx, peer.spiffe_id)
+    known = await store.of_dispute(tx, peer.spiffe_id, Direction.OWED, claim.dispute_id)
+    if known is not None:
+        if known.settlement.claim != claim:
+            await federation.count_refusal(tx, peer.id, "settlement_conflict")
+            return None
+        return known.settlement
+    refusal = await _why_refused(tx, request, award, settings)
+    if refusal is not None and await store.refused(tx, peer.spiffe_id, REFUSED_MAX) >= REFUSED_MAX:
+        return None
+    after = protocol.compensated(claim, award, refusal, await store.now(tx))
+    verdict = json.dumps(request.verdict, ensure_ascii=False)
+    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, after, verdict, is_due=False)
+    await _issue(tx, peer, settlement_id, after, settings)
+    return after
+
+
+async def _issue(
+    tx: Tx, peer: federation.PeerRecord, settlement_id: int, after: Settlement, settings: Settings
+) -> None:
+    if after.status is not Status.SETTLED:
+        await store.write(tx, settlement_id, after)
+        return
+    assert peer.ledger_id is not None
+    owed, claim = Minor(after.compensation), after.claim
+    reference = f"{ledger.DISPUTE_REFERENCE}{peer.ledger_id}:{claim.dispute_id}"
+    issued = await compensate(tx, peer, Owed(claim.complainant_did, owed, reference), settings)
+    await store.write(tx, settlement_id, after, store.Written(tx_id=issued, compensated=owed))
+    told = Compensated(settlement_id, peer.ledger_id, owed, issued)
+    await journal.append(tx, minted(after, told, settings))
+
+
+async def _why_refused(tx: Tx, request: Request, award: Award, settings: Settings) -> str | None:
+    claim = request.claim
+    if claim.currency != settings.settlement_currency:
+        return "CURRENCY_DIFFERS"
+    if not 0 < award.compensation <= award.slashed <= claim.amount:
+        return "AMOUNT_INVALID"
+    if not is_signed_verdict(request):
+        return "VERDICT_INVALID"
+    if await agents.lock_owner_and_status(tx, claim.complainant_did) is None:
+        return "COMPLAINANT_UNKNOWN"
+    return None
