@@ -1,6 +1,7 @@
 """`hansa demo --federation` as a user runs it: the whole story, before a release and each day."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ if TIER:
             "south": "0",
             "west": "0",
         }
+        # 5 of 1000 AVT against 4000 WEST, less 0.5 %.
+        assert report["received_by_swap"] == "19.80099502"
+        assert (report["slashed"], report["compensated"]) == ("0.05", "0.04")
+        held = {agent["registry"]: Decimal(agent["balance"]) for agent in report["agents"]}
+        assert held["west"] == 100 + Decimal(report["received_by_swap"])
+        # Both of one currency: what left one of them for the other, the swap, the border fees, and the slash without its compensation.
+        crossed = Decimal("0.05") + Decimal("1.5") * report["committed_after_kill"]
+        assert held["north"] + held["south"] == 200 - 5 - crossed / 200 - Decimal("0.01")
         assert {pair["in_flight"] for pairs in report["pairs"].values() for pair in pairs} == {"0"}
 
 

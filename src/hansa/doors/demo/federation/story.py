@@ -71,10 +71,10 @@ class _Story:
         seconds = await self._suspend(service)
         self._screen.step("kill a registry in the middle of money")
         committed = await self._kill(payer, service)
-        await self._several_currencies(payer, service, payee, received.token_id)
+        across = await self._several_currencies(payer, service, payee, received.token_id)
         self._screen.step("check every balance, every supply, and the audit across")
         report = await self._verdict()
-        return {**report, "suspension_seconds": seconds, "committed_after_kill": committed}
+        return {**report, **across, "suspension_seconds": seconds, "committed_after_kill": committed}
 
     async def _join(self) -> None:
         await asyncio.gather(*(home.appoint() for home in self._all))
@@ -183,7 +183,7 @@ class _Story:
 
     async def _several_currencies(
         self, payer: DemoAgent, service: DemoAgent, payee: DemoAgent, token_id: str
-    ) -> None:
+    ) -> dict[str, str]:
         north, south, west = (
             Party(home, agent) for home, agent in zip(self._all, (payer, service, payee), strict=True)
         )
@@ -197,6 +197,12 @@ class _Story:
         await several_currencies.slash_across(self._screen, north, south, token_id)
         self._expected[service.did] -= Decimal(several_currencies.SLASHED)
         self._expected[payer.did] += Decimal(several_currencies.COMPENSATED)
+        return {
+            "received_by_swap": f"{received:f}",
+            "bridged_and_back": several_currencies.BRIDGED,
+            "slashed": several_currencies.SLASHED,
+            "compensated": several_currencies.COMPENSATED,
+        }
 
     async def _decided(self, payer: DemoAgent, transfer_id: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
