@@ -6,7 +6,7 @@ revision = "0160"
 down_revision = "0159"
 
 SQL = """
-CREATE TABLE ledger_claim (
+CREATE TABLE ledger_paid_claim (
   -- The transaction that credited the account for unclaimed units.
   tx_id bigint PRIMARY KEY REFERENCES ledger_transaction,
   paid_tx_id bigint NOT NULL UNIQUE REFERENCES ledger_transaction,

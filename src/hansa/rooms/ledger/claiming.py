@@ -1,6 +1,6 @@
 """Units that were to reach an account which was closed meanwhile: an operator pays them to another account of their owner.
 
-What a transaction brought is paid whole and once: `ledger_claim` has a row for each transaction that was paid.
+What a transaction brought is paid whole and once: `ledger_paid_claim` has a row for each transaction that was paid.
 """
 
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ JOIN ledger_account transit ON transit.kind = 'system' AND transit.unit = ''
 JOIN ledger_crossing c ON c.transit_id = transit.id AND c.direction IN ('out', 'in', 'swap_out', 'swap_in')
   AND c.transfer_id = t.ref::uuid AND p.tx_id IN (c.tx_id, c.return_tx_id)
 JOIN ledger_account closed ON closed.id = c.agent_id
-WHERE a.did = $1 AND a.unit = '' AND p.delta > 0 AND NOT EXISTS (SELECT FROM ledger_claim k WHERE k.tx_id = p.tx_id)
+WHERE a.did = $1 AND a.unit = '' AND p.delta > 0 AND NOT EXISTS (SELECT FROM ledger_paid_claim k WHERE k.tx_id = p.tx_id)
   AND ($2::bigint IS NULL OR p.tx_id = $2)
 ORDER BY p.tx_id LIMIT $3
 """
 
-_CLAIM = "INSERT INTO ledger_claim (tx_id, paid_tx_id) VALUES ($1, $2)"
+_CLAIM = "INSERT INTO ledger_paid_claim (tx_id, paid_tx_id) VALUES ($1, $2)"
 
 
 @dataclass(frozen=True)
