@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +18,9 @@ from tests.memory_directory import keep_temporary_files_in_memory
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash
 
 keep_temporary_files_in_memory()
+
+# A shell that runs the tests in the background leaves SIGINT ignored; the commands that tests interrupt would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Thousands of tests stay collected by the runner, and the usual thresholds look through them again and again.
 gc.set_threshold(50_000, 20, 20)

@@ -1,6 +1,7 @@
 """Processes of a fault run: one of a paid service, one of its payer. `python -m tests.client.paid_processes ROLE JSON`."""
 
 import asyncio
+import hashlib
 import json
 import os
 import random
@@ -14,7 +15,7 @@ import uvicorn
 
 from hansa_client import AgentCredentials, AsyncRegistry, RetryPolicy
 from hansa_client.errors import HansaError
-from hansa_client.pay import AsyncPayingClient, PaymentRefused, PaymentUnresolved, paying
+from hansa_client.pay import AsyncPayingClient, PaymentInProgress, PaymentRefused, PaymentUnresolved, paying
 from hansa_client.service import PaidService
 
 AT_ONCE = 12
@@ -70,7 +71,7 @@ class Unreliable(httpx2.AsyncBaseTransport):
 
 
 def serve(stated: dict[str, Any]) -> None:
-    """Work for whatever is paid; every execution is a line of a file."""
+    """Work for whatever is paid; every execution is a line of a file, with the body and a hash of the token."""
     executions = Path(stated["executions"])
 
     async def works(scope: Any, receive: Any, send: Any) -> None:
@@ -78,7 +79,8 @@ def serve(stated: dict[str, Any]) -> None:
             await _lifespan(receive, send)
             return
         body = (await receive())["body"].decode()
-        append(executions, body)
+        token = dict(scope["headers"])[b"x-payment-token"]
+        append(executions, f"{body} {hashlib.sha256(token).hexdigest()}")
         await asyncio.sleep(random.uniform(0, 0.05))
         headers = [(b"content-type", b"text/plain")]
         status = 500 if body.endswith("7") else 200
@@ -135,13 +137,14 @@ async def pay(stated: dict[str, Any]) -> None:
         while waiting:
             body = waiting.pop()
             capture_by = "payee" if int(body) % 3 else "caller"
-            options = paying(payee=stated["payee"], capture_by=capture_by)
+            # A named call is paid once, also when this process dies before it has written down the outcome.
+            options = paying(payee=stated["payee"], capture_by=capture_by, call_id=f"call-{body}")
             url = f"http://127.0.0.1:{stated['ports'][0]}/work"
             try:
                 response = await client.post(url, content=body.encode(), extensions=options)
             except PaymentRefused:
                 append(done_file, f"{body} refused")
-            except (PaymentUnresolved, HansaError, httpx2.TransportError):
+            except (PaymentUnresolved, PaymentInProgress, HansaError, httpx2.TransportError):
                 await asyncio.sleep(0.1)
                 waiting.append(body)
             else:

@@ -1,6 +1,6 @@
 """Paid calls over three service processes that are killed, as their payer and the registry are, on a faulty network.
 
-Afterwards: no work was executed twice, no call was paid twice, every payment has an answer that can still be fetched, and
+Afterwards: no token was worked for twice, no call was paid twice, every payment has an answer that can still be fetched, and
 the books of the registry add up.
 """
 
@@ -134,8 +134,9 @@ async def _judge(fleet: Fleet, url: str) -> None:
 
 
 def _executed_twice(stated: dict[str, Any]) -> list[str]:
-    executed = Counter(Path(stated["executions"]).read_text().split())
-    return [body for body, times in executed.items() if times > 1]
+    """Executions that have the body and the token of another one. A call whose first payment was returned has a second token."""
+    executed = Counter(Path(stated["executions"]).read_text().splitlines())
+    return [execution for execution, times in executed.items() if times > 1]
 
 
 def _outcomes(stated: dict[str, Any]) -> dict[str, str]:
