@@ -43,10 +43,10 @@ async def new_peer(registry: TestRegistry) -> str:
 
 _SETTLEMENT = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  expires_at)
+  expires_at, rate_own, rate_foreign)
 SELECT 'incoming', 'spiffe://other.example.com/registry/registry', 'other.example.com',
   1 + (SELECT count(*) FROM commerce_settlement), $1, 'did:hansa:other.example.com:someone', 100, 'AVT', 'PENDING_SLASH',
-  now() + interval '1 day'
+  now() + interval '1 day', 1, 1
 RETURNING settlement_id
 """
 

@@ -215,6 +215,7 @@ async def test_the_transfer_is_recorded_once_on_each_side(pair: Neighbours):
                 "currency": "AVT",
                 "currency_received": "AVT",
                 "counterparty_frame": frame,
+                "counts": None,
             }
         ]
 
@@ -312,4 +313,5 @@ async def test_each_registry_notifies_the_owner_of_its_own_agent_once_the_transf
             "currency": "AVT",
             "currency_received": "AVT",
             "counterparty_frame": "b.example" if direction == "out" else "a.example",
+            "counts": None,
         }

@@ -133,6 +133,7 @@ async def test_an_answer_about_a_saga_that_nobody_began_changes_nothing(pair: Ne
 
 
 async def test_a_slash_needs_the_signed_facts_of_its_dispute(pair: Neighbours):
+    before = await pair.b.refused(pair.a)
     bob = await pair.b.registry.agent()
     claim = Claim(1, bob.did, f"did:hansa:a.example:{uuid4()}", 10**8, "AVT")
     (answer,) = await said(pair, SLASHES, signed_request(await key_of_a(pair), claim, {"kind": "x"}))
@@ -146,5 +147,6 @@ async def test_a_slash_needs_the_signed_facts_of_its_dispute(pair: Neighbours):
     (answer,) = await said(pair, SLASHES, foreign)
     assert (answer["status"], answer["reason"]) == ("FAILED", "CURRENCY_DIFFERS")
     counted = await pair.b.refused(pair.a)
-    assert (counted["settlement_conflict"], counted["foreign_namespace"]) == (1, 1)
+    for reason in ("settlement_conflict", "foreign_namespace"):
+        assert counted[reason] == before.get(reason, 0) + 1, reason
     assert await bob.balance() == "100"

@@ -46,6 +46,11 @@ async def test_two_commands_make_both_registries_peers_while_they_serve(
 
 async def test_a_peer_is_read_again_and_again_and_by_command(operated: tuple[Operated, Operated]):
     a, _ = operated
+
+    async def is_read_for_the_first_time() -> bool:
+        return (await shown(a, "registry-b"))["last_synced_at"] is not None
+
+    await until(is_read_for_the_first_time)
     before = (await shown(a, "registry-b"))["last_synced_at"]
     report = await a.printed(command_of_guide("hansa peer sync NAME").replace("NAME", "registry-b"))
     assert report == {"pulled": 0, "changed": 0, "hidden": 0, "refused": {}}

@@ -11,7 +11,7 @@ import pytest
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.database_backup import back_up, read_backup, restore
 from hansa.doors.serve import in_the_background
-from hansa.foundation.plumbing.jobs import JobKind, TransactionalKind
+from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor, federation
 from hansa.rooms.catalogue.search import SEARCHER
@@ -55,8 +55,7 @@ async def test_every_scheduled_job_succeeds_there(registry: TestRegistry):
             done.add(kind.name)
 
         # Work that is carried out only where something was found is carried out here in any case.
-        always = {"has_work": None} if isinstance(kind, TransactionalKind) else {}
-        return replace(kind, work=work, every_seconds=0.01, **always)
+        return replace(kind, work=work, every_seconds=0.01, has_work=None)
 
     kinds = [noted(kind) for kind in ASSEMBLY.jobs if kind.every_seconds]
     async with working(registry.runtime, *kinds):

@@ -13,7 +13,7 @@ CHANGES = [
     "DELETE FROM ledger_posting",
     "DELETE FROM ledger_posting WHERE false",
     "TRUNCATE ledger_posting",
-    "TRUNCATE ledger_posting, ledger_transaction",
+    "TRUNCATE ledger_posting, ledger_transaction, ledger_paid_claim",
     "UPDATE ledger_transaction SET amount = amount + 1",
     "DELETE FROM ledger_transaction WHERE false",
 ]
