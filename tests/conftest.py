@@ -60,7 +60,7 @@ HASHER = passwords._hasher
 
 def pytest_xdist_auto_num_workers() -> int:
     """Workers of `-n auto`: more than cores, because tests that start processes wait for them half of the time."""
-    return min(CORES + (CORES + 1) // 2, WORKERS_MAX)
+    return min(2 * CORES, WORKERS_MAX)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,6 +11,7 @@ from tests.registry import StartRegistry, TestDeveloper
 WITH_A_PEER = frozenset(
     {
         "POST /api/v1/admin/fx/pools",
+        "POST /api/v1/admin/fx/pools/{currency}/close",
         "POST /api/v1/admin/fx/pools/{currency}/drain",
         "POST /api/v1/admin/fx/pools/{currency}/fund",
         "PUT /api/v1/admin/fx/rates/{currency}",
