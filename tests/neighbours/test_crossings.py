@@ -32,10 +32,10 @@ async def test_the_amount_leaves_whole_and_the_receivers_registry_keeps_the_bord
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     answer = await across(alice, bob.did, "10", message="Invoice 17")
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    transfer_id = told.pop("transfer_id")
-    assert told.pop("timestamp")
-    assert told == {
+    shown = answer.json()
+    transfer_id = shown.pop("transfer_id")
+    assert shown.pop("timestamp")
+    assert shown == {
         "status": "completed",
         "method": "2pc",
         "sender_agent_id": alice.did,
@@ -85,21 +85,21 @@ async def test_send_finds_the_way_to_another_registry_and_a_dry_run_moves_nothin
     assert await alice.balance() == "100"
     sent = await alice.registry.post("/teg/send", json=body, headers=alice.headers)
     assert sent.status_code == 200, sent.text
-    told = sent.json()
-    assert (told["method"], told["status"], told["new_sender_balance"]) == ("2pc", "completed", "90")
-    assert (told["amount_received"], told["receiver_registry"]) == ("9.95", "b.example")
+    shown = sent.json()
+    assert (shown["method"], shown["status"], shown["new_sender_balance"]) == ("2pc", "completed", "90")
+    assert (shown["amount_received"], shown["receiver_registry"]) == ("9.95", "b.example")
     await settle(pair.a, pair.b)
     assert await bob.balance() == "109.95"
 
 
 async def test_the_async_rail_answers_locked_and_is_the_same_protocol(pair: Neighbours):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
-    told = (await across(alice, bob.did, "10", backend="async")).json()
-    assert (told["status"], told["method"], told["new_sender_balance"]) == ("locked", "async", "90")
-    state = await alice.registry.get(f"/teg/transfers/{told['transfer_id']}", headers=alice.headers)
+    shown = (await across(alice, bob.did, "10", backend="async")).json()
+    assert (shown["status"], shown["method"], shown["new_sender_balance"]) == ("locked", "async", "90")
+    state = await alice.registry.get(f"/teg/transfers/{shown['transfer_id']}", headers=alice.headers)
     assert state.json()["state"] == "reserved"
     await settle(pair.a, pair.b)
-    state = await alice.registry.get(f"/teg/transfers/{told['transfer_id']}", headers=alice.headers)
+    state = await alice.registry.get(f"/teg/transfers/{shown['transfer_id']}", headers=alice.headers)
     assert state.json()["state"] == "committed"
     assert await bob.balance() == "109.95"
 

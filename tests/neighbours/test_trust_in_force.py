@@ -64,8 +64,8 @@ async def public_report(pair: Neighbours) -> dict[str, Any]:
     answer = await pair.a.registry.get("/federation/peer-trust")
     assert answer.status_code == 200, answer.text
     (found,) = answer.json()["peers"]
-    told: dict[str, Any] = found
-    return told
+    report: dict[str, Any] = found
+    return report
 
 
 async def test_a_restricted_peers_cards_are_refused_and_its_crossings_are_not(pair: Neighbours):
@@ -96,16 +96,16 @@ async def test_a_restricted_peer_is_lifted_only_past_the_margin(pair: Neighbours
 
 async def test_the_counts_of_evidence_and_the_reason_are_public(pair: Neighbours):
     await observed(pair, crossings=8, disputes_lost=2)
-    told = await public_report(pair)
-    assert told["evidence"] == {
+    report = await public_report(pair)
+    assert report["evidence"] == {
         "crossings": 8,
         "disputes_lost": 2,
         "cards_refused": 0,
         "unanswered": 0,
         "swaps_aborted": 0,
     }
-    assert (told["state"], told["refuses"]) == ("restricted", ["cards"])
-    assert told["reason"] == "The score 0.45 is or was below 0.50; lifted from 0.55 on."
+    assert (report["state"], report["refuses"]) == ("restricted", ["cards"])
+    assert report["reason"] == "The score 0.45 is or was below 0.50; lifted from 0.55 on."
 
 
 async def test_a_warned_peer_sees_it_in_its_own_registry(pair: Neighbours):

@@ -79,8 +79,8 @@ async def _issue(
     reference = f"{ledger.DISPUTE_REFERENCE}{peer.ledger_id}:{claim.dispute_id}"
     issued = await compensate(tx, peer, Owed(claim.complainant_did, owed, reference), settings)
     await store.write(tx, settlement_id, after, store.Written(tx_id=issued, compensated=owed))
-    told = Compensated(settlement_id, peer.ledger_id, owed, issued)
-    await journal.append(tx, minted(after, told, settings))
+    issued_here = Compensated(settlement_id, peer.ledger_id, owed, issued)
+    await journal.append(tx, minted(after, issued_here, settings))
 
 
 async def _why_refused(tx: Tx, request: Request, award: Award, settings: Settings) -> str | None:

@@ -90,8 +90,8 @@ async def take_outcome(
     if after.status is Status.SETTLED:
         await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
     if issued is not None:
-        told = Compensated(kept.settlement_id, kept.frame, owed, issued)
-        await journal.append(tx, minted(after, told, settings))
+        issued_here = Compensated(kept.settlement_id, kept.frame, owed, issued)
+        await journal.append(tx, minted(after, issued_here, settings))
     return after
 
 

@@ -33,7 +33,7 @@ def _signal_of(event: StoredEvent) -> Signal | None:
 def _paid(event: StoredEvent, signal: Signal) -> Minor:
     if signal.kind != "payment":
         return ZERO
-    # What came from another registry is told apart from what its payee received of it.
+    # What came from another registry is distinguished from what its payee received of it.
     return parse_amount(event.data.get("amount_received") or event.data["amount"])
 
 
