@@ -1,6 +1,6 @@
 """Plots drawn by the server: SVG without styles of its own, so that the policy of the pages holds.
 
-Beside each stands the table of its values, for those who see no plot; `static/plots.js` reads it and draws a plot to zoom in.
+Each plot has a table of its values, for readers without images; `static/plots.js` reads the table and draws a plot with zoom.
 """
 
 from collections.abc import Sequence

@@ -113,7 +113,7 @@ async def read_within(request: Request, size_max: int) -> bytes:
     while not is_complete:
         message = await receive()
         if message["type"] == "http.disconnect":
-            # Nobody reads this answer; it keeps the sender's mistake out of our own in logs and metrics.
+            # The client is gone; a 4xx keeps its error apart from server errors in logs and metrics.
             raise BodyInvalid("The body ended before it was complete.")
         chunk = message.get("body", b"")
         size += len(chunk)

@@ -55,10 +55,10 @@ async def check_authorize(
     """The dry run: a transfer of the amount to the payee, as the token would pay it. Nothing is authorized or moved."""
     agent = await own_agent(db, sender.person, did)
     order = _order(sender.form)
-    wanted = {"receiver_did": order["target_agent_did"], "amount": order["amount"], "dry_run": True}
+    dry_run = {"receiver_did": order["target_agent_did"], "amount": order["amount"], "dry_run": True}
     if "approval_id" in order:
-        wanted["approval_id"] = order["approval_id"]
-    answer = await act_as(request, sender, did, SEND, wanted)
+        dry_run["approval_id"] = order["approval_id"]
+    answer = await act_as(request, sender, did, SEND, dry_run)
     if answer.is_refused:
         return _refused(request, sender, agent, answer, settings)
     return agent_page(

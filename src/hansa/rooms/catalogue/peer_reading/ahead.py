@@ -37,5 +37,5 @@ class PageAhead:
         fetching.cancel()
         await asyncio.wait([fetching])
         if not fetching.cancelled():
-            # Read, so that the failure of a page that is not needed is not logged as one that nobody handled.
+            # Retrieved, because asyncio logs the exception of a task that is never awaited.
             fetching.exception()

@@ -70,7 +70,7 @@ class Swap:
 class Body:
     """What is transferred. The same id with another body is refused.
 
-    `purpose` is what is paid with it, of lower-case letters and `_`: PAYMENT_TOKEN or CONTRACT. None: a transfer.
+    `purpose` is what the transfer pays for, in lower-case characters and `_`: PAYMENT_TOKEN, CONTRACT, or None for a plain transfer.
     """
 
     transfer_id: str
