@@ -3,6 +3,7 @@ complete what is lacking, on both sides.
 """
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import asyncpg
 import httpx2
 import pytest
 
+from hansa.rooms.transfers.crossing import store
+from hansa.rooms.transfers.crossing.high_water import FILE
 from tests.operation.crossing_sides import SENDERS, Crossing, Side, crossing_registries
+from tests.operation.registry_process import until
 from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, name_of
 
@@ -34,15 +38,15 @@ async def test_after_the_restore_of_an_old_backup_commits_are_replayed_and_nothi
         await transfers(crossing, b, a)
         await crossing.heal()
         before = await crossing.a.rows("SELECT transfer_id::text, state, amount FROM transfers_sent")
+        await written_down(a)
         if not has_file:
-            (a.registry.settings.data_dir / "keys" / "crossing-high-water.json").unlink()
+            _high_water(a).unlink()
         await a.restart_on(backup, stack)
         async with asyncio.timeout(60):
-            while (await place_of(a))[0] != "open" or (await place_of(b))[0] != "open":
+            while (await place_of(a))[1] == 1 or {(await place_of(one))[0] for one in (a, b)} != {"open"}:
                 await crossing.a.still_open()
                 await crossing.b.still_open()
                 await asyncio.sleep(0.2)
-        assert (await place_of(a))[1] > 1
         await crossing.heal()
         after = await crossing.a.rows("SELECT transfer_id::text, state, amount FROM transfers_sent")
         assert after == before
@@ -66,6 +70,7 @@ async def _fail_over(crossing: Crossing, farm: DatabaseFarm) -> None:
     await transfers(crossing, a, b)
     await transfers(crossing, b, a)
     committed = await a.rows("SELECT transfer_id::text, state, amount FROM transfers_sent")
+    await written_down(a)
     await exchanged(farm, a, replica)
     async with asyncio.timeout(60):
         while (await place_of(a))[1] == epoch or {(await place_of(one))[0] for one in (a, b)} != {"open"}:
@@ -88,6 +93,18 @@ async def place_of(side: Side) -> tuple[str, int]:
     row = await side.registry.database.look(lambda tx: tx.fetchrow(_CROSSING))
     assert row is not None
     return row["crossing"], row["own_epoch"]
+
+
+async def written_down(side: Side) -> None:
+    """The file beside the keys follows the database by a second at most."""
+    places = {peer: list(place) for peer, place in (await side.registry.database.look(store.places)).items()}
+    await until(
+        lambda: _high_water(side).exists() and json.loads(_high_water(side).read_bytes())["pairs"] == places
+    )
+
+
+def _high_water(side: Side) -> Path:
+    return side.registry.settings.data_dir / "keys" / FILE
 
 
 async def exchanged(farm: DatabaseFarm, side: Side, replica: str) -> None:
