@@ -16,13 +16,19 @@ Answer = TypeVar("Answer")
 
 
 def settings_from(**overrides: object) -> "Settings":
-    """The settings of the environment; `overrides` (from the command line) win. A bad one ends the command."""
+    """The settings of the environment; `overrides` (from the command line) win. A bad one ends the command.
+
+    From then on the command logs its warnings and errors on standard error: standard output is for its outcome.
+    """
+    from hansa.foundation.plumbing.log import configure_logs
     from hansa.foundation.plumbing.settings import BadSetting, read_settings
 
     try:
-        return read_settings(**overrides)
+        settings = read_settings(**overrides)
     except BadSetting as trouble:
         fail(str(trouble))
+    configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)
+    return settings
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
