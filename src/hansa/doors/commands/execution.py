@@ -5,12 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hansa.doors.commands.outcome import USAGE_ERROR, fail
+from hansa.doors.commands.outcome import fail
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.settings import Settings
-
-REASON_MAX_CHARACTERS = 2000
 
 Answer = TypeVar("Answer")
 
@@ -70,12 +68,6 @@ def file_failures_in_one_line(file: Path) -> Iterator[None]:
             yield
     except OSError as trouble:
         fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
-
-
-def require_short(reason: str) -> None:
-    """End the command when a reason is too long for the audit log."""
-    if len(reason) > REASON_MAX_CHARACTERS:
-        fail(f"--reason is too long: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
 
 
 def data_directory(settings: "Settings") -> Path:
