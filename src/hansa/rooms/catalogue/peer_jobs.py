@@ -82,8 +82,8 @@ async def _has_peer(tx: Tx) -> bool:
 async def _look(runtime: Runtime, _: Job) -> None:
     found = {*await peer_reading.peers_with_acts(runtime), *await runtime.database.look(peers_to_receipt)}
     if found:
-        wanted = [NewJob(str(peer_id)) for peer_id in sorted(found)]
-        await runtime.database.act(lambda tx: enqueue_many(tx, ACTS_KIND, wanted))
+        due = [NewJob(str(peer_id)) for peer_id in sorted(found)]
+        await runtime.database.act(lambda tx: enqueue_many(tx, ACTS_KIND, due))
 
 
 PEERS_LOOK = LeasedKind(LOOK_KIND, _look, 1, LEASE_SECONDS, RETRIES)

@@ -324,7 +324,7 @@ async def _page(
     await _bound_search(tx)
     values = (*conditions.values, limit, skip)
     bounds = f"ORDER BY {order} LIMIT ${len(values) - 1} OFFSET ${len(values)}"
-    # What is skipped is not read where an index alone can tell it.
+    # What is skipped is not read where an index alone decides.
     page = f"(SELECT c.id AS place FROM {among} WHERE {conditions.sql} {bounds})"  # noqa: S608
     cards = f"catalogue_card c JOIN {page} page ON c.id = page.place"
     if not with_data:
