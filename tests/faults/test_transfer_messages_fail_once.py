@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
@@ -34,10 +33,8 @@ from hansa.rooms.transfers.crossing.messages import (
 )
 from hansa.rooms.transfers.crossing.reserving import RESERVE
 from hansa.rooms.transfers.crossing.taking_in import take_in
-from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
+from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
-from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -236,8 +233,7 @@ STEPS = {
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
-    """A registry with few connections, so that a broken one is met again at once."""
+) -> AsyncIterator[FaultStage[Scene]]:
     directory = tmp_path_factory.mktemp("messages")
     async with open_stage(database_farm, directory, Scene) as stage:
         yield stage
@@ -246,8 +242,8 @@ async def stage(
 @asynccontextmanager
 async def open_stage(
     farm: DatabaseFarm, directory: Path, kind: type[SceneKind]
-) -> AsyncIterator[tuple[SceneKind, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
-    """A scene, its plan of failures, and a connection that sees what was written."""
+) -> AsyncIterator[FaultStage[SceneKind]]:
+    """A scene under a plan of failures."""
     async with open_purses(farm, directory, database_pool_size=POOL_SIZE) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
@@ -263,20 +259,15 @@ async def open_stage(
         await registry.database.act(lambda tx: store.open_pair(tx, scene.corridor.key))
         # The peer is known from its first message on.
         await scene.taken(Message(MessageType.HEADS, nonce="first", own=Position(1)))
-        observer = await asyncpg.connect(registry.runtime.database.dsn)
-        plan = Plan(observer)
-        await put_under_plan(registry.database, plan)
-        yield scene, plan, observer
-        await observer.close()
+        async with fault_stage(registry, scene) as stage:
+            yield stage
 
 
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_message_is_applied_once(
-    name: str, stage: tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
+    name: str, stage: FaultStage[Scene]
 ) -> None:
-    scene, plan, observer = stage
-    await fail_each_statement(lambda: STEPS[name](scene), plan, observer, {200})
-    await prove_book(observer)
-    await scene.purses.prove()
-    totals = await scene.purses.registry.database.read(ledger.corridor_totals)
+    await stage.fail_each((STEPS[name], {200}))
+    await stage.world.purses.prove()
+    totals = await stage.world.purses.registry.database.read(ledger.corridor_totals)
     assert [one.frame for one in totals if one.delta] == []

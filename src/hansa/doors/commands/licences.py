@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hansa.doors.commands.execution import failures_in_one_line, require_short, run_act, settings_from
-from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.execution import failures_in_one_line, run_act, settings_from
+from hansa.doors.commands.options import AsJson, DataDir, Reason, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ PERPETUAL = "perpetual"
 app = typer.Typer(help="Manage licence certificates of the federation.", no_args_is_help=True)
 
 Lid = Annotated[str, typer.Argument(help="Id of the certificate (`hansa licence list`).")]
-Reason = Annotated[str, typer.Option(help="Reason, recorded in the audit log.")]
 
 
 @app.command("genesis", epilog=examples("hansa licence genesis"))
@@ -163,7 +162,6 @@ def _change(
     from hansa.doors import offline_commands
     from hansa.rooms import federation
 
-    require_short(reason)
     change = federation.CertificateAct(lid, act, reason)
     one, changed = run_act(offline_commands.change_certificate(settings_from(data_dir=data_dir), change))
     shown = {**one.listed, "changed": changed}

@@ -47,10 +47,10 @@ async def own_amount(tx: Tx, did: str, price: Price, settings: Settings) -> str 
     if not is_foreign or peer is None or peer.spiffe_id is None or not price.amount:
         return None
     try:
-        wanted = parse_positive(price.amount)
+        received = parse_positive(price.amount)
     except NotAnAmount:
         return None
-    amounts = await transfers.swapped_amounts(tx, peer.spiffe_id, settings, received=wanted)
+    amounts = await transfers.swapped_amounts(tx, peer.spiffe_id, settings, received=received)
     return None if amounts is None else f"{format_amount(amounts[0])} {settings.settlement_currency}"
 
 

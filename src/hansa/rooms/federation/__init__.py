@@ -92,6 +92,7 @@ from hansa.rooms.federation.peer_trust import (
     record_signal,
 )
 from hansa.rooms.federation.peers import (
+    HAS_OPEN_PEER,
     NET_IN_LIMIT_DEFAULT,
     PEER_CALLS,
     PEER_REMOVED,
@@ -165,6 +166,7 @@ __all__ = [
     "ATTESTED_CONTRACT",
     "BORDER_FEE",
     "CARD_PATHS",
+    "HAS_OPEN_PEER",
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",

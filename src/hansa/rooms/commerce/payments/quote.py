@@ -75,8 +75,8 @@ async def quote(
     received = amount if amount is None or peer is None else transfers.net_at_peer(peer, amount)
     rate = None
     if peer is not None and peer.settlement_currency != book.currency:
-        wanted = amount_of(price) if price and currency == peer.settlement_currency else None
-        amounts = await _swapped(tx, peer, amount, wanted, settings)
+        received = amount_of(price) if price and currency == peer.settlement_currency else None
+        amounts = await _swapped(tx, peer, amount, received, settings)
         amount, received = amounts or (None, None)
         rate = Fraction(*amounts) if amounts is not None else None
     return Quote(
@@ -96,13 +96,13 @@ async def quote(
 
 
 async def _swapped(
-    tx: Tx, peer: federation.PeerRecord, amount: Minor | None, wanted: Minor | None, settings: Settings
+    tx: Tx, peer: federation.PeerRecord, amount: Minor | None, received: Minor | None, settings: Settings
 ) -> tuple[Minor, Minor] | None:
     """What is paid and received of the amount that is named, or else of the price; None where the pool does not swap it."""
-    if peer.spiffe_id is None or not (amount or wanted):
+    if peer.spiffe_id is None or not (amount or received):
         return None
     return await transfers.swapped_amounts(
-        tx, peer.spiffe_id, settings, sent=amount or None, received=None if amount else wanted
+        tx, peer.spiffe_id, settings, sent=amount or None, received=None if amount else received
     )
 
 

@@ -99,9 +99,8 @@ async def settle_token(runtime: Runtime, token_id: UUID) -> None:
         await runtime.database.act(lambda tx: _fail(tx, token_id, book, reason))
 
 
-async def has_left_settling(tx: Tx) -> bool:
-    """Whether a process left tokens settling."""
-    return bool(await store.settling(tx, LEFT_SECONDS, 1))
+HAS_LEFT = store.has_settling(LEFT_SECONDS)
+"""Whether a process left tokens settling."""
 
 
 async def resume_settlements(runtime: Runtime) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.rooms import agents
 
 from .messages import Direction, Terms
@@ -46,6 +47,9 @@ RETURNING *
 """  # noqa: S608
 
 _PEERS_DUE = "SELECT DISTINCT peer FROM transfers_bridge_saga WHERE next_at <= clock_timestamp()"
+
+HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be asked now."""
 
 _DECIDE = """
 INSERT INTO transfers_bridge_decision (peer, saga_id, direction, frame, sender_did, receiver_did, amount, currency, is_done,
