@@ -559,6 +559,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agents/me/wallets/{address}": _wallet_to_unbind,
     "{settlement_id}/approve": federation_requests.settlement_that_can("approve"),
     "{settlement_id}/reject": federation_requests.settlement_that_can("reject"),
+    "{settlement_id}/evidence": federation_requests.settlement_that_can("evidence"),
     "{settlement_id}": federation_requests.settlement_that_can(""),
     "/peer-slash-config/{peer_id}": federation_requests.peer_to_configure,
     "/federation/peers/{name:peer}/sync": federation_requests.peer_that_can("sync"),

@@ -686,6 +686,7 @@ _.results
 _.resume
 _.retired_at
 _.retired_at_id
+_.retired_at_size
 _.retry_at
 _.review_by
 _.revoked

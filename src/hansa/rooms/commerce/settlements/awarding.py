@@ -4,7 +4,6 @@ The registry that slashed repeats the signed award, with the facts of the disput
 issued once for each (peer, dispute), in the commit that keeps the award.
 """
 
-import json
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
@@ -62,8 +61,7 @@ async def take_award(tx: Tx, request: Request, award: Award, settings: Settings)
     if refusal is not None and await store.refused(tx, peer.spiffe_id, REFUSED_MAX) >= REFUSED_MAX:
         return None
     after = protocol.compensated(claim, award, refusal, await store.now(tx))
-    verdict = json.dumps(request.verdict, ensure_ascii=False)
-    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, after, verdict, is_due=False)
+    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, after, request.message, is_due=False)
     await _issue(tx, peer, settlement_id, after, settings)
     return after
 

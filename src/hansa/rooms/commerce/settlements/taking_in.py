@@ -26,11 +26,12 @@ AUTO_APPROVED_IN_A_DAY = Fraction(10)
 
 @dataclass(frozen=True)
 class Request:
-    """A claim of a peer with the facts that it signed."""
+    """A claim of a peer with the facts that it signed, and its message as it came."""
 
     peer: federation.PeerRecord
     claim: Claim
     verdict: dict[str, Any]
+    message: str
 
 
 async def take_request(tx: Tx, request: Request, settings: Settings) -> int | None:
@@ -53,9 +54,8 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
         return None
     is_auto = refusal is None and await _is_auto_approved(tx, request, settings)
     new = protocol.claimed(claim, refusal, await store.now(tx), is_auto=is_auto)
-    verdict = json.dumps(request.verdict, ensure_ascii=False)
     settlement_id = await store.add(
-        tx, peer.spiffe_id, peer.ledger_id, new, verdict, is_due=new.status is Status.FAILED
+        tx, peer.spiffe_id, peer.ledger_id, new, request.message, is_due=new.status is Status.FAILED
     )
     if new.status is Status.SLASHING:
         await order_slash(tx, settlement_id)
