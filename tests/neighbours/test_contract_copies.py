@@ -1,5 +1,6 @@
 """The specification on contracts of two registries, at the provider's registry: its copy, its owner's webhooks, the agent's end."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -272,6 +273,20 @@ async def test_a_statement_counts_once_and_an_outdated_one_changes_nothing(pair:
         assert (await pair.a.call(pair.b, "POST", STATEMENT, {"contract": stated})).status == 200
     assert await copied.own_list() == [accepted]
     assert await copied.moves() == ["proposed", "accepted"]
+
+
+async def test_of_statements_that_come_together_each_move_counts_once(pair: Neighbours):
+    copied = await between(pair)
+    contract_id = await copied.proposed()
+    proposed = await copied.read(contract_id)
+    await copied.at_home("cancel", contract_id)
+    cancelled = await copied.read(contract_id)
+    answers = await asyncio.gather(
+        *(pair.a.call(pair.b, "POST", STATEMENT, {"contract": one}) for one in (proposed, cancelled) * 4)
+    )
+    assert {answer.status for answer in answers} == {200}
+    assert await copied.own_list() == [cancelled]
+    assert await copied.moves() == ["proposed", "cancelled"]
 
 
 async def test_what_a_restored_registry_states_replaces_what_it_forgot(pair: Neighbours):
