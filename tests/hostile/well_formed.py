@@ -872,6 +872,44 @@ async def _relayed_act(stage: Stage) -> WellFormed:
     )
 
 
+async def _stated_contract(stage: Stage) -> WellFormed:
+    moment, nobody = "2026-01-01T00:00:00Z", "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+    contractor = f"did:hansa:peer.example:{nobody}"
+    absent = "submit_by review_by ended_because payment_tx_id hold_release_at dispute_id accepted_at submitted_at completed_at"
+    proposed = {
+        "act": "proposed",
+        "actor_did": contractor,
+        "milestone": None,
+        "note": None,
+        "at": moment,
+    }
+    contract = {
+        **dict.fromkeys(absent.split()),
+        "id": 2**40,
+        "version": 1,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "10",
+        "amount_paid": "0",
+        "currency": "AVT",
+        "contractor_did": contractor,
+        "provider_did": f"did:hansa:{stage.registry.settings.issuer}:{nobody}",
+        "contractor_registry": "peer.example",
+        "provider_registry": stage.registry.settings.trust_domain,
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+        "auto_approve": False,
+        "funded": False,
+        "milestones": [],
+        "deliverables": [],
+        "status": "PROPOSED",
+        "expires_at": moment,
+        "created_at": moment,
+        "history": [proposed],
+    }
+    return _json(contract=contract)
+
+
 async def _hint(stage: Stage) -> WellFormed:
     return _json(next="newest")
 
@@ -1118,6 +1156,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/dispute-federated": _federated_dispute,
     "POST /api/v1/contracts/cross-registry/proxy": _relayed_act,
+    "POST /api/v1/contracts/cross-registry/statement": _stated_contract,
     "POST /api/v1/contracts/malpractice": _malpractice,
     "POST /api/v1/federation/hint": _hint,
     "POST /api/v1/federation/enforcement/receipts": _receipts_of_acts,

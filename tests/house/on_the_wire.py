@@ -501,6 +501,7 @@ _.minimum
 _.minimum_stake
 _.mode
 _.more
+_.move
 _.mtls
 _.name
 _.natives_only

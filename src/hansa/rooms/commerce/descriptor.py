@@ -57,6 +57,8 @@ ROOM = Room(
     jobs=(
         contracts.CONTRACT_DEADLINES,
         contracts.CONTRACTS_OF_REVOKED,
+        contracts.CONTRACT_STATEMENTS,
+        across.ACCEPTANCES_ABROAD,
         disputes.DISPUTE_DEADLINES,
         *settlements.EXCHANGE_JOBS,
         *settlements.SLASHING_JOBS,

@@ -241,7 +241,9 @@ class ContractOut(BaseModel):
     currency: str
     contractor_did: str
     provider_did: str | None
-    contractor_registry: str
+    contractor_registry: str = Field(
+        description="The registry that keeps the contract, by its trust domain; `id` is its number there."
+    )
     provider_registry: str | None
     terms: str | dict[str, Any] | list[Any]
     acceptance_criteria: str | dict[str, Any] | list[Any]
