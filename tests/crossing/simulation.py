@@ -39,6 +39,8 @@ class History:
     """One run. `coverage` counts state x message x fault."""
 
     may_be_attacked: ClassVar[bool] = True
+    quiet_after: ClassVar[float] = HEALED + 60
+    """A registry for which nothing is waiting goes on until then."""
     seed: int
     is_attacked: bool = False
     honest: dict[str, Registry] = field(default_factory=dict)
@@ -146,7 +148,7 @@ class History:
         for peer in one.toward:
             self._transmit(name, peer, one.tick(peer, self._clock(name)))
             waiting = waiting or (peer != self.malicious and one.is_waiting(peer))
-        if waiting or self.now < HEALED + 60:
+        if waiting or self.now < self.quiet_after:
             self._at(self.now + RESEND_SECONDS * self.rng.uniform(0.8, 1.2), lambda: self._tick(name))
 
     def _ask(self, name: str) -> None:

@@ -20,6 +20,7 @@ from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor, namespace_of
 from hansa.rooms.transfers.crossing.destination import is_foreign, peer_of
 from hansa.rooms.transfers.crossing.errors import PeerRewound, ReceiverIsLocal, ReceiverRegistryUnknown
+from hansa.rooms.transfers.crossing.sent_store import has_doubt
 from hansa.rooms.transfers.crossing.store import find_pair, now
 
 from . import sagas, store, wrapped_store
@@ -199,5 +200,5 @@ async def _begun(
 
 
 async def _require_open(tx: Tx, corridor: Corridor) -> None:
-    if not (await find_pair(tx, corridor.key)).is_open:
+    if not (await find_pair(tx, corridor.key)).is_open or await has_doubt(tx, corridor.key):
         raise PeerRewound
