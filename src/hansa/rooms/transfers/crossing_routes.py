@@ -8,6 +8,7 @@ from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Agent, CurrentAgent, agent_holding
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -39,7 +40,8 @@ from .crossing import (
 )
 
 ROUTE = "/teg/cross-registry-transfer"
-crossing_router = APIRouter(tags=["transfers"], route_class=GuardedRoute)
+crossing_router = APIRouter(tags=["transfers"], route_class=DirectRoute)
+crossing_state_router = APIRouter(tags=["transfers"], route_class=GuardedRoute)
 
 CrossingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION, or_capability=True)]
 
@@ -86,7 +88,7 @@ async def transfer_across(
     return answer_once(answer.model_dump_json(), replayed=crossed.replayed)
 
 
-@crossing_router.get(
+@crossing_state_router.get(
     "/teg/transfers/{transfer_id}",
     responses=problems(Unauthorized, TransferUnknown),
 )
