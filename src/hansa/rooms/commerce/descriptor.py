@@ -53,6 +53,7 @@ ROOM = Room(
             "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",
+            "ledger_id",
             "trust_domain",
         }
     ),

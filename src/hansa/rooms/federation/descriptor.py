@@ -138,6 +138,7 @@ ROOM = Room(
             "sovereign_mainframes",
             "staking_enabled",
             "tos_version",
+            "ledger_id",
             "trust_domain",
         }
     ),

@@ -80,7 +80,7 @@ async def show_contracts(
         "agreements/contracts.html",
         person,
         agent,
-        contracts=[commerce.ContractOut.of(one, settings.trust_domain) for one in found],
+        contracts=[commerce.ContractOut.of(one, settings.ledger_id) for one in found],
         total=total,
         offset=offset,
         shown_at_most=SHOWN,
@@ -188,7 +188,7 @@ async def _contract_page(
     status: int = 200,
 ) -> HTMLResponse:
     found = await db.read(lambda tx: commerce.read_contract(tx, as_reader(agent, person), contract_id))
-    shown = commerce.ContractOut.of(found, settings.trust_domain)
+    shown = commerce.ContractOut.of(found, settings.ledger_id)
     is_party = agent.did in {shown.contractor_did, shown.provider_did}
     return agent_page(
         request,

@@ -81,12 +81,12 @@ async def read_one_contract(
 ) -> ContractOut:
     """One contract, for its parties; open proposals and attestation contracts for every agent."""
     found = await db.read(lambda tx: read_contract(tx, caller, contract_id))
-    return ContractOut.of(found, config.trust_domain)
+    return ContractOut.of(found, config.ledger_id)
 
 
 async def _page(db: Database, filters: ContractFilter, settings: Settings) -> Page[ContractOut]:
     found, total = await db.read(lambda tx: list_contracts(tx, filters))
     return Page[ContractOut](
-        items=[ContractOut.of(one, settings.trust_domain) for one in found],
+        items=[ContractOut.of(one, settings.ledger_id) for one in found],
         pagination=Pagination.of(total=total, limit=filters.limit, offset=filters.offset),
     )

@@ -110,7 +110,7 @@ async def read_public_registry_card(
     asked = peer or registry or LOCAL
 
     async def read(tx: Tx) -> PublicCardOut:
-        if asked not in {LOCAL, settings.registry_name, settings.trust_domain}:
+        if asked not in {LOCAL, settings.registry_name, settings.ledger_id}:
             return await _card_of_peer(tx, asked)
         own = await read_card(tx, settings.settlement_currency, last_audit)
         return PublicCardOut(card=own.card, source="local", fetched_at=None, verdicts=[])
