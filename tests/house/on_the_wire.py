@@ -204,6 +204,7 @@ _.credential
 _.credited_at
 _.crossings
 _.crv
+_.csrs
 _.currency
 _.currency_received
 _.currency_sent
@@ -807,6 +808,7 @@ _.suspended_by
 _.suspensions
 _.svid
 _.svid_pem
+_.svids
 _.swaps
 _.swaps_aborted
 _.tables

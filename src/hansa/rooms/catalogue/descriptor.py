@@ -121,6 +121,7 @@ ROOM = Room(
             "require_admin_2fa",
             "settlement_currency",
             "take_relayed_cards",
+            "ledger_id",
             "trust_domain",
         }
     ),

@@ -77,6 +77,7 @@ ROOM = Room(
             "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",
+            "ledger_id",
             "trust_domain",
         }
     ),

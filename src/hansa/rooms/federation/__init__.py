@@ -52,6 +52,7 @@ from hansa.rooms.federation.crossing import (
     require_not_blocked,
 )
 from hansa.rooms.federation.descriptor import ROOM
+from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff, NotEnrolled, OwnIdentity
 from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
 from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
 from hansa.rooms.federation.licences import (
@@ -83,6 +84,7 @@ from hansa.rooms.federation.licences import (
     verify_issued_licence,
     verify_own_licence,
 )
+from hansa.rooms.federation.operators import own_frame
 from hansa.rooms.federation.peer_trust import (
     SignalKind,
     accepts_cards,
@@ -102,7 +104,6 @@ from hansa.rooms.federation.peers import (
     CardRefused,
     CardVerdictOut,
     ExpectedRegistry,
-    FederationOff,
     HomeRefused,
     NewPeer,
     NodeOut,
@@ -170,6 +171,7 @@ __all__ = [
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",
+    "OWN_IDENTITY",
     "PEER_CALLS",
     "PEER_REMOVED",
     "PEER_SETTLED",
@@ -203,6 +205,8 @@ __all__ = [
     "NewLicensingKey",
     "NewPeer",
     "NodeOut",
+    "NotEnrolled",
+    "OwnIdentity",
     "OwnLicence",
     "PeerAmbiguous",
     "PeerExists",
@@ -270,6 +274,7 @@ __all__ = [
     "open_peer_ids",
     "operator_caller",
     "own_bundle",
+    "own_frame",
     "pause_peer",
     "peer_by_id",
     "peer_by_name",

@@ -62,6 +62,7 @@ ROOM = Room(
             "issuer",
             "settlement_currency",
             "teg_cross_frame_backend",
+            "ledger_id",
             "trust_domain",
         }
     ),

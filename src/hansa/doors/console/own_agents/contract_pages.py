@@ -241,5 +241,5 @@ async def _read(tx: Tx, reader: Agent, named: Named, settings: Settings) -> comm
             raise commerce.ContractUnknown
         return copy
     return commerce.ContractOut.of(
-        await commerce.read_contract(tx, reader, named.contract_id), settings.trust_domain
+        await commerce.read_contract(tx, reader, named.contract_id), settings.ledger_id
     )

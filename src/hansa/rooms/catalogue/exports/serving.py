@@ -71,7 +71,7 @@ async def _page(runtime: Runtime, place: Place, now: datetime, page: FeedPage, *
     signatory = federation.Signatory(runtime.database, runtime.seal)
     key = await signatory.present_key()
     settings = runtime.settings
-    exporter = Exporter(key, settings.trust_domain, place.epoch, settings.extension_base)
+    exporter = Exporter(key, settings.ledger_id, place.epoch, settings.extension_base)
     # Signing a page takes long enough for others to notice.
     return await asyncio.to_thread(_signed, exporter, now, page, with_card=with_card)
 

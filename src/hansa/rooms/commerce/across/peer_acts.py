@@ -71,7 +71,7 @@ class PeerActs:
         await transfers.require_reachable(tx, self._relayed.actor_did, self._settings)
 
     def _out(self, contract: contracts.ContractShown) -> ContractOut:
-        return ContractOut.of(contract, self._settings.trust_domain)
+        return ContractOut.of(contract, self._settings.ledger_id)
 
 
 class _Nothing(BaseModel, extra="forbid"):

@@ -60,6 +60,6 @@ def _has_copies(filters: ContractFilter) -> bool:
 async def _shown(tx: Tx, found: list[Contract], settings: Settings) -> list[Listed]:
     histories = await store.history(tx, [contract.id for contract in found])
     return [
-        Listed(ContractOut.of(ContractShown(one, histories[one.id]), settings.trust_domain), None)
+        Listed(ContractOut.of(ContractShown(one, histories[one.id]), settings.ledger_id), None)
         for one in found
     ]

@@ -86,7 +86,7 @@ async def read_one_contract(
 ) -> ContractOut:
     """One contract, for its parties; open proposals and attestation contracts for every agent."""
     found = await db.read(lambda tx: read_contract(tx, caller, contract_id))
-    return ContractOut.of(found, config.trust_domain)
+    return ContractOut.of(found, config.ledger_id)
 
 
 async def _page(db: Database, filters: ContractFilter, settings: Settings) -> Page[ContractOut]:

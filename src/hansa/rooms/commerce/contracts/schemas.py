@@ -133,7 +133,7 @@ class SubmissionIn(RequestBody):
 class FederatedAcceptIn(RequestBody):
     """A contract that another registry holds."""
 
-    contractor_registry: str = Field(min_length=1, max_length=253)
+    contractor_registry: str = Field(min_length=1, max_length=384)
 
 
 class FederatedSubmissionIn(FederatedAcceptIn):
@@ -272,7 +272,7 @@ class ContractOut(BaseModel):
 
     @classmethod
     def of(cls, shown: ContractShown, registry: str) -> "ContractOut":
-        """The form of a contract at the registry of this trust domain."""
+        """The form of a contract at the registry of this ledger id."""
         contract = shown.contract
         return cls(
             id=contract.id,
@@ -309,8 +309,11 @@ class ContractOut(BaseModel):
 
 
 def _registry_of(provider: str | None, own: str) -> str | None:
-    """The trust domain of the provider's registry; `own` where its DID names none."""
-    return None if provider is None else transfers.namespace_of(provider) or own
+    """The registry that the provider's DID names; `own` where it names none, or this registry's trust domain."""
+    if provider is None:
+        return None
+    named = transfers.namespace_of(provider)
+    return own if named in {None, own.partition("/")[0]} else named
 
 
 def _line(line: HistoryLine) -> ContractMoveOut:

@@ -113,7 +113,7 @@ def is_signed_verdict(request: Request) -> bool:
     """Whether the facts are of this dispute, and signed with a key of the peer."""
     bundle, claim = request.verdict, request.claim
     complaint = bundle.get("dispute")
-    if not isinstance(complaint, dict) or bundle.get("registry") != request.peer.trust_domain:
+    if not isinstance(complaint, dict) or bundle.get("registry") != request.peer.ledger_id:
         return False
     named = (complaint.get("id"), complaint.get("defendant_did"), complaint.get("complainant_did"))
     if named != (claim.dispute_id, claim.defendant_did, claim.complainant_did):

@@ -23,6 +23,7 @@ SCHEMA_AT = "/.well-known/registry-card-schema.json"
 PROTOCOL_VERSION = "1.0"
 PAYMENT_PROTOCOL = "a2a-payment-v1"
 A2A_VERSIONS = ("0.3", "1.0")
+NOT_MINTING = frozenset({"sandbox", "cloud-operator"})
 BORDER_FEE = Fraction(5, 1000)
 """The published rate of transfers to another registry (Specification 2, "Federation sync"): 0.5 percent."""
 DISCLOSURE_VERSION = "1.0"
@@ -104,7 +105,7 @@ def _capabilities(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "federation_enabled": settings.federation_address is not None,
         "fiat_onramp_enabled": False,
         "fiat_providers": [],
-        "minting_capability": "disabled" if tier_of(settings, facts) == "sandbox" else "sovereign",
+        "minting_capability": "disabled" if tier_of(settings, facts) in NOT_MINTING else "sovereign",
         "bridge_capability": "none",
         "a2a_versions_supported": list(A2A_VERSIONS),
         "registry_card_versions_served": [CARD_VERSION],

@@ -28,8 +28,12 @@ _ONE = f"SELECT {_COLUMNS} FROM federation_peer WHERE id = $1"  # noqa: S608
 
 _NAMED = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE registry_name = $1 OR trust_domain = $1 OR ledger_id = $1
-ORDER BY id LIMIT 3
+ORDER BY (ledger_id = $1) DESC NULLS LAST, id LIMIT 3
 """  # noqa: S608
+
+_UNVERIFIED = (
+    f"SELECT {_COLUMNS} FROM federation_peer WHERE trust_domain = $1 AND spiffe_id IS NULL ORDER BY id"  # noqa: S608
+)
 
 _OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
 
@@ -162,6 +166,11 @@ async def named(tx: Tx, name: str) -> list[PeerRecord]:
 async def of_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
     """The peer whose verified card states this SPIFFE id."""
     return _maybe(await tx.fetchrow(_OF_SPIFFE_ID, spiffe_id))
+
+
+async def unverified(tx: Tx, trust_domain: str) -> list[PeerRecord]:
+    """The peers of this trust domain whose card was not verified yet."""
+    return [_peer(row) for row in await tx.fetch(_UNVERIFIED, trust_domain)]
 
 
 async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime]:

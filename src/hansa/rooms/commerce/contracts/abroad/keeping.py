@@ -103,7 +103,7 @@ def _facts(
     peer: federation.PeerRecord, contract: ContractOut, settings: Settings, *, is_relayed: bool
 ) -> Facts:
     assert peer.ledger_id is not None
-    registries = {"contractor_registry": peer.trust_domain, "provider_registry": settings.trust_domain}
+    registries = {"contractor_registry": peer.ledger_id, "provider_registry": settings.ledger_id}
     return Facts(
         peer.ledger_id,
         contract.contractor_did,

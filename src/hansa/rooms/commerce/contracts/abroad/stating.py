@@ -65,7 +65,7 @@ async def _read(tx: Tx, contract_id: int, runtime: Runtime) -> _Statement | None
     peer = await transfers.peer_of(tx, contract.provider_did)
     if peer is None:
         return None
-    shown = ContractOut.of(await reading.shown(tx, contract), runtime.settings.trust_domain)
+    shown = ContractOut.of(await reading.shown(tx, contract), runtime.settings.ledger_id)
     return _Statement(peer, {"contract": shown.model_dump(mode="json")})
 
 
