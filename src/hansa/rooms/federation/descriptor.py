@@ -24,6 +24,8 @@ from .charter import (
     well_known_router,
 )
 from .crossing import refresh_licences
+from .did_claims import CLAIM_DIDS
+from .did_claims import peer_router as did_claims_router
 from .invitations import invitations_admin_router, invitations_router
 from .jurisdiction import ATTESTED_CONTRACT, jurisdiction_router
 from .licences import SEALED_LICENSING_KEYS, renew_card
@@ -79,6 +81,7 @@ ROOM = Room(
         Routes(1768, public_trust_router),
         Routes(1769, trust_peer_router),
         Routes(1767, operator_router),
+        Routes(1766, did_claims_router),
         Routes(1770, invitations_admin_router),
         Routes(1780, invitations_router),
         Routes(1790, peers_admin_router),
@@ -93,6 +96,7 @@ ROOM = Room(
     jobs=(
         sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),
         READ_A_PEER,
+        CLAIM_DIDS,
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
         scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
@@ -114,6 +118,7 @@ ROOM = Room(
             "federation_address",
             "federation_sync_interval_seconds",
             "is_central_registry",
+            "is_operator",
             "issuer",
             "jurisdiction_profile",
             "jws_require_signature",

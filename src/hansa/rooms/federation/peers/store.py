@@ -33,6 +33,8 @@ ORDER BY id LIMIT 3
 
 _OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
 
+_OF_LEDGER_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE ledger_id = $1 AND NOT removing"  # noqa: S608
+
 _PRESENTED = f"""
 SELECT {_COLUMNS}, clock_timestamp() AS now FROM (SELECT) AS always
 LEFT JOIN federation_peer ON spiffe_id = $1 AND approval = 'approved' AND NOT removing
@@ -40,7 +42,7 @@ LEFT JOIN federation_peer ON spiffe_id = $1 AND approval = 'approved' AND NOT re
 
 _OF_NAMESPACE = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE did_namespace = $1 AND NOT removing
-ORDER BY hop_distance, (status = 'active') DESC, id LIMIT 1
+ORDER BY hop_distance, (status = 'active') DESC, id
 """  # noqa: S608
 
 # A pending peer gets no further than the handshake: that is how it proves that this registry was added there as well.
@@ -171,9 +173,14 @@ async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime
     return (None if row["id"] is None else _peer(row)), row["now"]
 
 
-async def of_namespace(tx: Tx, namespace: str) -> PeerRecord | None:
-    """The nearest peer that speaks for this DID namespace."""
-    return _maybe(await tx.fetchrow(_OF_NAMESPACE, namespace))
+async def of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
+    """The peers that speak for this DID namespace, the nearest first."""
+    return [_peer(row) for row in await tx.fetch(_OF_NAMESPACE, namespace)]
+
+
+async def of_ledger_id(tx: Tx, ledger_id: str) -> PeerRecord | None:
+    """The peer with this ledger id that is not being removed."""
+    return _maybe(await tx.fetchrow(_OF_LEDGER_ID, ledger_id))
 
 
 async def trust_version(tx: Tx) -> int:
