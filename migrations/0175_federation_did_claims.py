@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0175"
-down_revision = "0170"
+down_revision = "0171"
 
 SQL = """
 CREATE TABLE federation_did_claim (

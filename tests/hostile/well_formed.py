@@ -994,6 +994,10 @@ async def _transfer_messages(stage: Stage) -> WellFormed:
     return _json(messages=["e30.e30.e30"])
 
 
+async def _renewal(stage: Stage) -> WellFormed:
+    return _json(csrs=["registry", "operator"])
+
+
 async def _sending(stage: Stage) -> WellFormed:
     return _json(receiver_did=stage.payee.did, amount="0.0001", message="thanks")
 
@@ -1186,6 +1190,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "PUT /api/v1/federation/disputes/peer-slash-config/{peer_id}": _slash_config,
     "POST /api/v1/federation/did-claims": _did_digests,
     "POST /api/v1/federation/did-claims/lookup": _did_digests,
+    "POST /api/v1/federation/identity/renewals": _renewal,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
     "POST /api/v1/federation/fx/acts": _pool_act,

@@ -205,6 +205,7 @@ _.credential
 _.credited_at
 _.crossings
 _.crv
+_.csrs
 _.currency
 _.currency_received
 _.currency_sent
@@ -808,6 +809,7 @@ _.suspended_by
 _.suspensions
 _.svid
 _.svid_pem
+_.svids
 _.swaps
 _.swaps_aborted
 _.tables

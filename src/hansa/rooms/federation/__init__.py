@@ -66,6 +66,7 @@ from hansa.rooms.federation.did_claims import (
     speaks_for,
     unconfirmed,
 )
+from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff, NotEnrolled, OwnIdentity
 from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
 from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
 from hansa.rooms.federation.licences import (
@@ -99,6 +100,7 @@ from hansa.rooms.federation.licences import (
     verify_issued_licence,
     verify_own_licence,
 )
+from hansa.rooms.federation.operators import own_frame
 from hansa.rooms.federation.peer_trust import (
     SignalKind,
     accepts_cards,
@@ -117,7 +119,6 @@ from hansa.rooms.federation.peers import (
     CardRefused,
     CardVerdictOut,
     ExpectedRegistry,
-    FederationOff,
     HomeRefused,
     NewPeer,
     NodeOut,
@@ -145,7 +146,6 @@ from hansa.rooms.federation.peers import (
     note_synced,
     open_peer_ids,
     own_bundle,
-    own_frame,
     pause_peer,
     peer_by_id,
     peer_by_name,
@@ -185,6 +185,7 @@ __all__ = [
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",
+    "OWN_IDENTITY",
     "PEER_CALLS",
     "PEER_REMOVED",
     "PEER_SETTLED",
@@ -223,6 +224,8 @@ __all__ = [
     "NewLicensingKey",
     "NewPeer",
     "NodeOut",
+    "NotEnrolled",
+    "OwnIdentity",
     "OwnLicence",
     "PeerAmbiguous",
     "PeerExists",

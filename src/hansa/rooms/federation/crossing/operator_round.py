@@ -14,12 +14,14 @@ from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, Outgoin
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation import peers
+from hansa.rooms.federation.identity import OWN_IDENTITY
 from hansa.rooms.federation.licences import (
     AnsweredLicence,
     held_operator_licence,
     keep_operator_licence,
     publish_card,
 )
+from hansa.rooms.federation.operators import own_frame
 
 PATH = "/api/v1/federation/licence/mine"
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
@@ -49,10 +51,10 @@ async def read_operator_licence(runtime: Runtime) -> None:
 
 
 async def _asked(runtime: Runtime) -> Answer:
-    frame = await runtime.database.look(lambda tx: peers.own_frame(tx, runtime.settings))
+    frame = await runtime.database.look(lambda tx: own_frame(tx, runtime.settings))
     if frame is None or frame.end is None:
         raise PutOff("the frame of this trust domain is not a peer yet")
-    svid = await peers.OWN_IDENTITY.of(runtime).svid("operator")
+    svid = await OWN_IDENTITY.of(runtime).svid("operator")
     # Connections of their own: they are made with another certificate than those of the registry.
     return await peers.PEER_CALLS.of(runtime).send(-frame.id, frame.end, svid, Call("GET", PATH), LIMITS)
 

@@ -16,7 +16,8 @@ from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
-from hansa.rooms.federation.peers import call_peer, own_frame
+from hansa.rooms.federation.operators import own_frame
+from hansa.rooms.federation.peers import call_peer
 
 from . import store
 from .errors import DidClaimed

@@ -4,7 +4,6 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import peer_refusals_total
-from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
 
 from . import store
@@ -47,11 +46,6 @@ async def peer_by_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
 async def peers_of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
     """The peers that speak for DIDs of this namespace, the nearest first; `is_open` says whether one may be crossed with."""
     return await store.of_namespace(tx, namespace)
-
-
-async def own_frame(tx: Tx, settings: Settings) -> PeerRecord | None:
-    """The frame of this operator registry, as its peer."""
-    return await store.of_ledger_id(tx, settings.trust_domain)
 
 
 async def find_registry(tx: Tx, trust_domain: str, registry_name: str) -> PeerRecord | None:

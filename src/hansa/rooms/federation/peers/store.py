@@ -28,12 +28,14 @@ _ONE = f"SELECT {_COLUMNS} FROM federation_peer WHERE id = $1"  # noqa: S608
 
 _NAMED = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE registry_name = $1 OR trust_domain = $1 OR ledger_id = $1
-ORDER BY id LIMIT 3
+ORDER BY (ledger_id = $1) DESC NULLS LAST, id LIMIT 3
 """  # noqa: S608
 
-_OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
+_UNVERIFIED = (
+    f"SELECT {_COLUMNS} FROM federation_peer WHERE trust_domain = $1 AND spiffe_id IS NULL ORDER BY id"  # noqa: S608
+)
 
-_OF_LEDGER_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE ledger_id = $1 AND NOT removing"  # noqa: S608
+_OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
 
 _PRESENTED = f"""
 SELECT {_COLUMNS}, clock_timestamp() AS now FROM (SELECT) AS always
@@ -166,6 +168,11 @@ async def of_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
     return _maybe(await tx.fetchrow(_OF_SPIFFE_ID, spiffe_id))
 
 
+async def unverified(tx: Tx, trust_domain: str) -> list[PeerRecord]:
+    """The peers of this trust domain whose card was not verified yet."""
+    return [_peer(row) for row in await tx.fetch(_UNVERIFIED, trust_domain)]
+
+
 async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime]:
     """The approved peer of this SPIFFE id that is not being removed, and the database's time."""
     row = await tx.fetchrow(_PRESENTED, spiffe_id)
@@ -176,11 +183,6 @@ async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime
 async def of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
     """The peers that speak for this DID namespace, the nearest first."""
     return [_peer(row) for row in await tx.fetch(_OF_NAMESPACE, namespace)]
-
-
-async def of_ledger_id(tx: Tx, ledger_id: str) -> PeerRecord | None:
-    """The peer with this ledger id that is not being removed."""
-    return _maybe(await tx.fetchrow(_OF_LEDGER_ID, ledger_id))
 
 
 async def trust_version(tx: Tx) -> int:
