@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -986,6 +987,10 @@ async def _totals(stage: Stage) -> WellFormed:
     return _json(messages=[statement_of_totals(reader)])
 
 
+async def _did_digests(stage: Stage) -> WellFormed:
+    return _json(digests=[sha256(stage.agent.did.encode()).hexdigest()])
+
+
 async def _crossing(stage: Stage) -> WellFormed:
     receiver = f"did:hansa:elsewhere.example:{uuid4()}"
     return _json(receiver_did=receiver, amount="0.0001", message="thanks")
@@ -1223,6 +1228,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/federation/disputes/settlements/{settlement_id}/approve": lambda stage: _nothing(),
     "POST /api/v1/federation/disputes/settlements/{settlement_id}/reject": _reason,
     "PUT /api/v1/federation/disputes/peer-slash-config/{peer_id}": _slash_config,
+    "POST /api/v1/federation/did-claims": _did_digests,
+    "POST /api/v1/federation/did-claims/lookup": _did_digests,
     "POST /api/v1/federation/identity/renewals": _renewal,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,

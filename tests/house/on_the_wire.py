@@ -156,6 +156,7 @@ _.circulating
 _.claimable_rewards
 _.claimed_amount
 _.claimed_damages
+_.claims
 _.client
 _.client_id
 _.client_secret
@@ -239,6 +240,7 @@ _.did
 _.did_method
 _.did_namespace
 _.digest
+_.digests
 _.direction
 _.discover
 _.display_name
@@ -355,6 +357,7 @@ _.hash
 _.hashes
 _.head_id
 _.head_ts
+_.held
 _.hidden
 _.history
 _.hold_id

@@ -112,6 +112,7 @@ ROOM = Room(
             "enforcement_propagation_mode",
             "extension_base",
             "federation_sync_interval_seconds",
+            "is_operator",
             "jws_enforce",
             "jws_require_signature",
             "jws_verify_enabled",

@@ -72,7 +72,6 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
-            "issuer",
             "outgoing_allow_hosts",
             "registry_name",
             "settlement_currency",
