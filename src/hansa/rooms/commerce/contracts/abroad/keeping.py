@@ -4,7 +4,7 @@ from hansa.foundation.events import ContractOfPeerMoved
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
-from hansa.rooms import agents, federation, journal, transfers
+from hansa.rooms import agents, federation, journal
 from hansa.rooms.commerce.contracts.contract import Status
 from hansa.rooms.commerce.contracts.errors import ProviderUnknown
 from hansa.rooms.commerce.contracts.schemas import ContractOut
@@ -21,9 +21,11 @@ class ContractOfAnother(Forbidden):
     sentence = "contractor_did is not in the namespace of the calling registry, which states contracts of its own agents only."
 
 
-def require_kept_by(peer: federation.PeerRecord, contract: StatedContract) -> None:
+async def require_kept_by(
+    tx: Tx, peer: federation.PeerRecord, contract: StatedContract, settings: Settings
+) -> None:
     """The contract is one that this peer keeps. Raises: ContractOfAnother."""
-    if peer.did_namespace is None or transfers.namespace_of(contract.contractor_did) != peer.did_namespace:
+    if not await federation.speaks_for(tx, peer, contract.contractor_did, settings):
         raise ContractOfAnother
 
 
@@ -41,7 +43,7 @@ async def keep(
 
     Raises: ContractOfAnother, ProviderUnknown.
     """
-    require_kept_by(peer, stated)
+    await require_kept_by(tx, peer, stated, settings)
     if await agents.owner_of(tx, stated.provider_did) is None:
         raise ProviderUnknown(context={"did": stated.provider_did})
     assert peer.spiffe_id is not None

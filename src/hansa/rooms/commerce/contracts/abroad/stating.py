@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.did import namespace_of
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import reading, store
 from hansa.rooms.commerce.contracts.contract import Contract
@@ -32,8 +33,8 @@ def is_across(contract: Contract) -> bool:
     """Whether the provider is an agent of another registry than the contractor, which is an agent of this one."""
     if contract.provider_did is None:
         return False
-    registry = transfers.namespace_of(contract.provider_did)
-    return registry is not None and registry != transfers.namespace_of(contract.contractor_did)
+    registry = namespace_of(contract.provider_did)
+    return registry is not None and registry != namespace_of(contract.contractor_did)
 
 
 async def let_state(tx: Tx, contract: Contract) -> None:
@@ -62,7 +63,7 @@ async def _read(tx: Tx, contract_id: int, runtime: Runtime) -> _Statement | None
     contract = await store.find(tx, contract_id)
     if contract is None or contract.provider_did is None:
         return None
-    peer = await transfers.peer_of(tx, contract.provider_did)
+    peer = await transfers.peer_of(tx, contract.provider_did, runtime.settings)
     if peer is None:
         return None
     shown = ContractOut.of(await reading.shown(tx, contract), runtime.settings.ledger_id)
