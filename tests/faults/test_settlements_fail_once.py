@@ -73,7 +73,7 @@ class Scene:
 
 
 async def _request(scene: Scene) -> Asking:
-    request = Request(scene.peer, scene.claim(against_own=True), {})
+    request = Request(scene.peer, scene.claim(against_own=True), {}, "signed")
     settings = scene.purses.registry.settings
     return scene.asking(lambda tx: take_request(tx, request, settings))
 
@@ -101,7 +101,7 @@ async def _receipt(scene: Scene) -> Asking:
 async def _award(scene: Scene) -> Asking:
     """An award to an agent here, whose facts are signed."""
     claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
-    request, award = Request(scene.peer, claim, {}), Award(AMOUNT, AMOUNT, "tx-7")
+    request, award = Request(scene.peer, claim, {}, "signed"), Award(AMOUNT, AMOUNT, "tx-7")
     return scene.asking(lambda tx: take_award(tx, request, award, settings))
 
 

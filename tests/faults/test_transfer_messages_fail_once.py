@@ -3,12 +3,13 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
@@ -17,6 +18,8 @@ from hansa.rooms import federation, ledger
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.bonds import BOND_ADMITS
 from hansa.rooms.commerce.contracts import paying_across
+from hansa.rooms.commerce.contracts.abroad.keeping import keep
+from hansa.rooms.commerce.contracts.abroad.schemas import StatedContract
 from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
 from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
@@ -54,6 +57,7 @@ class Scene:
     purses: Purses
     agent: TestAgent
     corridor: Corridor
+    contracts_stated: int = 1
 
     async def taken(self, message: Message) -> None:
         await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, [message]))
@@ -215,6 +219,48 @@ def _answered_for_contract(kind: MessageType) -> Callable[[Scene], Awaitable[Ask
     return prepare
 
 
+async def _statement(scene: Scene) -> Asking:
+    """The second statement about a contract of the peer: one move more than the first."""
+    moment, contractor = "2026-01-01T00:00:00Z", f"did:hansa:{PEER}:{uuid4()}"
+    moves = [
+        {"act": act, "actor_did": contractor, "milestone": None, "note": None, "at": moment}
+        for act in ("proposed", "cancelled")
+    ]
+    members = {name: None for name, field in StatedContract.model_fields.items() if field.is_required()}
+    contract = {
+        **members,
+        "id": scene.contracts_stated,
+        "version": 1,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "1",
+        "amount_paid": "0",
+        "currency": "AVT",
+        "contractor_did": contractor,
+        "provider_did": scene.agent.did,
+        "contractor_registry": PEER,
+        "provider_registry": "test.example",
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+        "auto_approve": False,
+        "funded": False,
+        "milestones": [],
+        "deliverables": [],
+        "status": "PROPOSED",
+        "expires_at": moment,
+        "created_at": moment,
+        "history": moves[:1],
+    }
+    scene.contracts_stated += 1
+
+    def keeping(**changed: Any) -> Callable[[Tx], Awaitable[None]]:
+        stated = StatedContract.model_validate({**contract, **changed})
+        return lambda tx: keep(tx, scene.corridor.peer, stated, scene.corridor.settings)
+
+    await scene.purses.registry.database.act(keeping())
+    return scene.work(keeping(status="CANCELLED", history=moves))
+
+
 STEPS = {
     "prepare": _prepare,
     "commit": _decided(MessageType.COMMIT),
@@ -227,6 +273,7 @@ STEPS = {
     "approval of a contract": _approve_contract,
     "prepared for a contract": _answered_for_contract(MessageType.PREPARED),
     "refused for a contract": _answered_for_contract(MessageType.REFUSED),
+    "a statement about a contract": _statement,
 }
 
 

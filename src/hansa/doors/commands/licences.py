@@ -140,6 +140,20 @@ def list_certificates(
     print_outcome("\n".join(lines) or "no certificates", {"licences": shown, "total": total}, as_json=as_json)
 
 
+@app.command("mine", epilog=examples("hansa licence mine"))
+def show_operator_licence(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Print the licence that this operator registry holds of its frame, as it was read there last."""
+    from hansa.doors import offline_commands
+
+    held = run_act(offline_commands.operator_licence(settings_from(data_dir=data_dir)))
+    if held is None:
+        print_outcome("no licence of a frame", {"licence": None}, as_json=as_json)
+        return
+    until = held.expires_at.isoformat() if held.expires_at else PERPETUAL
+    line = f"{held.hash}: {held.state}, plan {held.plan}, of {held.frame}, {until}"
+    print_outcome(f"{line}\n{held.reason}" if held.reason else line, {"licence": held.block}, as_json=as_json)
+
+
 @app.command("key", epilog=examples("hansa licence key --json > frame-key.json"))
 def licensing_key(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Print the public licence-signing key of this registry."""

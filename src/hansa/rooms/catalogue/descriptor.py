@@ -112,6 +112,7 @@ ROOM = Room(
             "enforcement_propagation_mode",
             "extension_base",
             "federation_sync_interval_seconds",
+            "is_operator",
             "jws_enforce",
             "jws_require_signature",
             "jws_verify_enabled",
@@ -121,6 +122,7 @@ ROOM = Room(
             "require_admin_2fa",
             "settlement_currency",
             "take_relayed_cards",
+            "ledger_id",
             "trust_domain",
         }
     ),

@@ -65,7 +65,7 @@ def _reading(
         except OutgoingTrouble as trouble:
             await runtime.database.act(lambda tx: federation.record_signal(tx, int(job.key), "unanswered"))
             raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
-        except (PeerClosed, federation.FederationOff) as trouble:
+        except (PeerClosed, federation.FederationOff, federation.FrameSilent) as trouble:
             raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
 
     return LeasedKind(kind, run, at_once, LEASE_SECONDS, RETRIES)

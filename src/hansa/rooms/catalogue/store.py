@@ -200,6 +200,15 @@ async def mirrored_statuses(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return {row["did"]: row["status"] for row in rows}
 
 
+async def mirrored_homes(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The registries of mirrored cards, by DID."""
+    rows = await tx.fetch(
+        "SELECT did, source_registry FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NOT NULL",
+        dids,
+    )
+    return {row["did"]: row["source_registry"] for row in rows}
+
+
 async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The names on the cards of these own agents, by DID."""
     rows = await tx.fetch(_NAMES_OF_AGENTS, dids)

@@ -57,6 +57,8 @@ ROOM = Room(
     jobs=(
         contracts.CONTRACT_DEADLINES,
         contracts.CONTRACTS_OF_REVOKED,
+        contracts.CONTRACT_STATEMENTS,
+        across.ACCEPTANCES_ABROAD,
         disputes.DISPUTE_DEADLINES,
         *settlements.EXCHANGE_JOBS,
         *settlements.SLASHING_JOBS,
@@ -70,11 +72,11 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
-            "issuer",
             "outgoing_allow_hosts",
             "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",
+            "ledger_id",
             "trust_domain",
         }
     ),

@@ -27,7 +27,7 @@ from .volume import add_settled_volume
 
 
 def _live_feed(runtime: Runtime) -> LiveFeed:
-    frame, ledger = runtime.settings.trust_domain, LEDGER_READINGS.of(runtime)
+    frame, ledger = runtime.settings.ledger_id, LEDGER_READINGS.of(runtime)
     return LiveFeed(runtime.database, frame=frame, ledger=ledger, health=runtime.jobs)
 
 
@@ -53,7 +53,7 @@ ROOM = Room(
             "reactor_framework_enabled",
             "recent_events_ring",
             "settlement_currency",
-            "trust_domain",
+            "ledger_id",
         }
     ),
     metrics=(

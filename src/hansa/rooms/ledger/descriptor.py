@@ -32,7 +32,7 @@ ROOM = Room(
             "staking_enabled",
             "staking_min_stake_amount",
             "staking_rewards_enabled",
-            "trust_domain",
+            "ledger_id",
         }
     ),
     metrics=(batch_size, postings_total, transfers_waiting),

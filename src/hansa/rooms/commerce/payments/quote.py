@@ -69,7 +69,8 @@ async def quote(
     currency = _text(terms.get("currency")).upper() or card.settlement_currency or book.currency
     if amount is None and price is not None and currency == book.currency:
         amount = amount_of(price)
-    peer = await transfers.peer_of(tx, payee) if transfers.is_foreign(payee, settings) else None
+    is_foreign = await transfers.is_foreign(tx, payee, settings)
+    peer = await transfers.peer_of(tx, payee, settings) if is_foreign else None
     if amount and peer is not None and gross_up and peer.settlement_currency == book.currency:
         amount = transfers.raised_by_fee(peer, amount)
     received = amount if amount is None or peer is None else transfers.net_at_peer(peer, amount)

@@ -131,7 +131,7 @@ async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: s
     if read is None:
         await _count_malformed(runtime, peer)
         return None
-    request = Request(peer, *read)
+    request = Request(peer, *read, text)
     settlement_id = await runtime.database.act(lambda tx: take_request(tx, request, runtime.settings))
     if settlement_id is None:
         return None
@@ -150,7 +150,7 @@ async def answer_confirmations(
         if award is None:
             after = await take_confirmation(runtime, peer, text)
         else:
-            after = await _take_award(runtime, Request(peer, award[0], award[2]), award[1])
+            after = await _take_award(runtime, Request(peer, award[0], award[2], text), award[1])
         if after is not None and after.is_closed:
             answers.append(envelope.signed_receipt(await _key(runtime), after.claim, after.status))
     return answers

@@ -20,7 +20,7 @@ LONGEST_PAUSE_SECONDS = 600
 
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount)
+  auto_approved, compensation, reason, message, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14),
   CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17, $18)
 RETURNING settlement_id
@@ -89,8 +89,8 @@ class Written:
 NOTHING_MORE = Written()
 
 
-async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | None, *, is_due: bool) -> int:
-    """Write a settlement; a second one of the same peer, direction and dispute is a unique violation."""
+async def add(tx: Tx, peer: str, frame: str, new: Settlement, message: str | None, *, is_due: bool) -> int:
+    """Write a settlement, with the message of the peer that asked for it; a second one of the same peer, direction and dispute is a unique violation."""
     claim = new.claim
     settlement_id: int = await tx.fetchval(
         _ADD,
@@ -106,7 +106,7 @@ async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | Non
         new.is_auto_approved,
         new.compensation,
         new.reason,
-        verdict,
+        message,
         new.expires_at,
         is_due,
         Decimal(new.rate.numerator),

@@ -35,14 +35,6 @@ class RootCollision(Conflict):
     remedy = "Ask the operator of the registry for a bundle with roots of its own."
 
 
-class FederationOff(Unavailable):
-    """The registry has no identity of its own for mutual TLS."""
-
-    code = "FEDERATION_OFF"
-    sentence = "This registry has no certificate authority for mutual TLS: AGENT_IDENTITY_ISSUER is none."
-    remedy = "Set AGENT_IDENTITY_ISSUER=embedded, then restart the registry."
-
-
 class PeerUnreachable(Unavailable):
     """The other registry does not answer, or not with its documents."""
 

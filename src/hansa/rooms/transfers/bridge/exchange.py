@@ -15,9 +15,9 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.exchange import SIGNATORY
-from hansa.rooms.transfers.crossing.store import now
+from hansa.rooms.transfers.crossing.store import lock_pair, now
 
-from . import sagas, store
+from . import pairing, sagas, store
 from .envelope import read_message, signed_text
 from .messages import Message
 from .taking_in import take_in
@@ -70,15 +70,19 @@ async def _taken_in(runtime: Runtime, corridor: Corridor, message: Message) -> M
 
 
 async def due_messages(tx: Tx, corridor: Corridor, only: UUID | None = None) -> list[Message]:
-    """What the peer is to be sent now; deadlines that have passed are recorded first."""
+    """What the peer is to be sent now, questions before decisions; deadlines that have passed are recorded first."""
+    pair = await lock_pair(tx, corridor.key)
     messages: list[Message] = []
     moment = await now(tx)
     for kept in await store.take_due(tx, corridor.key, BATCH, only):
         move = sagas.on_due(kept.saga, moment)
         if move.passed:
             await store.write(tx, move)
-        messages += sagas.outstanding(move.saga)
-    return messages
+        messages += sagas.outstanding(move.saga or kept.saga)
+    if only is None:
+        for decision in await store.take_unconfirmed(tx, corridor.key, BATCH):
+            messages += sagas.unconfirmed(decision)
+    return [pairing.stamped(pair, message) for message in messages]
 
 
 async def ask_now(runtime: Runtime, corridor: Corridor, saga_id: UUID) -> None:

@@ -50,6 +50,7 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
     Raises: PeerRewound, the refusals of swaps, AccountUnknown, AccountSuspended, InsufficientBalance.
     """
     order, book = payment.order, corridor.book
+    await federation.require_confirmed(tx, [order.payer], corridor.settings)
     terms = await swap_terms(tx, corridor, order, payment.bounds)
     body = Body(
         str(payment.transfer_id),

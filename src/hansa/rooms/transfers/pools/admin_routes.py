@@ -142,4 +142,4 @@ async def set_rate(body: RateIn, administrator: Administrator, currency: OfCurre
 
 
 def _answer(state: reading.PoolState, config: Settings) -> PoolOut:
-    return PoolOut.of(state, config.settlement_currency, config.trust_domain, limits_of(config))
+    return PoolOut.of(state, config.settlement_currency, config.ledger_id, limits_of(config))
