@@ -152,7 +152,7 @@ def _keys_for(request: CardToVerify) -> tuple[RegistryKey, ...]:
 
 
 def _keys_beside(card: str, at: datetime | None) -> str:
-    """The keys of the host that serves the card; as of another moment its whole history, which tells their times."""
+    """The keys of the host that serves the card; as of another moment its whole history, which states their times."""
     if not is_address(card):
         raise CannotRead(
             f"--keys is required for a card in a file: use --keys https://REGISTRY{KEY_SET}"

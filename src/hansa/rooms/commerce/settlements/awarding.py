@@ -9,12 +9,21 @@ from dataclasses import dataclass
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
-from hansa.rooms import agents, federation, journal, ledger, transfers
+from hansa.rooms import agents, federation, journal, ledger
 
 from . import settlement as protocol
 from . import store
 from .settlement import Award, Claim, Direction, Settlement, Status
-from .taking_in import REFUSED_MAX, Compensated, Owed, Request, compensate, is_signed_verdict, minted
+from .taking_in import (
+    REFUSED_MAX,
+    Compensated,
+    Owed,
+    Request,
+    compensate,
+    is_between,
+    is_signed_verdict,
+    minted,
+)
 
 
 @dataclass(frozen=True)
@@ -46,8 +55,7 @@ async def take_award(tx: Tx, request: Request, award: Award, settings: Settings)
     peer, claim = request.peer, request.claim
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
-    is_own = transfers.namespace_of(claim.complainant_did) == settings.issuer
-    if not is_own or transfers.namespace_of(claim.defendant_did) != peer.did_namespace:
+    if not await is_between(tx, peer, settings, own=claim.complainant_did, other=claim.defendant_did):
         await federation.count_refusal(tx, peer.id, "foreign_namespace")
         return None
     await store.lock_peer(tx, peer.spiffe_id)

@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 
 from .records import Kept
 from .settlement import Claim, Direction, Settlement, Status
@@ -62,6 +63,17 @@ _REFUSED = """
 SELECT count(*) FROM (
   SELECT FROM commerce_settlement WHERE peer = $1 AND direction IN ('incoming', 'owed') AND status = 'FAILED' LIMIT $2) AS kept
 """
+
+
+_PEERS_DUE = "SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clock_timestamp()"
+
+HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be sent something now."""
+
+HAS_OVERDUE = Question(
+    "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
+)
+"""Whether the time of a settlement without a decision has passed."""
 
 
 @dataclass(frozen=True)
@@ -162,14 +174,7 @@ async def take_due(tx: Tx, peer: str, direction: Direction, most: int) -> list[K
 
 async def peers_due(tx: Tx) -> list[str]:
     """The peers that are to be sent something now."""
-    rows = await tx.fetch("SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clock_timestamp()")
-    return [row["peer"] for row in rows]
-
-
-async def has_overdue(tx: Tx) -> bool:
-    """Whether the time of a settlement without a decision has passed."""
-    statement = "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
-    return bool(await tx.fetchval(statement))
+    return [row["peer"] for row in await tx.fetch(_PEERS_DUE)]
 
 
 async def overdue(tx: Tx, most: int) -> list[Kept]:
