@@ -149,7 +149,7 @@ class Registry:
         kept.pair = observed.pair
         self.nonces += kept.pair.nonce == fresh
         if observed.resend:
-            _reopen(kept)
+            self.reopen(peer)
         out = list(observed.messages)
         stamped = [pair_chain.stamped(kept.pair, one) for one in out]
         if message.body is None or pair_chain.is_outdated(kept.pair, message):
@@ -169,15 +169,21 @@ class Registry:
         old = backup.copy()
         old.was_restored = True
         old.nonces = self.nonces + 1000
-        for kept in old.toward.values() if noticed != "not noticed" else ():
+        for peer, kept in old.toward.items() if noticed != "not noticed" else ():
             old.nonces += 1
             nonce = f"{self.name}{old.nonces}"
             if noticed == "noticed":
                 kept.pair = pair_chain.begin_epoch(kept.pair, nonce)
-                _reopen(kept)
+                old.reopen(peer)
             else:
                 kept.pair = pair_chain.await_heads(kept.pair, nonce)
         return old
+
+    def reopen(self, peer: str) -> None:
+        """Everything decided is sent again until it is answered again."""
+        kept = self.toward[peer]
+        kept.sent = {name: structs.replace(row, receipt=None) for name, row in kept.sent.items()}
+        kept.received = {name: structs.replace(row, is_closed=False) for name, row in kept.received.items()}
 
     def _terms(self, kept: Toward, message: Message) -> Terms:
         body = message.body
@@ -251,12 +257,6 @@ class Registry:
         ins = [kind for kind in kinds if kind.endswith("_in")]
         require(outs in ALLOWED_OUT, "money out", outs)
         require(ins in ALLOWED_IN, "money in", ins)
-
-
-def _reopen(kept: Toward) -> None:
-    """Everything decided is sent again until it is answered again."""
-    kept.sent = {name: structs.replace(row, receipt=None) for name, row in kept.sent.items()}
-    kept.received = {name: structs.replace(row, is_closed=False) for name, row in kept.received.items()}
 
 
 ALLOWED_OUT = (

@@ -45,6 +45,8 @@ class History:
     """One run. `coverage` counts state x message x fault."""
 
     may_be_attacked: ClassVar[bool] = True
+    quiet_after: ClassVar[float] = HEALED + 60
+    """A registry for which nothing is waiting goes on until then."""
     seed: int
     is_attacked: bool = False
     honest: dict[str, Registry] = field(default_factory=dict)
@@ -151,7 +153,7 @@ class History:
         for peer in one.toward:
             self._transmit(name, peer, one.tick(peer, self._clock(name)))
         waits_for = (peer for peer in one.toward if peer != self.malicious and one.is_waiting(peer))
-        if self.now < HEALED + 60 or any(waits_for):
+        if self.now < self.quiet_after or any(waits_for):
             self._at(self.now + RESEND_SECONDS * self.rng.uniform(0.8, 1.2), lambda: self._tick(name))
 
     def _ask(self, name: str) -> None:

@@ -35,7 +35,7 @@ from .crossing import (
     across,
     asked_crossing,
     find_crossing,
-    is_foreign,
+    is_elsewhere,
     not_compared,
 )
 
@@ -64,7 +64,7 @@ async def transfer_across(
     """Transfer units to an agent of another registry. Into another currency they are swapped, else there is a border fee."""
     await writes.admit(agent.did)
     runtime = runtime_of(request)
-    if not is_foreign(body.receiver_did, runtime.settings):
+    if not await is_elsewhere(runtime, body.receiver_did):
         raise ReceiverIsLocal
     repeatable = None
     if key is not None:

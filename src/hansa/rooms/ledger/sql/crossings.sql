@@ -2,7 +2,7 @@
 -- The transit account of the other registry is locked by each order on a crossing, so that its rows need no lock of their
 -- own: they are read after it.
 
--- What tells the crossing of an order from all others.
+-- What identifies the crossing of an order.
 CREATE OR REPLACE FUNCTION ledger_crossing_key(own jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   RETURN concat_ws(' ', own -> 'crossing' ->> 'transit', own -> 'crossing' ->> 'direction',

@@ -24,7 +24,7 @@ from .high_water import HIGH_WATER
 from .messages import MESSAGES_MAX, Message
 from .peer_keys import keys_of_peer
 from .sender import Judgement
-from .taking_in import ApplyAlone, take_in
+from .taking_in import ApplyAlone, dids_in, take_in
 from .writing import Changes, write_changes
 
 DELIVERY = "transfers: messages to a peer"
@@ -121,6 +121,12 @@ async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[st
         await runtime.database.act(
             lambda tx: federation.count_refusal(tx, corridor.peer.id, "message_malformed", malformed)
         )
+    if corridor.is_within_frame:
+        try:
+            await federation.learn_holders(runtime, dids_in(messages))
+        except federation.FrameSilent as silence:
+            _log.warning("messages of a peer not applied", code=silence.code)
+            return []
     return await _taken_in(runtime, corridor, messages) if messages else []
 
 

@@ -123,8 +123,12 @@ def is_outdated(pair: Pair, message: Message) -> bool:
 
     `pair` is the state after the message was observed.
     """
-    late = message.own.epoch < pair.seen.epoch or message.seen.epoch < pair.own.epoch
-    return message.type is MessageType.RECEIPT and late
+    return message.type is MessageType.RECEIPT and is_of_earlier_epoch(pair, message.own, message.seen)
+
+
+def is_of_earlier_epoch(pair: Pair, own: Position, seen: Position) -> bool:
+    """Whether an author with these positions did not know of the present epoch of either side yet."""
+    return own.epoch < pair.seen.epoch or max(seen.epoch, BEGIN.epoch) < pair.own.epoch
 
 
 def observe(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str) -> Observed:

@@ -45,6 +45,13 @@ WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND
 """  # noqa: S608
 
 
+_HAS_DOUBT = """
+SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')
+  OR EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND state = 'IN_DOUBT')
+  OR EXISTS (SELECT FROM transfers_bridge_decision WHERE peer = $1 AND is_in_doubt)
+"""
+
+
 _OUTCOMES = """
 SELECT transfer_id, state, code, backend, sender_did, receiver_did, frame, amount, currency, currency_received, min_amount_out,
   amount_out, expected_fee, balance_after, memo, created_at, decided_at, credited_at,
@@ -129,9 +136,8 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
 
 
 async def has_doubt(tx: Tx, peer: str) -> bool:
-    """Whether a transfer to this peer was committed before a restore and has no units now."""
-    statement = "SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')"
-    return bool(await tx.fetchval(statement, peer))
+    """Whether a transfer to this peer, or a saga with it, was decided before a restore and has no units now."""
+    return bool(await tx.fetchval(_HAS_DOUBT, peer))
 
 
 async def take_due_sent(tx: Tx, peer: str, most: int) -> list[Sent]:
