@@ -34,7 +34,7 @@ PAGE = 50
 CACHED = "public, max-age=300, stale-while-revalidate=600"
 
 
-def _for_any_origin(response: Response) -> None:
+async def _for_any_origin(response: Response) -> None:
     response.headers.update(reading.ANY_ORIGIN)
 
 
