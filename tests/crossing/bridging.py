@@ -100,7 +100,7 @@ class Bridging:
     def reopen(self) -> None:
         """One of the two was restored."""
         kept = self.kept
-        kept.sagas = {name: sagas.reopened(saga) for name, saga in kept.sagas.items()}
+        kept.sagas = {name: replace(saga, is_closed=False) for name, saga in kept.sagas.items()}
         kept.decisions = {
             name: replace(one, is_closed=one.is_in_doubt) for name, one in kept.decisions.items()
         }

@@ -207,11 +207,6 @@ def outstanding(saga: Saga) -> tuple[Message, ...]:
     return (Message(kind, saga.terms, proof=saga.answer if saga.has_ended else None),)
 
 
-def reopened(saga: Saga) -> Saga:
-    """One of the two was restored: the destination is shown again what it decided."""
-    return replace(saga, is_closed=False)
-
-
 def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
     """The destination has decided: the units are kept, or given back."""
     if saga is None or saga.state is State.IN_DOUBT:
