@@ -20,10 +20,12 @@ CONNECTIONS = 2
 LISTED_AT_ONCE = 1000
 
 
-async def invite_peer(settings: Settings, lifetime: timedelta) -> federation.SignedInvitation:
+async def invite_peer(
+    settings: Settings, lifetime: timedelta, operator: str | None
+) -> federation.SignedInvitation:
     """Sign an invitation. Raises: Refused, BadKey, and what opening the database raises."""
     async with _runtime(settings) as runtime:
-        return await federation.invite(runtime, None, lifetime)
+        return await federation.invite(runtime, None, lifetime, operator)
 
 
 async def accept_invitation(settings: Settings, invitation: str, net_in_limit: int | None) -> PeerOut:
@@ -86,7 +88,7 @@ async def remove_peer(settings: Settings, name: str, *, abandon: bool) -> tuple[
 async def own_bundle(settings: Settings) -> TrustBundle:
     """The trust bundle of this registry with its sequence. Raises: as `change_peer`."""
     async with _runtime(settings) as runtime:
-        return await federation.own_bundle(runtime.database, settings.trust_domain, runtime.authority)
+        return await federation.own_bundle(runtime)
 
 
 async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:

@@ -20,7 +20,7 @@ class Book:
     def of(cls, settings: Settings) -> "Book":
         """The book of the registry with these settings."""
         return cls(
-            frame=settings.trust_domain,
+            frame=settings.ledger_id,
             currency=settings.settlement_currency,
             treasury=system_did(settings.did_method, SystemAccount.TREASURY),
             fee_collector=system_did(settings.did_method, SystemAccount.FEE_COLLECTOR),

@@ -36,7 +36,7 @@ class Attestor:
     @classmethod
     def of(cls, settings: Settings, seal: Seal) -> "Attestor":
         """The attestor of this registry."""
-        return cls(settings.trust_domain, settings.settlement_currency, seal)
+        return cls(settings.ledger_id, settings.settlement_currency, seal)
 
     @classmethod
     def in_process(cls, runtime: Runtime) -> "Attestor":

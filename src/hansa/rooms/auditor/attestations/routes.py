@@ -76,7 +76,7 @@ async def list_attestations(
     ] = None,
 ) -> AttestationsOut:
     """Supply attestations, newest first."""
-    asked = frame or settings.trust_domain
+    asked = frame or settings.ledger_id
 
     async def read(tx: Tx) -> AttestationsOut:
         records = await reading.list_attestations(tx, asked, before_id, limit)
@@ -93,7 +93,7 @@ async def read_attestation_head(
     _: Public, response: Response, db: Db, settings: Config, frame: Frame = None
 ) -> AttestationHead:
     """The newest attestation."""
-    asked = frame or settings.trust_domain
+    asked = frame or settings.ledger_id
     response.headers["Cache-Control"] = "no-cache"
     return AttestationHead.of(await db.look(lambda tx: reading.read_head(tx, asked)))
 
@@ -161,6 +161,6 @@ async def rotate_auditor_signing_key(
 ) -> AuditorJwk:
     """Sign attestations with a new key from the next record on. The former key stays in the key set."""
     reason = body.reason if body else None
-    frame = settings.trust_domain
+    frame = settings.ledger_id
     key = await db.act(lambda tx: keys.rotate_as_administrator(tx, administrator, frame, seal, reason=reason))
     return AuditorJwk.of(key)

@@ -109,10 +109,6 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
             raise jobs.PutOff(silence.reason) from None
 
 
-async def _is_due(tx: Tx) -> bool:
-    return bool(await store.peers_due(tx))
-
-
 async def _enqueue_due(tx: Tx) -> None:
     await jobs.enqueue_many(tx, DELIVERY, [jobs.NewJob(peer) for peer in await store.peers_due(tx)])
 
@@ -122,6 +118,10 @@ BRIDGE_JOBS = (
         DELIVERY, deliver, at_once=4, retries=jobs.Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
     ),
     jobs.sweep_of(
-        "transfers: sagas of the bridge that are due", SWEEP_SECONDS, _is_due, _enqueue_due, once_a_turn=True
+        "transfers: sagas of the bridge that are due",
+        SWEEP_SECONDS,
+        store.HAS_PEER_DUE,
+        _enqueue_due,
+        once_a_turn=True,
     ),
 )

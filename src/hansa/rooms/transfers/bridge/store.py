@@ -9,6 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.rooms import agents
 
 from .envelope import kept_message, shortest
@@ -65,6 +66,9 @@ _PEERS_DUE = """
 SELECT peer FROM transfers_bridge_saga WHERE next_at <= clock_timestamp()
 UNION SELECT peer FROM transfers_bridge_decision WHERE next_at <= clock_timestamp()
 """
+
+HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be asked now."""
 
 # A decision is made anew only on the own signature of before a restore.
 _DECIDE = """

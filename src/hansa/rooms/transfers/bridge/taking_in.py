@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, federation, journal, ledger
-from hansa.rooms.transfers.crossing.corridor import Corridor, namespace_of
+from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.pair_chain import Pair
 from hansa.rooms.transfers.crossing.peer_keys import own_keys
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
@@ -31,7 +31,7 @@ FORGOTTEN = frozenset({Money.RELOCK, Money.BURN_AGAIN})
 
 async def take_in(tx: Tx, corridor: Corridor, message: Message) -> Message | None:
     """Apply a message whose signature was verified; the answer, if there is one, bears the positions after it."""
-    if not _lies_in_namespaces(corridor, message):
+    if not await _is_between(tx, corridor, message):
         await federation.count_refusal(tx, corridor.peer.id, "foreign_namespace")
         return None
     proven = message if message.claim is None else proved(message, await own_keys(tx))
@@ -64,14 +64,13 @@ def wrapped_amount(terms: Terms, corridor: Corridor, did: str) -> WrappedAmount:
     return WrappedAmount(name, corridor.key, did, terms.amount, UUID(terms.saga_id))
 
 
-def _lies_in_namespaces(corridor: Corridor, message: Message) -> bool:
+async def _is_between(tx: Tx, corridor: Corridor, message: Message) -> bool:
     """Whether payer and payee belong to the registries that the message says."""
     own, other = message.terms.receiver_did, message.terms.sender_did
     if message.is_answer:
         own, other = other, own
-    return (
-        namespace_of(own) == corridor.settings.issuer and namespace_of(other) == corridor.peer.did_namespace
-    )
+    elsewhere = await federation.held_elsewhere(tx, [own, other]) if corridor.is_within_frame else {}
+    return corridor.is_between(own, other, elsewhere)
 
 
 async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _Taken:

@@ -7,6 +7,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 
 from .messages import Position
 from .pair_chain import Crossing, Pair
@@ -66,6 +67,9 @@ WHERE ask_at <= clock_timestamp()
   OR EXISTS (SELECT FROM transfers_sent WHERE peer = pair.peer AND next_at <= clock_timestamp())
   OR EXISTS (SELECT FROM transfers_received WHERE peer = pair.peer AND next_at <= clock_timestamp())
 """
+
+HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be sent something now."""
 
 _UNDECIDED = """
 SELECT 'out' AS direction, transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at
