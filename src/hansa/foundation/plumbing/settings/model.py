@@ -197,6 +197,9 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
             raise ValueError(
                 "IS_CENTRAL_REGISTRY=True is refused; allowed of an operator registry is false: its frame is the mainframe"
             )
+        if "genesis_grant_enabled" not in self.model_fields_set:
+            # The treasury begins empty: grants would be owed for long.
+            self.genesis_grant_enabled = False
         return self
 
     @property
