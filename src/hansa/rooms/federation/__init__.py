@@ -52,7 +52,13 @@ from hansa.rooms.federation.crossing import (
     require_not_blocked,
 )
 from hansa.rooms.federation.descriptor import ROOM
-from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff, NotEnrolled, OwnIdentity
+from hansa.rooms.federation.identity import (
+    OPERATOR_LIFETIME,
+    OWN_IDENTITY,
+    FederationOff,
+    NotEnrolled,
+    OwnIdentity,
+)
 from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
 from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
 from hansa.rooms.federation.licences import (
@@ -169,6 +175,7 @@ __all__ = [
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",
+    "OPERATOR_LIFETIME",
     "OWN_IDENTITY",
     "PEER_CALLS",
     "PEER_REMOVED",
