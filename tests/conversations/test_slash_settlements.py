@@ -11,6 +11,7 @@ import pytest
 
 from hansa.rooms.commerce import settlements
 from hansa.rooms.federation.peers import posting
+from hansa_verify import read_keys, verify_settlement
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
@@ -100,6 +101,11 @@ class Court:
         read: dict[str, Any] = answer.json()
         return read
 
+    async def evidence(self, at: Neighbour, found: dict[str, Any]) -> httpx2.Response:
+        """What the other registry signed about the settlement."""
+        path = f"{PATH}/settlements/{found['settlement_id']}/evidence"
+        return await at.registry.get(path, headers=self.administrator(at).headers)
+
     async def decide(self, incoming: dict[str, Any], act: str, **body: str) -> httpx2.Response:
         path = f"{PATH}/settlements/{incoming['settlement_id']}/{act}"
         return await self.pair.b.registry.post(path, json=body or None, headers=self.abroad.headers)
@@ -186,6 +192,30 @@ async def test_an_approved_slash_is_destroyed_at_the_defendants_home_and_compens
     assert (minted["counterparty_frame"], minted["counterparty_tx_id"]) == ("b.example", there["tx_id"])
     dispute = await alice.registry.get(f"/disputes/{opened['dispute_id']}", headers=alice.headers)
     assert dispute.json()["slash_applied"] == "15"
+    (confirmed,) = await verified(court, court.pair.a, settled, by=court.pair.b)
+    assert (confirmed["type"], confirmed["status"]) == ("slash-confirmation", "SLASHED")
+    assert (confirmed["slashed_amount"], confirmed["tx_id"]) == ("15", there["tx_id"])
+    requested, acknowledged = await verified(court, court.pair.b, there, by=court.pair.a)
+    assert (requested["type"], requested["amount"]) == ("slash-request", "15")
+    assert (acknowledged["type"], acknowledged["status"]) == ("slash-receipt", "SETTLED")
+
+
+async def verified(court: Court, at: Neighbour, found: dict[str, Any], by: Neighbour) -> list[dict[str, Any]]:
+    """What the evidence at one registry states, verified by the keys that the other one publishes."""
+    keys = read_keys((await by.registry.http.get("/.well-known/registry-jwks.json")).json())
+    answer = await court.evidence(at, found)
+    verdict = verify_settlement(answer.text, keys)
+    assert verdict.is_valid, (answer.text, verdict)
+    own = read_keys((await at.registry.http.get("/.well-known/registry-jwks.json")).json())
+    assert verify_settlement(answer.text, own).code == "unknown_key"
+    return [dict(message) for message in verdict.messages]
+
+
+async def test_there_is_no_evidence_before_the_other_registry_has_signed_something(court: Court):
+    opened = await court.ruled(*await court.parties(), slash="1")
+    assert await refusal(await court.evidence(court.pair.a, opened)) == (404, "SETTLEMENT_EVIDENCE_MISSING")
+    unknown = {"settlement_id": 10**9}
+    assert await refusal(await court.evidence(court.pair.a, unknown)) == (404, "SETTLEMENT_UNKNOWN")
 
 
 async def test_a_rejected_slash_fails_with_the_reason_and_nothing_moves(court: Court):
@@ -417,6 +447,10 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     assert (awarded["status"], owed["status"]) == ("SETTLED", "SETTLED")
     assert (owed["compensated_amount"], owed["slashed_amount"]) == ("7", "8")
     assert owed["peer_tx_id"] == awarded["tx_id"]
+    (award,) = await verified(court, court.pair.b, owed, by=court.pair.a)
+    assert (award["type"], award["compensation_amount"]) == ("slash-award", "7")
+    (receipt,) = await verified(court, court.pair.a, awarded, by=court.pair.b)
+    assert (receipt["type"], receipt["status"]) == ("slash-receipt", "SETTLED")
     assert (await contractor.balance(), await provider.balance()) == ("92", "107")
     minted = await typed(court.pair.b, "DisputeCompensationMinted", provider.did)
     assert (minted["amount"], minted["counterparty_frame"]) == ("7", "a.example")

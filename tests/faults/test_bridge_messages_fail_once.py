@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
@@ -16,10 +15,8 @@ from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageTyp
 from hansa.rooms.transfers.bridge.taking_in import take_in, wrapped_amount
 from hansa.rooms.transfers.crossing.store import open_pair
 from hansa.rooms.transfers.crossing.taking_in import Corridor
-from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
+from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
-from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -106,14 +103,11 @@ STEPS = {
     "a refused unlock": _answered(MessageType.CANCELLED, Direction.REDEEM),
 }
 
-Stage = tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
-
 
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Stage]:
-    """A mainframe with few connections, so that a broken one is met again at once."""
+) -> AsyncIterator[FaultStage[Scene]]:
     directory = tmp_path_factory.mktemp("bridge")
     settings = {"is_central_registry": True, "sovereign_mainframes": ["hansa.local"]}
     async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
@@ -125,21 +119,16 @@ async def stage(
         await scene.act(lambda tx: open_pair(tx, scene.corridor.key))
         for _ in range(4):
             await scene.bridged()
-        observer = await asyncpg.connect(registry.runtime.database.dsn)
-        plan = Plan(observer)
-        await put_under_plan(registry.database, plan)
-        yield scene, plan, observer
-        await observer.close()
+        async with fault_stage(registry, scene) as stage:
+            yield stage
 
 
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_message_is_applied_once(
-    name: str, stage: Stage
+    name: str, stage: FaultStage[Scene]
 ) -> None:
-    scene, plan, observer = stage
-    await fail_each_statement(lambda: STEPS[name](scene), plan, observer, {200})
-    await prove_book(observer)
-    await scene.purses.prove()
-    supply = await scene.purses.registry.database.read(transfers.wrapped_supply)
+    await stage.fail_each((STEPS[name], {200}))
+    await stage.world.purses.prove()
+    supply = await stage.world.purses.registry.database.read(transfers.wrapped_supply)
     assert supply
     assert all(one.is_ok for one in supply), supply

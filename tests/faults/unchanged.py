@@ -24,6 +24,7 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM commerce_contract c) AS contracts,
   (SELECT md5(string_agg(m::text, ',' ORDER BY contract_id, index)) FROM commerce_contract_milestone m) AS milestones,
   (SELECT count(*) FROM commerce_contract_history) AS history,
+  (SELECT md5(string_agg(k::text, ',' ORDER BY k::text)) FROM commerce_contract_copy k) AS copies,
   (SELECT md5(string_agg(concat(status, tx_id), ',' ORDER BY id)) FROM commerce_payment_token) AS tokens,
   (SELECT md5(string_agg(concat_ws(' ', liquid, escrow, transit), ',' ORDER BY id)) FROM ledger_account) AS balances,
   (SELECT md5(string_agg(c::text, ',' ORDER BY c::text)) FROM ledger_crossing c) AS crossings,

@@ -156,6 +156,7 @@ _.circulating
 _.claimable_rewards
 _.claimed_amount
 _.claimed_damages
+_.claims
 _.client
 _.client_id
 _.client_secret
@@ -239,6 +240,7 @@ _.did
 _.did_method
 _.did_namespace
 _.digest
+_.digests
 _.direction
 _.discover
 _.display_name
@@ -355,6 +357,7 @@ _.hash
 _.hashes
 _.head_id
 _.head_ts
+_.held
 _.hidden
 _.history
 _.hold_id
@@ -502,6 +505,7 @@ _.minimum
 _.minimum_stake
 _.mode
 _.more
+_.move
 _.mtls
 _.name
 _.natives_only
@@ -687,6 +691,7 @@ _.results
 _.resume
 _.retired_at
 _.retired_at_id
+_.retired_at_size
 _.retry_at
 _.review_by
 _.revoked

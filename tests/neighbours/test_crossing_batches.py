@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
-from hansa.rooms.transfers.crossing import outbox
+from hansa.rooms.transfers.crossing import envelope, exchange, outbox
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
 from tests.neighbours.crossing_scene import (
     LostCalls,
@@ -19,6 +19,7 @@ from tests.neighbours.crossing_scene import (
     said,
     settle,
     written,
+    written_at_once,
 )
 from tests.neighbours.two_registries import Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent
@@ -97,6 +98,60 @@ async def test_in_one_request_each_message_gets_its_own_answer_and_a_refused_one
     ]
     assert [one.code for one in await said(pair.a, pair.b, *aborts)] == [Code.ABORTED] * 2
     assert await bob.balance() == "100"
+
+
+async def test_what_proves_nothing_later_is_signed_for_several_transfers_at_once_and_each_is_answered(
+    pair: Neighbours,
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    memos = ("\U0001f600" * 256, "", None, "\U0001f600" * 256, "\U0001f600" * 256, "\U0001f600" * 256)
+    bodies = [replace(body_of(alice, bob.did), memo=memo) for memo in memos]
+    prepares = await written_at_once(pair.a, pair.b, [Message(MessageType.PREPARE, one) for one in bodies])
+    assert 1 < len(prepares) < len(bodies)
+    prepared = await said(pair.a, pair.b, *prepares)
+    assert [(one.type, one.body) for one in prepared] == [(MessageType.PREPARED, one) for one in bodies]
+    fee = AMOUNT // 200
+    commits = [Message(MessageType.COMMIT, one, net=AMOUNT - fee, fee=fee) for one in bodies]
+    receipts = await said(pair.a, pair.b, *await written_at_once(pair.a, pair.b, commits))
+    assert [one.code for one in receipts] == [Code.COMMITTED] * len(bodies)
+    open_before = await open_rows(pair.b)
+    confirmed = [Message(MessageType.RECEIPT, one, code=Code.CLOSED) for one in bodies]
+    texts = await written_at_once(pair.a, pair.b, confirmed)
+    assert len(texts) < len(bodies)
+    assert await said(pair.a, pair.b, *texts) == []
+    assert await open_rows(pair.b) == open_before - len(bodies)
+    assert await bob.balance() == "159.7"
+
+
+async def test_a_text_of_several_transfers_that_would_prove_something_is_refused_and_counted(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    bodies = [body_of(alice, bob.did) for _ in range(2)]
+    fee = AMOUNT // 200
+    commits = [Message(MessageType.COMMIT, one, net=AMOUNT - fee, fee=fee) for one in bodies]
+    before = (await pair.b.refused(pair.a)).get("message_malformed", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(envelope, "TOGETHER", {(MessageType.COMMIT, None)})
+        (forged,) = await written_at_once(pair.a, pair.b, commits)
+    assert await said(pair.a, pair.b, forged) == []
+    assert (await pair.b.refused(pair.a))["message_malformed"] == before + 1
+    assert await bob.balance() == "100"
+
+
+async def test_a_request_is_about_500_transfers_at_most_and_what_is_beyond_is_counted(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    bodies = [body_of(alice, bob.did) for _ in range(3)]
+    before = (await pair.b.refused(pair.a)).get("message_malformed", 0)
+    texts = await written_at_once(pair.a, pair.b, [Message(MessageType.PREPARE, one) for one in bodies])
+    monkeypatch.setattr(exchange, "MESSAGES_MAX", 2)
+    answers = await said(pair.a, pair.b, *texts)
+    assert [one.body for one in answers] == bodies[:2]
+    assert (await pair.b.refused(pair.a))["message_malformed"] == before + 1
+    aborts = [Message(MessageType.ABORT, one, code="X") for one in bodies]
+    await said(pair.a, pair.b, *await written_at_once(pair.a, pair.b, aborts))
 
 
 async def test_together_prepares_do_not_pass_the_limit_that_each_of_them_keeps(pair: Neighbours):

@@ -262,6 +262,5 @@ async def test_a_name_means_one_peer_and_an_ambiguous_one_none(database_farm: Da
         with pytest.raises(PeerAmbiguous) as trouble:
             await look(lambda tx: federation.peer_by_name(tx, "registry-a"))
         assert trouble.value.context == {"ledger_ids": ["b.example", "c.example"]}
-        found = await look(lambda tx: federation.peer_for_namespace(tx, "b.example"))
-        assert found is not None
-        assert found.id == by_name.id
+        found = await look(lambda tx: federation.peers_of_namespace(tx, "b.example"))
+        assert [peer.id for peer in found] == [by_name.id]

@@ -10,6 +10,7 @@ import json
 import os
 import pkgutil
 import selectors
+import shlex
 import signal
 import socket
 import subprocess
@@ -20,12 +21,15 @@ from asyncio.subprocess import PIPE
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 REQUEST_MAX_BYTES = 1 << 17
+LISTEN = b"listen"
+"""Instead of a request: the one file that comes with it is a socket at which others ask too."""
 OPEN_FILES_MAX = 1 << 12
 STANDARD_STREAMS = 3
 # Python and what prints to terminals read these while they are loaded, which for a fork is over.
@@ -106,6 +110,16 @@ class CommandServer:
         exit_code = asyncio.create_task(_exit_code(reader, writer))
         return ForkedCommand(pid, exit_code, *[await _reading(end) for end, _ in outputs])
 
+    def shell_function(self, path: Path) -> str:
+        """A function of a shell named as the program is, which asks for forks at the socket `path`, made now."""
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with listener:
+            listener.bind(str(path))
+            listener.listen()
+            socket.send_fds(self._server(), [LISTEN], [listener.fileno()])
+        asking = [sys.executable, "-IS", str(Path(__file__).with_name("asked_command.py")), str(path)]
+        return f'{self._program.name}() {{ {shlex.join(asking)} "$@"; }}\n'
+
     def _server(self) -> socket.socket:
         if self._requests is None:
             program, places = self._program, (self._program.package, self._program.module)
@@ -156,43 +170,69 @@ def load(package: str, main: Callable[[], None]) -> None:
 def serve(requests: socket.socket) -> dict[str, Any] | None:
     """Fork for each request. Returns the request in the fork, and None here when no more can come."""
     with requests, selectors.DefaultSelector() as selector:
-        selector.register(requests, selectors.EVENT_READ)
-        while True:
+        selector.register(requests, selectors.EVENT_READ, partial(_begin, selector, requests))
+        while requests.fileno() in selector.get_map():
             for key, _ in selector.select():
-                if key.fileobj is not requests:
-                    selector.unregister(key.fileobj)
-                    _report_end(key.fd, *key.data)
-                    continue
-                message, files, *_ = socket.recv_fds(requests, REQUEST_MAX_BYTES, STANDARD_STREAMS + 1)
-                if not message:
-                    _end_all(selector)
-                    return None
-                *streams, status = files
-                if (pid := os.fork()) == 0:
-                    for stream, file in enumerate(streams):
-                        os.dup2(file, stream)
-                    request: dict[str, Any] = json.loads(message)
+                request: dict[str, Any] | None = key.data()
+                if request is not None:
                     return request
-                for file in streams:
-                    os.close(file)
-                os.write(status, b"%d\n" % pid)
-                selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, status))
+        _end_all(selector)
+    return None
+
+
+def _begin(selector: selectors.BaseSelector, asking: socket.socket) -> dict[str, Any] | None:
+    """Do what is asked for. Returns the request in the fork that is to carry it out."""
+    message, files, *_ = socket.recv_fds(asking, REQUEST_MAX_BYTES, STANDARD_STREAMS + 1)
+    if not message:
+        selector.unregister(asking)
+        return None
+    if message == LISTEN:
+        listener = socket.socket(fileno=files[0])
+        selector.register(listener, selectors.EVENT_READ, partial(_accept, selector, listener))
+        return None
+    *streams, status = files
+    if (pid := os.fork()) == 0:
+        for stream, file in enumerate(streams):
+            os.dup2(file, stream)
+        request: dict[str, Any] = json.loads(message)
+        return request
+    for file in streams:
+        os.close(file)
+    os.write(status, b"%d\n" % pid)
+    handle = os.pidfd_open(pid)
+    selector.register(handle, selectors.EVENT_READ, Running(selector, handle, pid, status))
+    return None
+
+
+def _accept(selector: selectors.BaseSelector, listener: socket.socket) -> None:
+    asking, _ = listener.accept()
+    selector.register(asking, selectors.EVENT_READ, partial(_begin, selector, asking))
+
+
+@dataclass(frozen=True)
+class Running:
+    """A fork under way; called when it has ended."""
+
+    selector: selectors.BaseSelector
+    handle: int
+    pid: int
+    status: int
+
+    def __call__(self) -> None:
+        """Report its exit code."""
+        self.selector.unregister(self.handle)
+        os.close(self.handle)
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        with suppress(BrokenPipeError):
+            os.write(self.status, b"%d\n" % code)
+        os.close(self.status)
 
 
 def _end_all(selector: selectors.BaseSelector) -> None:
     """Nobody is left who would end the commands that still run."""
     for key in list(selector.get_map().values()):
-        if key.data is not None:
-            pid, _ = key.data
-            os.kill(pid, signal.SIGTERM)
-
-
-def _report_end(handle: int, pid: int, status: int) -> None:
-    os.close(handle)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with suppress(BrokenPipeError):
-        os.write(status, b"%d\n" % code)
-    os.close(status)
+        if isinstance(key.data, Running):
+            os.kill(key.data.pid, signal.SIGTERM)
 
 
 def become(name: str, request: dict[str, Any]) -> None:
@@ -201,6 +241,8 @@ def become(name: str, request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["directory"])
+    if "umask" in request:
+        os.umask(request["umask"])
     sys.argv = [name, *request["arguments"]]
     tempfile.tempdir = None
     time.tzset()

@@ -213,6 +213,12 @@ async def licensing_key(settings: Settings) -> bytes:
         return await database.look(federation.licensing_public_key)
 
 
+async def operator_licence(settings: Settings) -> federation.HeldOperatorLicence | None:
+    """The licence that this operator registry read at its frame last. Raises: Refused, and what opening the database raises."""
+    async with _database(settings) as database:
+        return await database.look(federation.held_operator_licence)
+
+
 def trust_bundle(settings: Settings) -> str:
     """The certificates to trust in this trust domain, in PEM. Raises: NoRegistry, Unavailable, BadKey."""
     return _authority(settings).bundle_pem

@@ -41,7 +41,7 @@ API_HEADERS = [
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-# Seeded anew in each process. Ids are told apart, they guard nothing.
+# Seeded anew in each process. Ids only have to differ, they guard nothing.
 _ids = Random()  # noqa: S311
 
 

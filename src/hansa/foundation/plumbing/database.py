@@ -70,6 +70,8 @@ class Database:
                 command_timeout=40,
                 max_inactive_connection_lifetime=0,
                 max_queries=2**31,
+                # A statement that is used again after a while need not be planned anew; the cache is bounded by its size.
+                max_cached_statement_lifetime=0,
                 server_settings=SERVER_SETTINGS,
                 reset=self._reset,
             )

@@ -12,6 +12,7 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.values.money import Minor
 
 from .rules import BootstrapToken, Credentials, OwnedAgent, OwnerAndRoles
@@ -51,6 +52,9 @@ ON CONFLICT (developer_id) DO NOTHING RETURNING 1
 
 _OWED = """FROM agents_genesis_grant g JOIN agents_agent a ON a.id = g.agent_id
 WHERE g.owed IS NOT NULL AND a.status = 'active'"""
+
+HAS_OWED_GRANT = Question(f"SELECT EXISTS (SELECT {_OWED})")
+"""Whether a grant is owed to an active agent."""
 
 _LOCK_OWED_GRANT = f"""
 SELECT g.developer_id, a.did, g.owed AS amount {_OWED}
@@ -225,11 +229,6 @@ async def owe_grant(tx: Tx, developer_id: int, amount: Minor) -> None:
     await tx.execute(
         "UPDATE agents_genesis_grant SET owed = $2 WHERE developer_id = $1", developer_id, amount
     )
-
-
-async def has_owed_grant(tx: Tx) -> bool:
-    """Whether a grant is owed to an active agent."""
-    return bool(await tx.fetchval(f"SELECT EXISTS (SELECT {_OWED})"))
 
 
 async def lock_owed_grant(tx: Tx) -> OwedGrant | None:

@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.caller import LICENCE_CHECK, SERVICE_CHECK
 from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
-from hansa.foundation.plumbing.metrics import peer_refusals_total
+from hansa.foundation.plumbing.metrics import operator_licence_readings_total, peer_refusals_total
 from hansa.foundation.plumbing.outgoing import MutualCalls
 from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room, Routes
@@ -23,7 +23,9 @@ from .charter import (
     router,
     well_known_router,
 )
-from .crossing import refresh_licences
+from .crossing import OPERATOR_LICENCE, refresh_licences
+from .did_claims import CLAIM_DIDS
+from .did_claims import peer_router as did_claims_router
 from .identity import (
     OWN_IDENTITY,
     SEALED_IDENTITY_KEYS,
@@ -86,6 +88,7 @@ ROOM = Room(
         Routes(1768, public_trust_router),
         Routes(1769, trust_peer_router),
         Routes(1767, operator_router),
+        Routes(1766, did_claims_router),
         Routes(1770, invitations_admin_router),
         Routes(1780, invitations_router),
         Routes(1785, renewals_router),
@@ -101,6 +104,8 @@ ROOM = Room(
     jobs=(
         sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),
         READ_A_PEER,
+        CLAIM_DIDS,
+        OPERATOR_LICENCE,
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
         scheduled(
@@ -159,7 +164,7 @@ ROOM = Room(
         }
     ),
     background=(connections_to_peers,),
-    metrics=(peer_refusals_total,),
+    metrics=(peer_refusals_total, operator_licence_readings_total),
     sealed=(
         SEALED_REGISTRY_KEYS,
         SEALED_LICENSING_KEYS,

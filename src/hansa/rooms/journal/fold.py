@@ -1,6 +1,6 @@
 """What the log alone says: supply and balances recomputed from events, without a look at any balance.
 
-A fold may begin where an earlier one ended (`FoldedFrom`). It tells settled events, which no later fold may count again,
+A fold may begin where an earlier one ended (`FoldedFrom`). It marks settled events, which no later fold may count again,
 from those whose transactions are still among open ones.
 """
 
@@ -36,7 +36,7 @@ __all__ = [
 class Horizon:
     """What a snapshot sees: every transaction before `oldest_open` has ended, none from `not_begun` on is visible.
 
-    `cluster` tells database clusters apart: transaction ids mean nothing in another one.
+    `cluster` identifies the database cluster: transaction ids mean nothing in another one.
     """
 
     oldest_open: int

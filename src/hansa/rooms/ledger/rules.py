@@ -82,10 +82,10 @@ def suspended(did: str) -> AccountSuspended:
 
 def uncovered(liquid: int, required: int) -> InsufficientBalance:
     """The refusal that says what is available and what is required."""
-    available, wanted = format_amount(liquid), format_amount(required)
+    available, needed = format_amount(liquid), format_amount(required)
     return InsufficientBalance(
-        f"The balance does not cover the amount and its fee: {available} available, {wanted} required.",
-        context={"available": available, "required": wanted},
+        f"The balance does not cover the amount and its fee: {available} available, {needed} required.",
+        context={"available": available, "required": needed},
     )
 
 

@@ -24,7 +24,7 @@ from .crossing import (
     open_outbox,
     peer_router,
 )
-from .crossing_routes import crossing_router
+from .crossing_routes import crossing_router, crossing_state_router
 from .pools import POOL_JOBS, fx_peer_router, fx_router, pools_admin_router
 from .routes import router
 
@@ -41,6 +41,7 @@ ROOM = Room(
     routes=(
         Routes(100, router),
         Routes(130, crossing_router),
+        Routes(131, crossing_state_router),
         Routes(140, peer_router),
         Routes(141, bridge_router),
         Routes(142, bridge_peer_router),
@@ -58,6 +59,7 @@ ROOM = Room(
             "fx_reserve_floor",
             "fx_size_cap",
             "fx_slippage_max",
+            "is_operator",
             "issuer",
             "settlement_currency",
             "teg_cross_frame_backend",

@@ -32,7 +32,7 @@ async def accept(
     rules.require_acceptable(contract, did)
     await require_in_time(tx, contract)
     await _require_active(tx, did, settings)
-    if contract.funded and transfers.is_foreign(did, settings):
+    if contract.funded and await transfers.is_foreign(tx, did, settings):
         raise FundedAcross
     if contract.version == BONDED_VERSION and not await bond_admits(tx, did, settings):
         raise BondRequired
@@ -43,7 +43,7 @@ async def accept(
 
 
 async def _require_active(tx: Tx, did: str, settings: Settings) -> None:
-    if transfers.is_foreign(did, settings):
+    if await transfers.is_foreign(tx, did, settings):
         await transfers.require_reachable(tx, did, settings)
         return
     # Locked, so that the agent does not end while the contract binds it.

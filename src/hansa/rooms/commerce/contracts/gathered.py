@@ -139,7 +139,7 @@ def is_plain(shown: ContractShown, agent: Agent, milestone: int | None, settings
     return (
         contract.is_last_part
         and not is_budgeted
-        and not transfers.is_foreign(contract.provider_did, settings)
+        and not transfers.names_another_issuer(contract.provider_did, settings)
         and not rules.is_due(contract)
     )
 

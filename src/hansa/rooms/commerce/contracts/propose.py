@@ -64,7 +64,7 @@ async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> None:
     did = terms.provider_did
     if did is None:
         return
-    if transfers.is_foreign(did, settings):
+    if await transfers.is_foreign(tx, did, settings):
         if terms.funded:
             raise FundedAcross(field="funded")
         try:

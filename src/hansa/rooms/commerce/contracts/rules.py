@@ -113,9 +113,9 @@ def require_state(contract: Contract, *allowed: Status) -> None:
     if contract.crossing is not None:
         raise PaymentUnderWay(context={"payment_tx_id": str(contract.crossing)})
     if contract.status not in allowed:
-        wanted = " or ".join(allowed)
+        expected = " or ".join(allowed)
         raise WrongState(
-            f"The contract is {contract.status}; this needs {wanted}.", context={"status": contract.status}
+            f"The contract is {contract.status}; this needs {expected}.", context={"status": contract.status}
         )
 
 

@@ -15,11 +15,10 @@ from pydantic import (
     model_validator,
 )
 
-from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.did import DID_MAX_CHARACTERS, namespace_of
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
-from hansa.rooms import transfers
 
 from .contract import Ending, Milestone, Status, Terms
 from .reading import ContractShown
@@ -241,7 +240,9 @@ class ContractOut(BaseModel):
     currency: str
     contractor_did: str
     provider_did: str | None
-    contractor_registry: str
+    contractor_registry: str = Field(
+        description="The registry that keeps the contract, by its trust domain; `id` is its number there."
+    )
     provider_registry: str | None
     terms: str | dict[str, Any] | list[Any]
     acceptance_criteria: str | dict[str, Any] | list[Any]
@@ -310,7 +311,7 @@ def _registry_of(provider: str | None, own: str) -> str | None:
     """The registry that the provider's DID names; `own` where it names none, or this registry's trust domain."""
     if provider is None:
         return None
-    named = transfers.namespace_of(provider)
+    named = namespace_of(provider)
     return own if named in {None, own.partition("/")[0]} else named
 
 

@@ -111,7 +111,7 @@ SELECT {_LINE} FROM commerce_contract_history WHERE contract_id = ANY($1) ORDER 
 """  # noqa: S608
 
 # What the reader may see: everything, or as a party, or what is public.
-_WANTED = """
+WANTED = """
 WHERE ($1::text IS NULL OR c.contractor_did = $1 OR c.provider_did = $1)
   AND ($2::text IS NULL OR c.contractor_did = $2 OR c.provider_did = $2 OR c.contract_type = 'attestation'
     OR c.status = 'PROPOSED' AND c.provider_did IS NULL)
@@ -122,9 +122,9 @@ WHERE ($1::text IS NULL OR c.contractor_did = $1 OR c.provider_did = $1)
   AND (NOT $6::boolean OR c.status = 'PROPOSED' AND c.provider_did IS NULL)
 """
 
-_LIST = f"{_CONTRACTS} {_WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
+_LIST = f"{_CONTRACTS} {WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
 
-_COUNT = f"SELECT count(*) FROM commerce_contract c {_WANTED}"  # noqa: S608
+_COUNT = f"SELECT count(*) FROM commerce_contract c {WANTED}"  # noqa: S608
 
 _OPEN_PROPOSALS = """
 SELECT count(*) AS open, clock_timestamp() AS now FROM commerce_contract WHERE contractor_did = $1 AND status = 'PROPOSED'
@@ -161,7 +161,6 @@ SELECT count(*) FROM commerce_contract
 WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
   OR provider_did = $1 AND (status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
 """
-
 
 _COUNT_UNDER_WAY = """
 SELECT count(*) FROM commerce_contract
@@ -237,12 +236,21 @@ async def find_all(tx: Tx, contract_ids: Sequence[int]) -> list[Contract]:
     return [one for row in rows if (one := _found(row))]
 
 
-async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
-    """A page of contracts, newest first, and how many there are in all."""
-    bounds = (filters.of, filters.reader, filters.role, filters.status, filters.counterparty, filters.is_open)
-    rows = await tx.fetch(_LIST, *bounds, filters.limit, filters.offset)
-    total: int = await tx.fetchval(_COUNT, *bounds)
-    return [one for row in rows if (one := _found(row))], total
+async def page(tx: Tx, filters: ContractFilter) -> list[Contract]:
+    """A page of contracts, newest first."""
+    bounds = (*bounds_of(filters), filters.limit, filters.offset)
+    return [one for row in await tx.fetch(_LIST, *bounds) if (one := _found(row))]
+
+
+async def count(tx: Tx, filters: ContractFilter) -> int:
+    """How many contracts there are in all."""
+    total: int = await tx.fetchval(_COUNT, *bounds_of(filters))
+    return total
+
+
+def bounds_of(filters: ContractFilter) -> tuple[Any, ...]:
+    """The parameters of WANTED."""
+    return (filters.of, filters.reader, filters.role, filters.status, filters.counterparty, filters.is_open)
 
 
 async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:

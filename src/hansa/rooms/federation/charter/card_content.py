@@ -75,7 +75,8 @@ def tier_of(settings: Settings, facts: CardFacts) -> str:
     """The tier that the registry has by its settings and its licence."""
     if settings.is_central_registry and settings.trust_domain in settings.sovereign_mainframes:
         return "sovereign-mainframe"
-    return "regional-mainframe" if facts.licence_type == "frame" else settings.registry_tier
+    is_frame = facts.licence_type == "frame" and not settings.is_operator
+    return "regional-mainframe" if is_frame else settings.registry_tier
 
 
 def _identity(settings: Settings, facts: CardFacts) -> dict[str, Any]:
@@ -155,12 +156,14 @@ def _fees(settings: Settings, facts: CardFacts) -> dict[str, Any]:
 
 
 def _federation(settings: Settings, policy: Mapping[str, Any], facts: CardFacts) -> dict[str, Any]:
+    # An operator registry states the certificate of its frame.
+    is_mainframe = not settings.is_operator
     return {
         "protocol_version": PROTOCOL_VERSION,
         "supported_auth_methods": ["mtls-spiffe"] if settings.federation_address else [],
         "policy_hash": digest(policy).hex(),
-        "is_genesis_registry": facts.licence_type == "genesis",
-        "is_sovereign_frame": facts.licence_type in {"genesis", "frame"},
+        "is_genesis_registry": is_mainframe and facts.licence_type == "genesis",
+        "is_sovereign_frame": is_mainframe and facts.licence_type in {"genesis", "frame"},
         "licence": dict(facts.licence or NO_LICENCE),
     }
 

@@ -30,8 +30,8 @@ from .reading import (
     peer_by_id,
     peer_by_name,
     peer_by_spiffe_id,
-    peer_for_namespace,
     peers,
+    peers_of_namespace,
     refusals_of,
     trust_version,
     trusted_bundles,
@@ -40,13 +40,14 @@ from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, Peer
 from .refreshing import refresh_peer
 from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
 from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
-from .sync_store import note_synced, open_peer_ids
+from .sync_store import HAS_OPEN_PEER, note_synced, open_peer_ids
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
     "CALL_LIMITS",
+    "HAS_OPEN_PEER",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
     "PEER_CALLS",
@@ -109,9 +110,9 @@ __all__ = [
     "peer_by_id",
     "peer_by_name",
     "peer_by_spiffe_id",
-    "peer_for_namespace",
     "peers",
     "peers_admin_router",
+    "peers_of_namespace",
     "post_messages",
     "public_router",
     "published_for",

@@ -13,7 +13,7 @@ class PeerUnknown(NotFound):
 
 
 class PeerAmbiguous(Conflict):
-    """Several peers have this name; their ledger ids tell them apart."""
+    """Several peers have this name; their ledger ids distinguish them."""
 
     code = "PEER_AMBIGUOUS"
     sentence = "Several peers have this name; use the trust domain or the ledger id."

@@ -44,7 +44,7 @@ LEFT JOIN federation_peer ON spiffe_id = $1 AND approval = 'approved' AND NOT re
 
 _OF_NAMESPACE = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE did_namespace = $1 AND NOT removing
-ORDER BY hop_distance, (status = 'active') DESC, id LIMIT 1
+ORDER BY hop_distance, (status = 'active') DESC, id
 """  # noqa: S608
 
 # A pending peer gets no further than the handshake: that is how it proves that this registry was added there as well.
@@ -180,9 +180,9 @@ async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime
     return (None if row["id"] is None else _peer(row)), row["now"]
 
 
-async def of_namespace(tx: Tx, namespace: str) -> PeerRecord | None:
-    """The nearest peer that speaks for this DID namespace."""
-    return _maybe(await tx.fetchrow(_OF_NAMESPACE, namespace))
+async def of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
+    """The peers that speak for this DID namespace, the nearest first."""
+    return [_peer(row) for row in await tx.fetch(_OF_NAMESPACE, namespace)]
 
 
 async def trust_version(tx: Tx) -> int:

@@ -1,11 +1,14 @@
 """Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
-from .corridor import Corridor, namespace_of
+from .corridor import Corridor
 from .corridors import CORRIDORS, Corridors
 from .destination import (
     corridor_to,
     fee_of_peer,
+    foreign_among,
+    is_elsewhere,
     is_foreign,
+    names_another_issuer,
     net_at_peer,
     peer_of,
     raised_by_fee,
@@ -87,11 +90,13 @@ __all__ = [
     "fee_of_peer",
     "find_crossing",
     "find_payment",
+    "foreign_among",
+    "is_elsewhere",
     "is_foreign",
     "is_settled_with",
     "is_withheld_abroad",
     "movement_of",
-    "namespace_of",
+    "names_another_issuer",
     "net_at_peer",
     "not_compared",
     "open_outbox",

@@ -19,12 +19,12 @@ from hansa.rooms import federation
 
 from . import pair_chain, received_store, receiver, sender, sent_store, store
 from .corridor import Corridor
-from .envelope import MalformedMessage, read_message, signed_text
+from .envelope import MalformedMessage, read_messages, signed_texts
 from .high_water import HIGH_WATER
-from .messages import Message
+from .messages import MESSAGES_MAX, Message
 from .peer_keys import keys_of_peer
 from .sender import Judgement
-from .taking_in import ApplyAlone, take_in
+from .taking_in import ApplyAlone, dids_in, take_in
 from .writing import Changes, write_changes
 
 DELIVERY = "transfers: messages to a peer"
@@ -89,22 +89,32 @@ async def signed(runtime: Runtime, messages: Sequence[Message]) -> list[str]:
     if not messages:
         return []
     key = await SIGNATORY.of(runtime).present_key()
-    return [signed_text(key, message) for message in messages]
+    return signed_texts(key, messages)
 
 
 async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[str]) -> list[Message]:
-    """Take in what a peer sent, in one transaction; what is not its message is counted and left out."""
-    messages, malformed = [], 0
+    """Take in what a peer sent, in one transaction; what is not its message, or one too many, is counted and left out."""
+    messages: list[Message] = []
+    malformed = 0
     peer_keys = keys_of_peer(corridor.peer)
     for text in texts:
         try:
-            messages.append(read_message(text, peer_keys))
+            messages += read_messages(text, peer_keys)
         except MalformedMessage:
             malformed += 1
+    if len(messages) > MESSAGES_MAX:
+        malformed += len(messages) - MESSAGES_MAX
+        del messages[MESSAGES_MAX:]
     if malformed:
         await runtime.database.act(
             lambda tx: federation.count_refusal(tx, corridor.peer.id, "message_malformed", malformed)
         )
+    if corridor.is_within_frame:
+        try:
+            await federation.learn_holders(runtime, dids_in(messages))
+        except federation.FrameSilent as silence:
+            _log.warning("messages of a peer not applied", code=silence.code)
+            return []
     return await _taken_in(runtime, corridor, messages) if messages else []
 
 

@@ -12,9 +12,8 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.ledger import TransferOrder
 
 from .envelope import MEMO_MAX_CHARACTERS, MESSAGE_MAX_CHARACTERS
+from .messages import MESSAGES_MAX
 from .records import Bounds, CrossingView
-
-MESSAGES_MAX = 500
 
 State = Literal["reserved", "prepared", "committed", "aborted", "in_doubt"]
 
@@ -159,7 +158,8 @@ class TransferMessagesIn(RequestBody):
         Field(
             min_length=1,
             max_length=MESSAGES_MAX,
-            description="Compact JWS by the registry key, typ `fed-transfer+jws`.",
+            description="Compact JWS by the registry key, typ `fed-transfer+jws`: of one transfer each, or of several in"
+            " `transfers` (PREPARE and the confirmation of receipts). They are about at most 500 transfers together.",
         ),
     ]
 

@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .envelope import kept_message
+from .messages import Message
 from .row_columns import FIRST_PAUSE_SECONDS, PAUSE, body_columns, body_of, columns, swap_values
 from .states import Sent, SentState
 
@@ -44,6 +45,21 @@ WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND
 """  # noqa: S608
 
 
+_HAS_DOUBT = """
+SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')
+  OR EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND state = 'IN_DOUBT')
+  OR EXISTS (SELECT FROM transfers_bridge_decision WHERE peer = $1 AND is_in_doubt)
+"""
+
+
+_OUTCOMES = """
+SELECT transfer_id, state, code, backend, sender_did, receiver_did, frame, amount, currency, currency_received, min_amount_out,
+  amount_out, expected_fee, balance_after, memo, created_at, decided_at, credited_at,
+  CASE WHEN currency_received IS NOT NULL THEN prepared END AS prepared
+FROM transfers_sent WHERE transfer_id = ANY ($1)
+"""
+
+
 class NewSent(msgspec.Struct, frozen=True):
     """A transfer to be reserved; seconds are counted from now, `request_scope` is in hex."""
 
@@ -74,10 +90,14 @@ async def sent_row(tx: Tx, transfer_id: UUID) -> asyncpg.Record | None:
     return await tx.fetchrow("SELECT * FROM transfers_sent WHERE transfer_id = $1", transfer_id)
 
 
-async def sent_rows(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.Record]:
-    """As `sent_row`, of several."""
-    statement = "SELECT * FROM transfers_sent WHERE transfer_id = ANY ($1)"
-    return {row["transfer_id"]: row for row in await tx.fetch(statement, transfer_ids)}
+async def outcomes(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.Record]:
+    """What callers read of several transfers: the promise only of swaps, which it prices, and not the receipt."""
+    return {row["transfer_id"]: row for row in await tx.fetch(_OUTCOMES, transfer_ids)}
+
+
+def promise_of(row: asyncpg.Record) -> Message | None:
+    """What the receiver's registry promised, as far as it was read."""
+    return None if row["prepared"] is None else kept_message(row["prepared"])
 
 
 async def lock_sent(
@@ -116,9 +136,8 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
 
 
 async def has_doubt(tx: Tx, peer: str) -> bool:
-    """Whether a transfer to this peer was committed before a restore and has no units now."""
-    statement = "SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')"
-    return bool(await tx.fetchval(statement, peer))
+    """Whether a transfer to this peer, or a saga with it, was decided before a restore and has no units now."""
+    return bool(await tx.fetchval(_HAS_DOUBT, peer))
 
 
 async def take_due_sent(tx: Tx, peer: str, most: int) -> list[Sent]:
@@ -133,7 +152,7 @@ def sent_of(row: asyncpg.Record) -> Sent:
         SentState(row["state"]),
         row["deadline"].timestamp(),
         row["expected_fee"],
-        None if row["prepared"] is None else kept_message(row["prepared"]),
+        promise_of(row),
         row["code"],
         None if row["receipt"] is None else kept_message(row["receipt"]),
     )
