@@ -215,18 +215,20 @@ async def _fund(frame: End, service: Service, operators: Sequence[End]) -> None:
     async with httpx2.AsyncClient(base_url=service.url, timeout=60) as http:
         places = asyncio.Semaphore(16)
 
-        async def pay(number: int, did: str) -> None:
+        async def ask(number: int, did: str) -> httpx2.Response:
             token, _ = frame.callers[number % AGENTS]
-            request = {
-                "url": "/api/v1/teg/cross-registry-transfer",
-                "json": {"receiver_did": did, "amount": FUNDING},
-                "headers": {"Authorization": f"Bearer {token}"},
-            }
+            return await http.post(
+                "/api/v1/teg/cross-registry-transfer",
+                json={"receiver_did": did, "amount": FUNDING},
+                headers={"Authorization": f"Bearer {token}"},
+            )
+
+        async def pay(number: int, did: str) -> None:
             async with places:
-                answer = await http.post(**request)
-                # Connections to a new peer are made one by one: what was aborted meanwhile moved nothing.
+                answer = await ask(number, did)
+                # The first connections to a new peer take long: what was aborted meanwhile moved nothing.
                 while answer.status_code == UNAVAILABLE:
-                    answer = await http.post(**request)
+                    answer = await ask(number, did)
             assert answer.status_code == 200, answer.text
 
         payees = [did for operator in operators for did in operator.dids]
