@@ -69,7 +69,7 @@ async def run(*, full: bool) -> Figures:
 
 async def prepared(homes: list[Path], accounts: int, *more: dict[str, str]) -> list[End]:
     """Two registries with agents; `more` are settings of each."""
-    ports = [_free_port() for _ in range(4)]
+    ports = [free_port() for _ in range(4)]
     ends = []
     for number, home in enumerate(homes):
         public, federated = ports[2 * number : 2 * number + 2]
@@ -164,7 +164,7 @@ def _book(runtime: Runtime) -> ledger.Book:
 
 def named_settings(settings: dict[str, str]) -> dict[str, str]:
     """The settings that a database is founded with."""
-    names = ("TRUST_DOMAIN", "REGISTRY_NAME", "SETTLEMENT_CURRENCY")
+    names = ("TRUST_DOMAIN", "REGISTRY_NAME", "REGISTRY_TIER", "SETTLEMENT_CURRENCY")
     return {name.lower(): settings[name] for name in names if name in settings}
 
 
@@ -232,7 +232,8 @@ async def beside(end: End) -> AsyncIterator[Runtime]:
         yield runtime
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that is free now."""
     with socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

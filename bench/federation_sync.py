@@ -48,10 +48,8 @@ async def _measure(home: End, reader: End, pids: list[int], figures: Figures) ->
     databases = [used_by(pid) - used_alone(pid) for pid in pids]
     service, children = used_alone(pids[0]), _used_by_commands()
     begun = perf_counter()
-    printed = await command(reader, "peer", "sync", home.settings["REGISTRY_NAME"], "--json")
+    outcome = json.loads(await command(reader, "peer", "sync", home.settings["REGISTRY_NAME"], "--json"))
     seconds = perf_counter() - begun
-    # Warnings of the log may stand before the document.
-    outcome = json.loads(printed[printed.index("{") :])
     spent = {
         "the service that serves": used_alone(pids[0]) - service,
         "the command that reads": _used_by_commands() - children,

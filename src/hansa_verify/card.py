@@ -50,6 +50,26 @@ def verify_document(
     return Verdict(code, steps, judged.card, judged.signer.kid, judged.signed_at)
 
 
+def signer_of(entry: DetachedSignature, keys: Sequence[RegistryKey]) -> RegistryKey:
+    """The key that a signature names. Raises: Refusal when it is none of these."""
+    for key in keys:
+        if key.kid == entry.kid:
+            return key
+    raise Refusal("unknown_key", "the registry has no key of that kid")
+
+
+def time_of(stated: int | None, signer: RegistryKey, at: datetime) -> datetime:
+    """The stated time of a signature, in epoch seconds, if its key counts then and as of `at`. Raises: Refusal."""
+    if stated is None or not 0 <= stated <= SIGNED_AT_MAX:
+        raise Refusal("malformed", "the signature does not state when it was made")
+    signed_at = datetime.fromtimestamp(stated, UTC)
+    if signed_at > at + CLOCK_SKEW:
+        raise Refusal("from_the_future", f"signed at {signed_at.isoformat()}, judged as of {at.isoformat()}")
+    signer.require_in_force(signed_at)
+    signer.require_in_grace(at)
+    return signed_at
+
+
 _STEPS = ("form", "profile", "key", "time", "signature")
 
 
@@ -96,23 +116,12 @@ class _Judged:
         return f"one signature by the profile {CARD_PROFILE}"
 
     def key(self) -> str:
-        named = [key for key in self.keys if key.kid == self.entry.kid]
-        if not named:
-            raise Refusal("unknown_key", "the registry has no key of that kid")
-        self.signer = named[0]
+        self.signer = signer_of(self.entry, self.keys)
         return f"signed with {self.signer.kid}"
 
     def time(self) -> str:
-        stated = self.entry.signed_at
-        if stated is None or not 0 <= stated <= SIGNED_AT_MAX:
-            raise Refusal("malformed", "the signature does not state when it was made")
-        self.signed_at = datetime.fromtimestamp(stated, UTC)
-        said = f"signed at {self.signed_at.isoformat()}"
-        if self.signed_at > self.at + CLOCK_SKEW:
-            raise Refusal("from_the_future", f"{said}, judged as of {self.at.isoformat()}")
-        self.signer.require_in_force(self.signed_at)
-        self.signer.require_in_grace(self.at)
-        return said
+        self.signed_at = time_of(self.entry.signed_at, self.signer, self.at)
+        return f"signed at {self.signed_at.isoformat()}"
 
     def signature(self) -> str:
         if not self.entry.is_by(self.signer.public_key, canonical_json(self.card)):

@@ -5,8 +5,10 @@
 - Whose key it is, is decided by the reader; a key or an address of keys inside the header is never used.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from .canonical import NotBase64url, NotCanonical, decoded, encoded, read_json
@@ -18,6 +20,8 @@ PROTECTED_MAX_CHARACTERS = 8192
 KID_MAX_CHARACTERS = 1024
 COMPACT_MAX_CHARACTERS = 4096
 PARTS = 3
+HEADERS_MAX = 256
+"""Headers kept as they were read."""
 
 _TYPES = {"kid": str, "canon": str, "typ": str, "iat": int}
 
@@ -52,11 +56,12 @@ class CompactSignature:
 
     entry: DetachedSignature
     payload: Mapping[str, Any]
-    raw: bytes
+    signed: bytes
+    """What the signature is made of: header and payload as they are written."""
 
     def is_by(self, public_key: bytes) -> bool:
         """Whether the holder of that key signed it."""
-        return self.entry.is_by(public_key, self.raw)
+        return is_signed(public_key, self.entry.signature, self.signed)
 
 
 def read_entry(entry: object) -> DetachedSignature:
@@ -67,10 +72,9 @@ def read_entry(entry: object) -> DetachedSignature:
     if len(protected) > PROTECTED_MAX_CHARACTERS:
         raise BadEntry("malformed", f"`protected` has at most {PROTECTED_MAX_CHARACTERS} characters")
     try:
-        header, signature = read_json(decoded(protected)), decoded(entry.get("signature"))
+        header, signature = _header(protected), decoded(entry.get("signature"))
     except (NotBase64url, NotCanonical) as trouble:
         raise BadEntry("malformed", str(trouble)) from None
-    _require_header(header)
     if len(signature) != SIGNATURE_BYTES:
         raise BadEntry("malformed", f"an Ed25519 signature has {SIGNATURE_BYTES} bytes")
     stated = (header.get(name) for name in ("kid", "canon", "iat"))
@@ -78,21 +82,35 @@ def read_entry(entry: object) -> DetachedSignature:
 
 
 def read_compact(
-    text: object, typ: str, max_characters: int = COMPACT_MAX_CHARACTERS
+    text: object,
+    typ: str,
+    max_characters: int = COMPACT_MAX_CHARACTERS,
+    read_payload: Callable[[bytes], Any] = read_json,
 ) -> CompactSignature | None:
-    """The signature in a text, if it is one of this type with an object as its payload."""
+    """The signature in a text, if it is one of this type with an object as its payload.
+
+    `read_payload` reads the payload as strictly as `read_json`, and raises what that raises.
+    """
     parts = text.split(".") if isinstance(text, str) and len(text) <= max_characters else []
     if len(parts) != PARTS:
         return None
     try:
         entry = read_entry({"protected": parts[0], "signature": parts[2]})
-        raw = decoded(parts[1])
-        payload = read_json(raw)
+        payload = read_payload(decoded(parts[1]))
     except (BadEntry, NotBase64url, NotCanonical):
         return None
     if entry.header.get("typ") != typ or not isinstance(payload, dict):
         return None
-    return CompactSignature(entry, payload, raw)
+    return CompactSignature(entry, payload, f"{parts[0]}.{parts[1]}".encode())
+
+
+# The messages of one registry all have the same header.
+@lru_cache(HEADERS_MAX)
+def _header(protected: str) -> Mapping[str, Any]:
+    """The protected header. Raises: BadEntry, NotBase64url, NotCanonical."""
+    header = read_json(decoded(protected))
+    _require_header(header)
+    return MappingProxyType(header)
 
 
 def _require_header(header: Any) -> None:

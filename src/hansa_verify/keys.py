@@ -21,6 +21,8 @@ KEYS_MAX = 10_000
 GRACE = timedelta(days=7)
 CLOCK_SKEW = timedelta(seconds=60)
 
+_RETIRED_AT = ("retired_at_id", "retired_at_size")
+
 _PRIME = 2**255 - 19
 _CURVE_D = -121665 * pow(121666, -1, _PRIME) % _PRIME
 # The y coordinates of the points whose order divides eight: of order 1 and 2, of order 4, of order 8.
@@ -57,11 +59,18 @@ class RegistryKey:
 
 @dataclass(frozen=True)
 class AuditorKey:
-    """A key of an auditor; records after `retired_at_id` are not valid under it."""
+    """A key of an auditor; neither records after `retired_at_id` nor checkpoints above `retired_at_size` are valid under it."""
 
     kid: str
     public_key: bytes
     retired_at_id: int | None = None
+    retired_at_size: int | None = None
+
+    def signs_checkpoint_of(self, size: int) -> bool:
+        """Whether it is a key for checkpoints of so many leaves; a retired one without a size is for none."""
+        if self.retired_at_size is not None:
+            return size <= self.retired_at_size
+        return self.retired_at_id is None
 
 
 def read_keys(document: Any) -> tuple[RegistryKey, ...]:
@@ -74,7 +83,10 @@ def read_keys(document: Any) -> tuple[RegistryKey, ...]:
 
 def read_auditor_keys(document: Any) -> tuple[AuditorKey, ...]:
     """The keys of an auditor's key set. Raises: NotAKey."""
-    return tuple(AuditorKey(jwk["kid"], public_key_of(jwk), _last_id(jwk)) for jwk in _listed(document))
+    return tuple(
+        AuditorKey(jwk["kid"], public_key_of(jwk), *(_count(jwk, name) for name in _RETIRED_AT))
+        for jwk in _listed(document)
+    )
 
 
 def public_key_of(jwk: Mapping[str, Any]) -> bytes:
@@ -136,8 +148,8 @@ def _moment(jwk: Mapping[str, Any], name: str) -> datetime | None:
     return moment
 
 
-def _last_id(jwk: Mapping[str, Any]) -> int | None:
-    retired: int | None = jwk.get("retired_at_id")
-    if retired is not None and (type(retired) is not int or retired < 0):
-        raise NotAKey("retired_at_id is the id of a record")
-    return retired
+def _count(jwk: Mapping[str, Any], name: str) -> int | None:
+    count: int | None = jwk.get(name)
+    if count is not None and (type(count) is not int or count < 0):
+        raise NotAKey(f"{name} must be a whole number of at least 0")
+    return count

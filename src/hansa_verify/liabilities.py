@@ -80,13 +80,13 @@ def judge_balance(proof: Any, committed: Liabilities, balance: int | None = None
     except (NotAProof, NotBase64url, UnicodeEncodeError) as trouble:
         return (Step("proof", holds=False, said=str(trouble)),)
     total = sum(leaf[0] for _, leaf, _ in leaves)
-    wanted = stated if balance is None else balance
-    said = f"{proof['agent_did']} is counted with {_text(total)}, expected {_text(wanted)}"
+    expected = stated if balance is None else balance
+    said = f"{proof['agent_did']} is counted with {_text(total)}, expected {_text(expected)}"
     are_apart = leaves[0][0] != leaves[1][0]
     return (
         Step("leaves", holds=are_apart, said="the two leaves are at different places"),
         *(_leads_to_root(*leaf, committed) for leaf in leaves),
-        Step("balance", holds=total == stated == wanted, said=said),
+        Step("balance", holds=total == stated == expected, said=said),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
 
-from .keys import KEY_BYTES, NotAKey, is_signed, require_usable
+from .keys import KEY_BYTES, AuditorKey, NotAKey, is_signed, require_usable
 
 NOTE_MAX_CHARACTERS = 64 * 1024
 NAME_MAX_CHARACTERS = 255
@@ -102,18 +102,37 @@ def read_verifier_key(text: str, kind: bytes) -> VerifierKey:
 
 def read_checkpoint(note: str, public_keys: Iterable[bytes], origin: str | None = None) -> Checkpoint:
     """The checkpoint of a note that one of these keys signed under the log's own name. Raises: BadCheckpoint."""
+    checkpoint = _read_unsigned(note, origin)
+    return _require_signed(checkpoint, note, public_keys, "no key of the auditor signed the checkpoint")
+
+
+def read_checkpoint_of(note: str, keys: Iterable[AuditorKey]) -> Checkpoint:
+    """As `read_checkpoint`, by keys that were not retired before the log had this size. Raises: BadCheckpoint."""
+    checkpoint = _read_unsigned(note, None)
+    in_service = (key.public_key for key in keys if key.signs_checkpoint_of(checkpoint.size))
+    trouble = f"no key that the auditor had at {checkpoint.size} leaves signed the checkpoint"
+    return _require_signed(checkpoint, note, in_service, trouble)
+
+
+def _read_unsigned(note: str, origin: str | None) -> Checkpoint:
     if len(note) > NOTE_MAX_CHARACTERS:
         raise BadCheckpoint(f"a checkpoint has at most {NOTE_MAX_CHARACTERS} characters")
-    body, separator, signatures = note.rpartition("\n\n")
+    body, separator, _ = note.rpartition("\n\n")
     lines = body.split("\n")
     if not separator or len(lines) < _HEAD_LINES or not all(lines):
         raise BadCheckpoint("a checkpoint has origin, size and root, an empty line, and signatures")
     checkpoint = Checkpoint(lines[0], read_size(lines[1]), read_hash(lines[2]))
     if origin is not None and checkpoint.origin != origin:
         raise BadCheckpoint(f"the checkpoint is of {checkpoint.origin!r}, not of {origin!r}")
+    return checkpoint
+
+
+def _require_signed(
+    checkpoint: Checkpoint, note: str, public_keys: Iterable[bytes], trouble: str
+) -> Checkpoint:
     signers = (VerifierKey(checkpoint.origin, key, LOG_KEY) for key in public_keys)
-    if not any(signer.has_signed(text_of(note), signatures) for signer in signers):
-        raise UnsignedCheckpoint("no key of the auditor signed the checkpoint")
+    if not any(signer.has_signed(text_of(note), note.rpartition("\n\n")[2]) for signer in signers):
+        raise UnsignedCheckpoint(trouble)
     return checkpoint
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
-from hansa.rooms.transfers.bridge.sagas import Decision, Money, Saga, State
+from hansa.rooms.transfers.bridge.sagas import Decision, Findings, Money, Move, Saga, State
 
 
 class Broken(AssertionError):
@@ -45,7 +45,8 @@ class Books:
                 after = replace(self, burning=self.burning - amount, wrapped=self.wrapped + amount)
             case Money.UNLOCK:
                 after = replace(self, locked=self.locked - amount, free=self.free + amount)
-            case None:
+            case _:
+                require(money is None, "a movement that only a restore needs", money)
                 after = self
         require(min(vars(after).values()) >= 0, "an amount below zero", money, after)
         require(after.free + after.held + after.locked == self.free + self.held + self.locked, money, after)
@@ -70,21 +71,21 @@ class World:
         available = self.books.free if terms.direction is Direction.WRAP else self.books.wrapped
         if terms.amount > available:
             return self
-        move = sagas.begin(terms, now)
-        return self._with(move.saga, move.money)
+        return self._with(sagas.begin(terms, now))
 
     def due(self, saga_id: str, now: float) -> "tuple[World, tuple[Message, ...]]":
         """The source asks about a saga."""
-        move = sagas.on_due(self.sagas[saga_id], now)
-        return self._with(move.saga, move.money), sagas.outstanding(move.saga)
+        after = self._with(sagas.on_due(self.sagas[saga_id], now))
+        return after, sagas.outstanding(after.sagas[saga_id])
 
     def received(self, message: Message) -> "tuple[World, tuple[Message, ...]]":
         """One message arrives, in one transaction; the answers."""
         terms = message.terms
         if message.is_answer:
-            move = sagas.on_answer(self.sagas[terms.saga_id], message)
-            return self._with(move.saga, move.money), ()
-        decided = sagas.decide(self.decisions.get(terms.saga_id), message, self._why_refused(terms))
+            move = sagas.on_answer(self.sagas[terms.saga_id], message, Findings())
+            receipt = sagas.receipt_of(move, message)
+            return self._with(move), () if receipt is None else (receipt,)
+        decided = sagas.decide(self.decisions.get(terms.saga_id), message, Findings(self._why_refused(terms)))
         answers = () if decided.answer is None else (decided.answer,)
         if not decided.is_new or decided.decision is None:
             return replace(self, books=self.books.moved(decided.money, terms.amount)), answers
@@ -111,6 +112,8 @@ class World:
         is_short = terms.direction is Direction.REDEEM and terms.amount > self.books.locked
         return "INSUFFICIENT_LOCK" if is_short else None
 
-    def _with(self, saga: Saga, money: Money | None) -> "World":
-        books = self.books.moved(money, saga.terms.amount)
+    def _with(self, move: Move) -> "World":
+        saga = move.saga
+        assert saga is not None
+        books = self.books.moved(move.money, saga.terms.amount)
         return replace(self, books=books, sagas={**self.sagas, saga.terms.saga_id: saga})

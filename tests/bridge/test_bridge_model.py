@@ -8,7 +8,7 @@ import pytest
 
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
-from hansa.rooms.transfers.bridge.sagas import Decided, Decision, Move, Saga, State
+from hansa.rooms.transfers.bridge.sagas import Decided, Decision, Findings, Move, Saga, State
 from tests.bridge.histories import History, explore
 from tests.bridge.model import Books, Broken, World
 from tests.properties.scale import by_tier
@@ -46,12 +46,16 @@ def test_a_small_bridge_holds_in_every_state_that_it_can_reach(terms: list[Terms
 
 def test_a_timeout_against_a_late_success_completes():
     saga = sagas.begin(WRAP, 0.0).saga
+    assert saga is not None
     late = sagas.on_due(saga, 301.0).saga
+    assert late is not None
     assert [message.type for message in sagas.outstanding(late)] == [MessageType.CANCEL]
     minted = Decision(WRAP, is_done=True)
-    answer = sagas.decide(minted, Message(MessageType.CANCEL, WRAP), None).answer
+    answer = sagas.decide(minted, Message(MessageType.CANCEL, WRAP), Findings()).answer
     assert answer is not None
-    assert sagas.on_answer(late, answer).saga.state is State.COMPLETED
+    completed = sagas.on_answer(late, answer, Findings()).saga
+    assert completed is not None
+    assert completed.state is State.COMPLETED
 
 
 def _refund_by_time(patch: pytest.MonkeyPatch) -> None:
@@ -59,23 +63,23 @@ def _refund_by_time(patch: pytest.MonkeyPatch) -> None:
 
     def on_due(saga: Saga, now: float) -> Move:
         move = right(saga, now)
-        if move.saga.state is not State.TIMED_OUT:
+        if move.saga is None or move.saga.state is not State.TIMED_OUT:
             return move
-        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms))
+        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms), Findings())
 
     patch.setattr(sagas, "on_due", on_due)
 
 
 def _mint_each_request(patch: pytest.MonkeyPatch) -> None:
     right = sagas.decide
-    patch.setattr(sagas, "decide", lambda _, message, refusal: right(None, message, refusal))
+    patch.setattr(sagas, "decide", lambda _, message, findings: right(None, message, findings))
 
 
 def _no_tombstone(patch: pytest.MonkeyPatch) -> None:
     right = sagas.decide
 
-    def decide(decision: Decision | None, message: Message, refusal: str | None) -> Decided:
-        decided = right(decision, message, refusal)
+    def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:
+        decided = right(decision, message, findings)
         return replace(decided, is_new=False) if message.type is MessageType.CANCEL else decided
 
     patch.setattr(sagas, "decide", decide)
@@ -84,9 +88,10 @@ def _no_tombstone(patch: pytest.MonkeyPatch) -> None:
 def _apply_each_answer(patch: pytest.MonkeyPatch) -> None:
     right = sagas.on_answer
 
-    def on_answer(saga: Saga, message: Message) -> Move:
-        reopened = replace(saga, state=State.MINT_REQUESTED) if saga.has_ended else saga
-        return right(reopened, message)
+    def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
+        is_over = saga is not None and saga.has_ended
+        reopened = replace(saga, state=State.MINT_REQUESTED) if saga is not None and is_over else saga
+        return right(reopened, message, findings)
 
     patch.setattr(sagas, "on_answer", on_answer)
 
@@ -94,10 +99,10 @@ def _apply_each_answer(patch: pytest.MonkeyPatch) -> None:
 def _cancel_what_was_done(patch: pytest.MonkeyPatch) -> None:
     right = sagas.decide
 
-    def decide(decision: Decision | None, message: Message, refusal: str | None) -> Decided:
+    def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:
         if decision is not None and message.type is MessageType.CANCEL:
             return Decided(decision, Message(MessageType.CANCELLED, message.terms, "CANCELLED"))
-        return right(decision, message, refusal)
+        return right(decision, message, findings)
 
     patch.setattr(sagas, "decide", decide)
 

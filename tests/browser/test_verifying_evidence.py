@@ -12,6 +12,7 @@ from tests.rooms.commerce.agreements import proposal
 from tests.verifier.contract_proofs import FROZEN
 from tests.verifier.dispute_bundles import Setting, bundle_of
 from tests.verifier.served import VECTORS, vectors_in
+from tests.verifier.settlements import FROZEN as SETTLEMENTS_FROZEN
 
 CONTRACT_PROOFS = """async ([vectors, schemaText]) => {
   const { verifyContractProof } = await import("/static/verify_contract_proof.js");
@@ -21,6 +22,16 @@ CONTRACT_PROOFS = """async ([vectors, schemaText]) => {
   const schema = read(schemaText), codes = {};
   for (const { name, document, card, keys, at } of vectors) {
     codes[name] = (await verifyContractProof(document, card, readKeys(keys), { schema, at: momentOf(at) })).code;
+  }
+  return codes;
+}"""
+SETTLEMENTS = """async vectors => {
+  const { verifySettlement } = await import("/static/verify_settlement.js");
+  const { readKeys } = await import("/static/verify_card.js");
+  const { momentOf } = await import("/static/verdict.js");
+  const codes = {};
+  for (const { name, document, keys, at } of vectors) {
+    codes[name] = (await verifySettlement(document, readKeys(keys), { at: momentOf(at) })).code;
   }
   return codes;
 }"""
@@ -48,7 +59,7 @@ TIMES = (
 )  # fmt: skip
 
 
-async def test_frozen_proofs_of_contracts_labelled_disputes_and_times_are_judged_as_the_verifier_judges_them(
+async def test_frozen_proofs_of_contracts_settlements_labelled_disputes_and_times_are_judged_as_the_verifier_judges_them(
     visit,
 ):
     page = (await visit("/verify")).page
@@ -56,6 +67,11 @@ async def test_frozen_proofs_of_contracts_labelled_disputes_and_times_are_judged
     asked = [{**one, "keys": json.dumps(one["keys"])} for one in vectors]
     found = await page.evaluate(CONTRACT_PROOFS, [asked, json.dumps(form_of("registry_card"))])
     assert found == {one["name"]: one["expect"] for one in vectors}
+
+    settlements = vectors_in(SETTLEMENTS_FROZEN)
+    asked = [{**one, "keys": json.dumps(one["keys"])} for one in settlements]
+    found = await page.evaluate(SETTLEMENTS, asked)
+    assert found == {one["name"]: one["expect"] for one in settlements}
 
     cases = vectors_in(VECTORS / "verdicts" / "cases.jsonl")
     bundles = [bundle_of(case, Setting(factor=factor, has_noise=True)) for case in cases for factor in (1, 7)]
@@ -134,6 +150,15 @@ async def test_the_ruling_that_the_facts_of_a_dispute_give_is_computed_on_the_pa
     await page.get_by_role("button", name="Verify", exact=True).click()
     await expect(verdict).to_have_text("Verified")
     await expect(steps).to_have_count(6)
+    evidence = vectors_in(SETTLEMENTS_FROZEN)[0]
+    await page.get_by_label("Text", exact=True).fill(evidence["document"])
+    await page.get_by_role("button", name="Verify", exact=True).click()
+    await expect(verdict).to_have_text("Cannot be verified")
+    await page.get_by_label("Keys, if not those of this registry").fill(json.dumps(evidence["keys"]))
+    await page.get_by_role("button", name="Verify", exact=True).click()
+    await expect(page.locator("[data-kind]")).to_have_text("Evidence of a slash across registries")
+    await expect(steps).to_have_count(7)
+    await page.get_by_label("Keys, if not those of this registry").fill("")
     await page.get_by_label("Text", exact=True).fill(bundle.replace("Half of it", "None of it", 1))
     await page.get_by_role("button", name="Verify", exact=True).click()
     await expect(verdict).to_have_text("Not verified: bad_signature")

@@ -55,6 +55,27 @@ async def test_a_process_of_another_name_or_trust_domain_is_refused_and_told_how
     assert "another database" in moved
 
 
+async def test_the_ledger_id_is_fixed_at_the_first_start(database_farm: DatabaseFarm, tmp_path: Path):
+    frame, operator = await database_farm.fresh(), await database_farm.fresh()
+    as_operator = {"registry_name": "north", "registry_tier": "cloud-operator"}
+    async with open_registry(frame, tmp_path / "frame", registry_name="north") as registry:
+        assert registry.settings.ledger_id == "hansa.local"
+    async with open_registry(operator, tmp_path / "operator", **as_operator) as registry:
+        row = await registry.database.look(lambda tx: tx.fetchrow("SELECT * FROM plumbing_registry"))
+        assert row["ledger_id"] == "hansa.local/registry/north"
+    refused = await refusal_of(settings_of(frame, tmp_path / "frame", **as_operator))
+    assert "whose ledger is hansa.local, and" in refused
+    assert "the ledger of this process is hansa.local/registry/north" in refused
+    refused = await refusal_of(settings_of(operator, tmp_path / "operator", registry_name="north"))
+    assert "the ledger of this process is hansa.local:" in refused
+    for database, name, settings in (
+        (frame, "frame", as_operator),
+        (operator, "operator", {**as_operator, "registry_name": "south"}),
+    ):
+        with pytest.raises(DatabaseOfAnother, match="The ledger of a registry keeps its name"):
+            await adopt_database(settings_of(database, tmp_path / name, **settings))
+
+
 async def test_a_process_with_other_keys_is_refused_before_it_makes_any(
     database_farm: DatabaseFarm, tmp_path: Path
 ):

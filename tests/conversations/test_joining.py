@@ -247,9 +247,19 @@ async def test_an_acceptance_that_the_inviting_registry_refuses_leaves_no_peer(
     assert await admin.peers() == []
 
 
-async def test_a_registry_is_no_peer_of_its_own_trust_domain(admin: PeerAdministrator):
+async def test_a_registry_is_no_peer_of_its_own_trust_domain_unless_it_is_an_operator_of_this_frame(
+    admin: PeerAdministrator,
+):
     own = await admin.post(f"{INVITATIONS}/accept", {"invitation": await admin.invite()}, 422)
     assert "own trust domain" in own["detail"]
+    rival = OtherRegistry(admin.registry.settings.trust_domain, "rival")
+    let_reach(admin.registry.runtime, rival)
+    assert await refusal(admin, rival.signed("acceptance", jti_of(await admin.invite()))) == (
+        422,
+        "INVITATION_REFUSED",
+    )
+    assert rival.asked == []
+    assert await admin.peers() == []
 
 
 async def test_a_peer_that_lost_its_root_comes_back_by_a_new_invitation(

@@ -322,6 +322,7 @@ async def test_two_edits_at_the_same_moment_both_count(registry):
     ("settings", "tier", "minting"),
     [
         ({"registry_tier": "sandbox"}, "sandbox", "disabled"),
+        ({"registry_tier": "cloud-operator"}, "cloud-operator", "disabled"),
         ({"is_central_registry": True}, "standalone", "sovereign"),
         (
             {"is_central_registry": True, "sovereign_mainframes": ["hansa.local"]},

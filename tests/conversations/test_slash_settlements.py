@@ -11,6 +11,7 @@ import pytest
 
 from hansa.rooms.commerce import settlements
 from hansa.rooms.federation.peers import posting
+from hansa_verify import read_keys, verify_settlement
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
@@ -100,6 +101,11 @@ class Court:
         read: dict[str, Any] = answer.json()
         return read
 
+    async def evidence(self, at: Neighbour, found: dict[str, Any]) -> httpx2.Response:
+        """What the other registry signed about the settlement."""
+        path = f"{PATH}/settlements/{found['settlement_id']}/evidence"
+        return await at.registry.get(path, headers=self.administrator(at).headers)
+
     async def decide(self, incoming: dict[str, Any], act: str, **body: str) -> httpx2.Response:
         path = f"{PATH}/settlements/{incoming['settlement_id']}/{act}"
         return await self.pair.b.registry.post(path, json=body or None, headers=self.abroad.headers)
@@ -140,8 +146,15 @@ async def court(
 
 
 @pytest.fixture(autouse=True)
-async def held(court: Court) -> None:
+async def alone(court: Court) -> None:
+    """Slashes are held, and of what other tests did nothing is due, nor does it count into a bound."""
     await court.slashes_at(court.pair.b, enabled=False, most=0)
+    for one in (court.pair.a, court.pair.b):
+        await run(
+            one,
+            "UPDATE commerce_settlement SET next_at = NULL, decided_at = decided_at - interval '25 hours',"
+            " expires_at = expires_at + interval '1 day'",
+        )
 
 
 async def typed(one: Neighbour, kind: str, did: str) -> dict[str, Any]:
@@ -186,6 +199,30 @@ async def test_an_approved_slash_is_destroyed_at_the_defendants_home_and_compens
     assert (minted["counterparty_frame"], minted["counterparty_tx_id"]) == ("b.example", there["tx_id"])
     dispute = await alice.registry.get(f"/disputes/{opened['dispute_id']}", headers=alice.headers)
     assert dispute.json()["slash_applied"] == "15"
+    (confirmed,) = await verified(court, court.pair.a, settled, by=court.pair.b)
+    assert (confirmed["type"], confirmed["status"]) == ("slash-confirmation", "SLASHED")
+    assert (confirmed["slashed_amount"], confirmed["tx_id"]) == ("15", there["tx_id"])
+    requested, acknowledged = await verified(court, court.pair.b, there, by=court.pair.a)
+    assert (requested["type"], requested["amount"]) == ("slash-request", "15")
+    assert (acknowledged["type"], acknowledged["status"]) == ("slash-receipt", "SETTLED")
+
+
+async def verified(court: Court, at: Neighbour, found: dict[str, Any], by: Neighbour) -> list[dict[str, Any]]:
+    """What the evidence at one registry states, verified by the keys that the other one publishes."""
+    keys = read_keys((await by.registry.http.get("/.well-known/registry-jwks.json")).json())
+    answer = await court.evidence(at, found)
+    verdict = verify_settlement(answer.text, keys)
+    assert verdict.is_valid, (answer.text, verdict)
+    own = read_keys((await at.registry.http.get("/.well-known/registry-jwks.json")).json())
+    assert verify_settlement(answer.text, own).code == "unknown_key"
+    return [dict(message) for message in verdict.messages]
+
+
+async def test_there_is_no_evidence_before_the_other_registry_has_signed_something(court: Court):
+    opened = await court.ruled(*await court.parties(), slash="1")
+    assert await refusal(await court.evidence(court.pair.a, opened)) == (404, "SETTLEMENT_EVIDENCE_MISSING")
+    unknown = {"settlement_id": 10**9}
+    assert await refusal(await court.evidence(court.pair.a, unknown)) == (404, "SETTLEMENT_UNKNOWN")
 
 
 async def test_a_rejected_slash_fails_with_the_reason_and_nothing_moves(court: Court):
@@ -220,11 +257,14 @@ async def test_a_slash_within_the_bounds_is_approved_by_itself_between_parties_t
 
 async def test_in_a_day_a_peer_gets_at_most_ten_times_its_bound_approved_by_itself(court: Court):
     await court.slashes_at(court.pair.b, enabled=True, most=1)
-    await run(court.pair.b, "UPDATE commerce_settlement SET decided_at = now() - interval '25 hours'")
+    approved = await court.ruled(*await court.parties(), slash="1")
+    await court.what_is_due_happens()
+    assert (await court.incoming(approved))["auto_approved"] is True
+    # As if there had been nine more of them.
     await run(
         court.pair.b,
-        "UPDATE commerce_settlement SET decided_at = now(), amount = 950000000, slashed_amount = 0, compensated = 0,"
-        " status = 'FAILED' WHERE settlement_id = (SELECT min(settlement_id) FROM commerce_settlement WHERE auto_approved)",
+        "UPDATE commerce_settlement SET amount = 950000000 WHERE direction = 'incoming' AND dispute_id = $1",
+        approved["dispute_id"],
     )
     opened = await court.ruled(*await court.parties(), slash="1")
     await court.what_is_due_happens()
@@ -404,8 +444,7 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     assert (await contractor.balance(), await provider.balance()) == ("92", "100")
     (awarded,) = await awards(court, dispute_id)
     assert (awarded["status"], awarded["slashed_amount"]) == ("SLASHED", "8")
-    # Nothing else is sent to the peer, whose answer to the award is lost.
-    await run(court.pair.a, "UPDATE commerce_settlement SET next_at = NULL WHERE direction <> 'awarded'")
+    # The peer's answer to the award is lost.
     calls = LostCalls(monkeypatch, posting)
     calls.loses = lambda _: "answer"
     await court.what_is_due_happens()
@@ -417,6 +456,10 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     assert (awarded["status"], owed["status"]) == ("SETTLED", "SETTLED")
     assert (owed["compensated_amount"], owed["slashed_amount"]) == ("7", "8")
     assert owed["peer_tx_id"] == awarded["tx_id"]
+    (award,) = await verified(court, court.pair.b, owed, by=court.pair.a)
+    assert (award["type"], award["compensation_amount"]) == ("slash-award", "7")
+    (receipt,) = await verified(court, court.pair.a, awarded, by=court.pair.b)
+    assert (receipt["type"], receipt["status"]) == ("slash-receipt", "SETTLED")
     assert (await contractor.balance(), await provider.balance()) == ("92", "107")
     minted = await typed(court.pair.b, "DisputeCompensationMinted", provider.did)
     assert (minted["amount"], minted["counterparty_frame"]) == ("7", "a.example")
@@ -463,7 +506,8 @@ async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_i
         await run(court.pair.b, "UPDATE ledger_corridor SET compensated = compensated - 10 ^ 15")
         await run(court.pair.b, limit, peer.id, None)
     # The facts of another dispute.
-    await run(court.pair.a, "UPDATE commerce_settlement SET verdict = '{}' WHERE direction = 'awarded'")
+    facts = "UPDATE commerce_settlement SET verdict = '{}' WHERE direction = 'awarded' AND dispute_id = $1"
+    await run(court.pair.a, facts, dispute_id)
     await court.what_is_due_happens()
     awarded, owed = await awards(court, dispute_id)
     assert (awarded["status"], awarded["reason"]) == ("FAILED", "COMPENSATION_REFUSED")

@@ -207,10 +207,14 @@ async def test_a_retired_key_verifies_what_it_signed_and_nothing_later(registry)
     await cycle(registry)
     (first,) = (await keys(registry))["keys"]
     assert set(first) == {"kty", "crv", "x", "kid", "use", "alg"}
+    log_size = int((await registry.http.get("/log/checkpoint")).text.split("\n")[1])
     answer = await act(registry, platform, "auditor-signing-key/rotate", reason="A drill.")
     assert answer.status_code == 200, answer.text
     await cycle(registry)
-    assert (await keys(registry))["keys"] == [answer.json(), {**first, "retired_at_id": 1}]
+    assert (await keys(registry))["keys"] == [
+        answer.json(),
+        {**first, "retired_at_id": 1, "retired_at_size": log_size},
+    ]
     assert [record["kid"] for record in await records(registry)] == [first["kid"], answer.json()["kid"]]
     assert (await verdict(registry)).code == "verified"
     chain = await records(registry)

@@ -6,9 +6,12 @@ from hashlib import sha256
 import asyncpg
 import pytest
 
+from hansa.doors.log_verification import judge_consistency
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms import auditor
+from hansa.rooms.auditor import attestations
+from hansa.rooms.auditor.transparency import notes
 from hansa_verify import log, read_auditor_keys
 from tests.registry import TestRegistry, another_process, at_once
 
@@ -158,6 +161,36 @@ async def test_a_checkpoint_is_signed_by_both_keys_for_seven_days_after_a_rotati
     note = (await registry.http.get("/log/checkpoint")).text
     with pytest.raises(log.BadCheckpoint):
         log.read_checkpoint(note, [old])
+
+
+async def test_a_checkpoint_counts_under_a_retired_key_up_to_the_size_that_the_log_had_at_its_retirement(
+    registry,
+):
+    admin = await registry.administrator("admin_platform")
+    await fill(registry, 3)
+    await auditor.run_cycle(registry.runtime)
+    kept = (await registry.http.get("/log/checkpoint")).text
+    (old_private,) = await registry.database.look(
+        lambda tx: attestations.checkpoint_keys(tx, registry.runtime.seal)
+    )
+    await registry.post("/admin/auditor-signing-key/rotate", headers=admin.headers)
+    await fill(registry, 2)
+    await auditor.run_cycle(registry.runtime)
+    key_set = read_auditor_keys((await registry.http.get("/.well-known/auditor-jwks.json")).json())
+    old_size = int(kept.split("\n")[1])
+    assert [key.retired_at_size for key in key_set] == [None, old_size]
+    growth = (await registry.http.get(f"/log/consistency?old_size={old_size}")).json()
+    assert judge_consistency(growth, key_set, kept).is_valid
+    # Whoever took the retired key signs a tree of their own that is larger.
+    size, root = old_size + 1, bytes(32)
+    forged = notes.signed_note(notes.checkpoint_text(ORIGIN, size, root), ORIGIN, [old_private])
+    assert log.read_checkpoint(forged, [key_set[1].public_key]).size == size
+    with pytest.raises(log.UnsignedCheckpoint, match=f"had at {size} leaves"):
+        log.read_checkpoint_of(forged, key_set)
+    assert judge_consistency({**growth, "checkpoint": forged}, key_set, kept).code == "checkpoint"
+    changed = "UPDATE auditor_key SET retired_at_size = 10 ^ 6 WHERE retired_at IS NOT NULL"
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        await registry.database.act(lambda tx: tx.execute(changed))
 
 
 async def test_what_is_not_committed_is_no_leaf_and_many_sequencers_make_one_log(registry):

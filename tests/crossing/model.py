@@ -6,6 +6,8 @@
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from hansa.rooms.transfers.crossing import pair_chain, protocol, receiver, sender
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message
 from hansa.rooms.transfers.crossing.pair_chain import Pair
@@ -24,6 +26,7 @@ from hansa.rooms.transfers.crossing.states import (
 from hansa.rooms.transfers.pools.records import Pool
 
 TOMBSTONES_MAX = 50
+NO_TERMS = Terms(0, 0, 0)
 
 
 def border_fee(amount: int) -> int:
@@ -110,12 +113,15 @@ class Registry:
         kept = self.toward[peer]
         out: list[Message] = [pair_chain.stamped(kept.pair, one) for one in pair_chain.questions(kept.pair)]
         for row in list(kept.sent.values()):
+            if row.is_closed:
+                continue
             step = sender.on_time(row, self._judgement(kept, row.body), now)
             out += self._apply(kept, step)
             again = sender.outstanding(kept.sent[row.body.transfer_id])
             out += [pair_chain.stamped(kept.pair, one) for one in again]
         for taken in kept.received.values():
-            out += [pair_chain.stamped(kept.pair, one) for one in receiver.outstanding(taken)]
+            if _awaits_answer(taken):
+                out += [pair_chain.stamped(kept.pair, one) for one in receiver.outstanding(taken)]
         return out
 
     def ask_heads(self, peer: str) -> None:
@@ -128,8 +134,8 @@ class Registry:
         kept = self.toward[peer]
         return (
             kept.pair.asks
-            or any(sender.outstanding(row) for row in kept.sent.values())
-            or any(receiver.outstanding(row) for row in kept.received.values())
+            or any(not row.is_closed and row.state is not SentState.IN_DOUBT for row in kept.sent.values())
+            or any(map(_awaits_answer, kept.received.values()))
         )
 
     def receive(self, peer: str, message: Message, now: float) -> list[Message]:
@@ -143,13 +149,16 @@ class Registry:
         kept.pair = observed.pair
         self.nonces += kept.pair.nonce == fresh
         if observed.resend:
-            _reopen(kept)
+            self.reopen(peer)
         out = list(observed.messages)
         stamped = [pair_chain.stamped(kept.pair, one) for one in out]
         if message.body is None or pair_chain.is_outdated(kept.pair, message):
             return stamped
         transfer_id = message.body.transfer_id
-        findings = Findings(self._terms(kept, message), self._judgement(kept, message.body, message))
+        if protocol.concerns_sent(message):
+            findings = Findings(NO_TERMS, self._judgement(kept, message.body, message))
+        else:
+            findings = Findings(self._terms(kept, message), Judgement())
         step = protocol.receive(
             kept.sent.get(transfer_id), kept.received.get(transfer_id), message, findings, now
         )
@@ -160,15 +169,21 @@ class Registry:
         old = backup.copy()
         old.was_restored = True
         old.nonces = self.nonces + 1000
-        for kept in old.toward.values() if noticed != "not noticed" else ():
+        for peer, kept in old.toward.items() if noticed != "not noticed" else ():
             old.nonces += 1
             nonce = f"{self.name}{old.nonces}"
             if noticed == "noticed":
                 kept.pair = pair_chain.begin_epoch(kept.pair, nonce)
-                _reopen(kept)
+                old.reopen(peer)
             else:
                 kept.pair = pair_chain.await_heads(kept.pair, nonce)
         return old
+
+    def reopen(self, peer: str) -> None:
+        """Everything decided is sent again until it is answered again."""
+        kept = self.toward[peer]
+        kept.sent = {name: structs.replace(row, receipt=None) for name, row in kept.sent.items()}
+        kept.received = {name: structs.replace(row, is_closed=False) for name, row in kept.received.items()}
 
     def _terms(self, kept: Toward, message: Message) -> Terms:
         body = message.body
@@ -177,7 +192,9 @@ class Registry:
         if not kept.pair.is_open or _has_doubt(kept):
             code = Code.PEER_REWOUND
         fee = border_fee(body.amount)
-        full = sum(1 for row in kept.received.values() if _is_tombstone(row)) >= TOMBSTONES_MAX
+        full = len(kept.received) >= TOMBSTONES_MAX
+        if full:
+            full = sum(1 for row in kept.received.values() if _is_tombstone(row)) >= TOMBSTONES_MAX
         return Terms(body.amount - fee, fee, self.limit - kept.net_in - kept.room, code, full)
 
     def _judgement(self, kept: Toward, body: Body, _message: Message | None = None) -> Judgement:
@@ -242,12 +259,6 @@ class Registry:
         require(ins in ALLOWED_IN, "money in", ins)
 
 
-def _reopen(kept: Toward) -> None:
-    """Everything decided is sent again until it is answered again."""
-    kept.sent = {name: replace(row, receipt=None) for name, row in kept.sent.items()}
-    kept.received = {name: replace(row, is_closed=False) for name, row in kept.received.items()}
-
-
 ALLOWED_OUT = (
     [],
     ["reserve_out"],
@@ -263,6 +274,10 @@ def _has_doubt(kept: Toward) -> bool:
 
 def _is_tombstone(row: Received) -> bool:
     return row.state in (ReceivedState.ABORTED, ReceivedState.REFUSED)
+
+
+def _awaits_answer(row: Received) -> bool:
+    return not row.is_closed and row.state is not ReceivedState.REFUSED
 
 
 def require_quiet(one: Registry, other: Registry) -> None:

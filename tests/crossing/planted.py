@@ -1,10 +1,10 @@
 """Fourteen bugs that one could write into the protocol; the simulation has to find each."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.rooms.transfers.crossing import pair_chain, receiver, sender
 from hansa.rooms.transfers.crossing.messages import Message, MessageType

@@ -6,11 +6,14 @@ gives the same history.
 
 import heapq
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType, Position
+from hansa.rooms.transfers.crossing.states import ReceivedState, SentState
 
 from .model import Registry, Toward, require, require_quiet, total
 
@@ -19,6 +22,9 @@ ENDED = 4000.0
 UNITS = 100_000
 RESEND_SECONDS = 7.0
 SWITCHED_OFF = "off"
+
+Covered = tuple[tuple[SentState | None, ReceivedState | None] | None, MessageType, str]
+"""The state of a transfer where a message came, None where no transfer can be meant; the message, and what befell it."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +45,14 @@ class History:
     """One run. `coverage` counts state x message x fault."""
 
     may_be_attacked: ClassVar[bool] = True
+    quiet_after: ClassVar[float] = HEALED + 60
+    """A registry for which nothing is waiting goes on until then."""
     seed: int
     is_attacked: bool = False
     honest: dict[str, Registry] = field(default_factory=dict)
     malicious: str | None = None
-    coverage: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    trace: list[str] = field(default_factory=list)
+    coverage: dict[Covered, int] = field(default_factory=dict)
+    trace: list[tuple[object, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
@@ -142,11 +150,10 @@ class History:
 
     def _tick(self, name: str) -> None:
         one = self.honest[name]
-        waiting = False
         for peer in one.toward:
             self._transmit(name, peer, one.tick(peer, self._clock(name)))
-            waiting = waiting or (peer != self.malicious and one.is_waiting(peer))
-        if waiting or self.now < HEALED + 60:
+        waits_for = (peer for peer in one.toward if peer != self.malicious and one.is_waiting(peer))
+        if self.now < self.quiet_after or any(waits_for):
             self._at(self.now + RESEND_SECONDS * self.rng.uniform(0.8, 1.2), lambda: self._tick(name))
 
     def _ask(self, name: str) -> None:
@@ -161,7 +168,7 @@ class History:
             drawn = self.rng.random()
             noticed = "noticed" if drawn < 0.5 else "file missing" if drawn < 0.7 else "not noticed"
             self.honest[name] = self.honest[name].restored(self.backups[name], noticed=noticed)
-            self._note("restore", name, noticed)
+            self.trace.append((self.now, "restore", name, noticed))
 
     def _transmit(self, author: str, to: str, messages: list[Message]) -> None:
         for message in messages:
@@ -205,20 +212,25 @@ class History:
             self._transmit(to, author, answers)
 
     def _covered(self, to: str, message: Message, fault: str) -> None:
-        state = "-"
+        states = None
         if message.body is not None:
-            author = "".join(peer for peer in self.honest[to].toward if f"did:{peer}" in _dids(message.body))
-            kept = self.honest[to].toward.get(author)
-            if kept is not None:
-                sent = kept.sent.get(message.body.transfer_id)
-                taken = kept.received.get(message.body.transfer_id)
-                state = f"{sent.state.value if sent else '-'}/{taken.state.value if taken else '-'}"
-        key = (state, message.type.value, fault)
+            toward = self.honest[to].toward
+            author = self._author(message.body, toward)
+            if author is not None:
+                sent = toward[author].sent.get(message.body.transfer_id)
+                taken = toward[author].received.get(message.body.transfer_id)
+                states = (sent and sent.state, taken and taken.state)
+        key = (states, message.type, fault)
         self.coverage[key] = self.coverage.get(key, 0) + 1
-        self._note(to, message.type.value, state, fault)
+        self.trace.append((self.now, to, *key))
 
-    def _note(self, *facts: str) -> None:
-        self.trace.append(f"{self.now:.3f} " + " ".join(facts))
+    @staticmethod
+    def _author(body: Body, toward: Mapping[str, Toward]) -> str | None:
+        """The one party of a transfer that is a peer."""
+        payer, payee = body.sender_did.removeprefix("did:"), body.receiver_did.removeprefix("did:")
+        if payer in toward:
+            return None if payee in toward else payer
+        return payee if payee in toward else None
 
     def _attack(self) -> None:
         """The malicious peer signs whatever it likes; it cannot sign for others."""
@@ -261,7 +273,3 @@ class History:
             kind, body, net=body.amount - fee, fee=fee, code=code, own=Position(1), seen=seen, proof=proof
         )
         self._at(self.now + rng.uniform(0.01, 5), lambda: self._deliver(str(self.malicious), author, answer))
-
-
-def _dids(body: Body) -> tuple[str, str]:
-    return (body.sender_did, body.receiver_did)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec import structs
 
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms.transfers.crossing import sender
@@ -57,7 +58,7 @@ class SwappingRegistry(Registry):
         fixed = price.amount_out if pool_of(kept).is_home else None
         if price.amount_out < least:
             return []
-        swapped = replace(body, currency=self.name.upper(), swap=Swap(peer.upper(), least, fixed))
+        swapped = structs.replace(body, currency=self.name.upper(), swap=Swap(peer.upper(), least, fixed))
         return self._apply(kept, sender.reserve(swapped, price.fee, deadline))
 
     def _terms(self, kept: Toward, message: Message) -> Terms:
@@ -67,14 +68,14 @@ class SwappingRegistry(Registry):
         assert body.swap is not None
         if message.type is not MessageType.PREPARE:
             covered = pool_of(kept).own.lowest >= (message.net or 0)
-            return replace(
+            return structs.replace(
                 terms, net=message.net or 0, fee=message.fee or 0, headroom=2**63 if covered else 0
             )
         try:
             price = self._price(pool_of(kept), body, message)
         except SwapImpossible as impossible:
-            return replace(terms, code=terms.code or impossible.code)
-        return replace(terms, net=price.amount_out, fee=price.fee, headroom=2**63)
+            return structs.replace(terms, code=terms.code or impossible.code)
+        return structs.replace(terms, net=price.amount_out, fee=price.fee, headroom=2**63)
 
     def _price(self, pool: Pool, body: Body, message: Message) -> Price:
         view = pool.view(gives_own=False)
@@ -95,7 +96,7 @@ class SwappingRegistry(Registry):
             return judgement
         price = Price(Minor(body.amount), Minor(message.net or 0), ZERO)
         accepted = pricing.keeps_k(pool_of(kept).view(gives_own=True), price)
-        return judgement if accepted else replace(judgement, code=Code.POOL_DIFFERS)
+        return judgement if accepted else structs.replace(judgement, code=Code.POOL_DIFFERS)
 
     def _move(self, kept: Toward, money: Money) -> None:
         swap = money.body.swap

@@ -9,6 +9,7 @@ import pytest
 from hansa.rooms.commerce.settlements import settlement as slashes
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Message, MessageType
+from tests.crossing.bridging import Bridging
 from tests.crossing.model import Broken
 from tests.crossing.swaps import abort_keeps_what_was_pending
 from tests.crossing.together import TogetherHistory
@@ -20,8 +21,8 @@ COMBINATIONS = 60
 
 
 def test_swaps_bridges_and_slashes_at_once_lose_and_make_no_unit_and_end_alike_on_both_sides():
-    coverage: set[tuple[str, str, str]] = set()
-    done = {"swaps": 0, "sagas": 0, "slashes": 0}
+    coverage: set[object] = set()
+    done = {"swaps": 0, "sagas": 0, "slashes": 0, "sagas after a restore": 0}
     for seed in range(HISTORIES):
         history = TogetherHistory(seed)
         try:
@@ -33,13 +34,14 @@ def test_swaps_bridges_and_slashes_at_once_lose_and_make_no_unit_and_end_alike_o
             done[name] += number
     print(f"{HISTORIES} histories, {done}, {len(coverage)} combinations of state, message and fault")
     assert len(coverage) >= COMBINATIONS
-    assert min(done.values()) > HISTORIES // 4
+    assert min(done["swaps"], done["sagas"], done["slashes"]) > HISTORIES // 4
+    assert done["sagas after a restore"] > HISTORIES // 20
 
 
 def unlock_twice(patch: pytest.MonkeyPatch) -> None:
     """Each request to unlock is carried out."""
     right = sagas.decide
-    patch.setattr(sagas, "decide", lambda _, message, refusal: right(None, message, refusal))
+    patch.setattr(sagas, "decide", lambda _, message, findings: right(None, message, findings))
 
 
 def refund_by_time(patch: pytest.MonkeyPatch) -> None:
@@ -48,9 +50,9 @@ def refund_by_time(patch: pytest.MonkeyPatch) -> None:
 
     def on_due(saga: sagas.Saga, now: float) -> sagas.Move:
         move = right(saga, now)
-        if move.saga.state is not sagas.State.TIMED_OUT:
+        if move.saga is None or move.saga.state is not sagas.State.TIMED_OUT:
             return move
-        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms))
+        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms), sagas.Findings())
 
     patch.setattr(sagas, "on_due", on_due)
 
@@ -76,7 +78,47 @@ def expiry_is_final(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(slashes, "on_time", on_time)
 
 
-PLANTED = (abort_keeps_what_was_pending, unlock_twice, refund_by_time, mint_each_outcome, expiry_is_final)
+def what_ended_is_not_shown_again(patch: pytest.MonkeyPatch) -> None:
+    """After a restore of the destination its sources keep to themselves what it had decided."""
+    patch.setattr(Bridging, "reopen", lambda self: None)
+
+
+def a_forgotten_lock_is_not_made_again(patch: pytest.MonkeyPatch) -> None:
+    """A restored source confirms what it does not know."""
+    patch.setattr(
+        sagas,
+        "_on_forgotten",
+        lambda saga, message, findings: sagas.Move(saga, confirms=message.shows_request),
+    )
+
+
+def the_own_signature_does_not_bind(patch: pytest.MonkeyPatch) -> None:
+    """A restored destination stays with what it has recorded since."""
+    patch.setattr(
+        sagas,
+        "_on_own_signature",
+        lambda decision, message, findings, is_done: sagas.Decided(
+            decision, None if decision is None else sagas.answer_of(decision)
+        ),
+    )
+
+
+def decisions_are_said_once(patch: pytest.MonkeyPatch) -> None:
+    """A decision is not repeated until its source confirms it."""
+    patch.setattr(sagas, "unconfirmed", lambda decision: ())
+
+
+PLANTED = (
+    abort_keeps_what_was_pending,
+    unlock_twice,
+    refund_by_time,
+    mint_each_outcome,
+    expiry_is_final,
+    what_ended_is_not_shown_again,
+    a_forgotten_lock_is_not_made_again,
+    the_own_signature_does_not_bind,
+    decisions_are_said_once,
+)
 
 
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)

@@ -5,15 +5,16 @@ swaps: lost, doubled, late, and not applied where a process ends.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hansa.rooms.commerce.settlements import settlement as slashes
 from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Terms
 from hansa.rooms.transfers.bridge.messages import Message as BridgeMessage
-from hansa.rooms.transfers.bridge.sagas import Decision, Saga, State
+from hansa.rooms.transfers.bridge.sagas import State
 
+from .bridging import HOLDERS, Bridge, Bridging, begin_bridges, require_bridge_ended
 from .model import Registry, require
 from .simulation import ENDED, HEALED, RESEND_SECONDS
 from .swaps import SwapHistory, SwappingRegistry
@@ -26,15 +27,9 @@ SECONDS_OF_A_DAY = 300.0
 
 
 @dataclass
-class Beside:
-    """What a registry keeps of one peer beside transfers; units are of the registry where `wrapped` does not say otherwise."""
+class Slashes:
+    """What a registry keeps of the slashes with one peer."""
 
-    sagas: dict[str, Saga] = field(default_factory=dict)
-    decisions: dict[str, Decision] = field(default_factory=dict)
-    held: int = 0
-    locked: int = 0
-    wrapped: int = 0
-    burning: int = 0
     outgoing: dict[int, Settlement] = field(default_factory=dict)
     incoming: dict[int, Settlement] = field(default_factory=dict)
     minted: dict[int, int] = field(default_factory=dict)
@@ -44,86 +39,50 @@ class Beside:
 class BusyRegistry(SwappingRegistry):
     """A registry that swaps, bridges and slashes with each of its peers."""
 
+    bridges: dict[str, Bridge]
+    slashes: dict[str, Slashes]
+
     def begin_beside(self) -> None:
         """Once the peers are known."""
-        self.beside = {peer: Beside() for peer in self.toward}
+        self.bridges = begin_bridges(self)
+        self.slashes = {peer: Slashes() for peer in self.toward}
+
+    def copy(self) -> "BusyRegistry":
+        copied = super().copy()
+        assert isinstance(copied, BusyRegistry)
+        copied.bridges = {peer: kept.copy() for peer, kept in self.bridges.items()}
+        copied.slashes = self.slashes
+        return copied
+
+    def reopen(self, peer: str) -> None:
+        super().reopen(peer)
+        self.bridge(peer).reopen()
+
+    def bridge(self, peer: str) -> Bridging:
+        return Bridging(self, self.bridges[peer], peer)
 
     def held(self) -> int:
-        return super().held() + sum(one.held + one.locked for one in self.beside.values())
+        return super().held() + sum(one.held + sum(one.locked.values()) for one in self.bridges.values())
 
     def issued_since(self) -> int:
         """What was minted as compensation, less what was slashed."""
-        kept = self.beside.values()
+        kept = self.slashes.values()
         return sum(sum(one.minted.values()) - sum(one.destroyed.values()) for one in kept)
-
-    def wrap_or_redeem(self, peer: str, terms: Terms, now: float) -> None:
-        """A saga begins, unless its units are lacking."""
-        kept = self.beside[peer]
-        if terms.amount > (self.units if terms.direction is Direction.WRAP else kept.wrapped):
-            return
-        move = sagas.begin(terms, now)
-        kept.sagas[terms.saga_id] = move.saga
-        self._carry_out(kept, move.money, terms.amount)
-
-    def due(self, peer: str, now: float) -> list[BridgeMessage]:
-        """What the peer is asked about sagas."""
-        kept, out = self.beside[peer], list[BridgeMessage]()
-        for name, saga in kept.sagas.items():
-            move = sagas.on_due(saga, now)
-            kept.sagas[name] = move.saga
-            out += sagas.outstanding(move.saga)
-        return out
-
-    def bridged(self, peer: str, message: BridgeMessage, *, refuses: bool) -> list[BridgeMessage]:
-        """One message of the bridge, in one transaction; the answers."""
-        kept, terms = self.beside[peer], message.terms
-        if message.is_answer:
-            move = sagas.on_answer(kept.sagas[terms.saga_id], message)
-            kept.sagas[terms.saga_id] = move.saga
-            self._carry_out(kept, move.money, terms.amount)
-            return []
-        is_short = terms.direction is Direction.REDEEM and terms.amount > kept.locked
-        refusal = "INSUFFICIENT_LOCK" if is_short else "AGENT_BLOCKED" if refuses else None
-        decided = sagas.decide(kept.decisions.get(terms.saga_id), message, refusal)
-        if decided.is_new and decided.decision is not None:
-            kept.decisions[terms.saga_id] = decided.decision
-        self._carry_out(kept, decided.money, terms.amount)
-        return [] if decided.answer is None else [decided.answer]
-
-    def _carry_out(self, kept: Beside, money: sagas.Money | None, amount: int) -> None:
-        match money:
-            case sagas.Money.LOCK:
-                self.units, kept.held = self.units - amount, kept.held + amount
-            case sagas.Money.KEEP:
-                kept.held, kept.locked = kept.held - amount, kept.locked + amount
-            case sagas.Money.RETURN:
-                self.units, kept.held = self.units + amount, kept.held - amount
-            case sagas.Money.MINT:
-                kept.wrapped += amount
-            case sagas.Money.BURN:
-                kept.wrapped, kept.burning = kept.wrapped - amount, kept.burning + amount
-            case sagas.Money.END_BURN:
-                kept.burning -= amount
-            case sagas.Money.RETURN_BURNED:
-                kept.wrapped, kept.burning = kept.wrapped + amount, kept.burning - amount
-            case sagas.Money.UNLOCK:
-                self.units, kept.locked = self.units + amount, kept.locked - amount
-        self._require_sound(kept)
 
     def rule(self, peer: str, claim: Claim, compensation: int) -> None:
         """A dispute was decided here against an agent of the peer, at the moment 0 of its own day."""
-        self.beside[peer].outgoing[claim.dispute_id] = slashes.opened(claim, compensation, 0.0)
+        self.slashes[peer].outgoing[claim.dispute_id] = slashes.opened(claim, compensation, 0.0)
 
     def claimed(self, peer: str, claim: Claim, refusal: str | None, *, is_auto: bool) -> Outcome:
         """The peer asks for a slash; what is stated about it now."""
-        kept = self.beside[peer]
+        kept = self.slashes[peer]
         if claim.dispute_id not in kept.incoming:
             kept.incoming[claim.dispute_id] = slashes.claimed(claim, refusal, 0.0, is_auto=is_auto)
         return kept.incoming[claim.dispute_id].outcome
 
     def decide_slash(self, peer: str, dispute: int, *, approves: bool, now: float) -> None:
         """An administrator decides, or what was approved is applied."""
-        kept = self.beside[peer]
+        kept = self.slashes[peer]
         one = kept.incoming.get(dispute)
         if one is None:
             return
@@ -134,48 +93,48 @@ class BusyRegistry(SwappingRegistry):
             kept.incoming[dispute] = slashes.applied(one, slashed)
         elif slashes.may_be_decided(one, now):
             kept.incoming[dispute] = slashes.approved(one) if approves else slashes.rejected(one, "No.")
-        self._require_sound(kept)
+        self._require_sound()
 
     def time_of_slashes(self, peer: str, now: float) -> None:
         """24 hours may have passed."""
-        kept = self.beside[peer]
+        kept = self.slashes[peer]
         for rows in (kept.outgoing, kept.incoming):
             rows.update({name: slashes.on_time(one, now) for name, one in rows.items()})
 
     def confirmed(self, peer: str, outcome: Outcome) -> bool:
         """An outcome of the peer; whether a receipt is due."""
-        kept, dispute = self.beside[peer], outcome.claim.dispute_id
+        kept, dispute = self.slashes[peer], outcome.claim.dispute_id
         after = slashes.on_outcome(kept.outgoing[dispute], outcome)
         if after != kept.outgoing[dispute]:
             kept.outgoing[dispute] = after
             owed = slashes.owed(after) if after.is_closed else 0
             self.units, self.issued = self.units + owed, self.issued + owed
             kept.minted[dispute] = kept.minted.get(dispute, 0) + owed
-        self._require_sound(kept)
+        self._require_sound()
         return after.is_closed
 
     def receipted(self, peer: str, dispute: int) -> None:
         """The peer has the outcome."""
-        kept = self.beside[peer]
+        kept = self.slashes[peer]
         if kept.incoming[dispute].status in slashes.DECIDED:
             kept.incoming[dispute] = slashes.acknowledged(kept.incoming[dispute])
 
-    def _require_sound(self, kept: Beside) -> None:
-        amounts = (self.units, kept.held, kept.locked, kept.wrapped, kept.burning)
-        require(min(amounts) >= 0, "an amount below zero", amounts)
+    def _require_sound(self) -> None:
+        require(self.units >= 0, "an amount below zero", self.units)
         in_transit = sum(one.transit for one in self.toward.values())
         require(self.held() + in_transit == self.issued, "the book does not add up", self.name)
 
 
 class TogetherHistory(SwapHistory):
-    """Everything at once. A registry that is restored is left to the histories of crossings alone."""
+    """Everything at once. In a history with restores there are no slashes: administrators rule them again."""
+
+    quiet_after = HEALED + 3 * SECONDS_OF_A_DAY
 
     def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:
         return BusyRegistry(name, 300_000, limit, 100_000, blocked)
 
     def begin(self) -> None:
         super().begin()
-        self.faults = replace(self.faults, restores=0)
         self.sagas, self.disputes = 0, 0
         for one in self._busy():
             one.begin_beside()
@@ -186,11 +145,10 @@ class TogetherHistory(SwapHistory):
         super().run()
         for one in self._busy():
             require(one.issued == before[one.name] + one.issued_since(), "units were made or lost", one.name)
-            for peer, kept in one.beside.items():
-                other = self._of(peer).beside[one.name]
-                _require_bridge_ended(kept, other)
+            for peer, kept in one.slashes.items():
+                require_bridge_ended(one.bridges[peer], self._of(peer).bridges[one.name])
                 for dispute, asked in kept.outgoing.items():
-                    _require_slash_ended(asked, other, kept, dispute)
+                    _require_slash_ended(asked, self._of(peer).slashes[one.name], kept, dispute)
         return self
 
     def issued_since(self) -> int:
@@ -198,21 +156,24 @@ class TogetherHistory(SwapHistory):
 
     def counted(self) -> dict[str, int]:
         """How much of each kind came to a successful end."""
-        all_of = [kept for one in self._busy() for kept in one.beside.values()]
+        bridges = [kept for one in self._busy() for kept in one.bridges.values()]
+        asked = [kept for one in self._busy() for kept in one.slashes.values()]
         swaps = [
             kind for one in self.honest.values() for kept in one.toward.values() for kind, _ in kept.moved
         ]
+        completed = sum(saga.state is State.COMPLETED for kept in bridges for saga in kept.sagas.values())
         return {
             "swaps": swaps.count("commit_in"),
-            "sagas": sum(saga.state is State.COMPLETED for kept in all_of for saga in kept.sagas.values()),
-            "slashes": sum(one.status is Status.SETTLED for kept in all_of for one in kept.outgoing.values()),
+            "sagas": completed,
+            "sagas after a restore": completed if any(one.was_restored for one in self._busy()) else 0,
+            "slashes": sum(one.status is Status.SETTLED for kept in asked for one in kept.outgoing.values()),
         }
 
     def _plan(self, names: list[str]) -> None:
         super()._plan(names)
         for _ in range(self.rng.randint(1, 4)):
             self._at(self.rng.uniform(0, 150), self._begin_saga)
-        for _ in range(self.rng.randint(0, 3)):
+        for _ in range(0 if self.faults.restores else self.rng.randint(0, 3)):
             self._at(self.rng.uniform(0, 150), self._begin_slash)
 
     def _busy(self) -> list[BusyRegistry]:
@@ -226,9 +187,9 @@ class TogetherHistory(SwapHistory):
     def _begin_saga(self) -> None:
         one, self.sagas = self.rng.choice(self._busy()), self.sagas + 1
         peer, direction = self.rng.choice(list(one.toward)), self.rng.choice(list(Direction))
-        amount = self.rng.randint(1, 900)
-        terms = Terms(f"s{self.sagas}", direction, f"did:{one.name}", f"did:{peer}", amount, "AVT")
-        one.wrap_or_redeem(peer, terms, self._now_of_sagas)
+        sender, receiver = (f"did:{name}:{self.rng.randint(1, HOLDERS)}" for name in (one.name, peer))
+        terms = Terms(f"s{self.sagas}", direction, sender, receiver, self.rng.randint(1, 900), "AVT")
+        one.bridge(peer).begin(terms, self._now_of_sagas)
         self._ask_about_sagas(one, peer)
 
     def _begin_slash(self) -> None:
@@ -241,7 +202,7 @@ class TogetherHistory(SwapHistory):
     def _round(self, name: str) -> None:
         """What the jobs of a registry do: decide, expire, and send again what is not answered."""
         one = self._of(name)
-        for peer, kept in one.beside.items():
+        for peer, kept in one.slashes.items():
             one.time_of_slashes(peer, self.now / SECONDS_OF_A_DAY * DAY)
             for dispute in list(kept.incoming):
                 if self.rng.random() < 0.3 or kept.incoming[dispute].status is Status.SLASHING:
@@ -250,7 +211,7 @@ class TogetherHistory(SwapHistory):
                 self._confirm(one, peer, dispute)
             self._ask_about_sagas(one, peer)
             self._ask_about_slashes(one, peer)
-        if self.now < HEALED + 3 * SECONDS_OF_A_DAY:
+        if self.now < self.quiet_after:
             self._at(self.now + 5 * RESEND_SECONDS, lambda: self._round(name))
 
     @property
@@ -258,16 +219,16 @@ class TogetherHistory(SwapHistory):
         return self.now / SECONDS_OF_FIVE_MINUTES * sagas.TIMEOUT_SECONDS
 
     def _ask_about_sagas(self, one: BusyRegistry, peer: str) -> None:
-        for message in one.due(peer, self._now_of_sagas):
+        for message in one.bridge(peer).due(self._now_of_sagas):
             self._travel(message.type.value, lambda message=message: self._bridge(one.name, peer, message))
 
     def _bridge(self, author: str, to: str, message: BridgeMessage) -> None:
         refuses = message.terms.amount % 7 == 0
-        for answer in self._of(to).bridged(author, message, refuses=refuses):
+        for answer in self._of(to).bridge(author).receive(message, refuses=refuses):
             self._travel(answer.type.value, lambda answer=answer: self._bridge(to, author, answer))
 
     def _ask_about_slashes(self, one: BusyRegistry, peer: str) -> None:
-        for asked in one.beside[peer].outgoing.values():
+        for asked in one.slashes[peer].outgoing.values():
             if not asked.is_closed:
                 self._travel("request", lambda claim=asked.claim: self._claim(one.name, peer, claim))
 
@@ -277,7 +238,7 @@ class TogetherHistory(SwapHistory):
         self._travel("state", lambda: self._outcome(to, author, outcome))
 
     def _confirm(self, one: BusyRegistry, peer: str, dispute: int) -> None:
-        kept = one.beside[peer].incoming[dispute]
+        kept = one.slashes[peer].incoming[dispute]
         if kept.status in slashes.DECIDED and not kept.is_closed:
             self._travel("confirmation", lambda: self._outcome(one.name, peer, kept.outcome))
 
@@ -307,17 +268,7 @@ class TogetherHistory(SwapHistory):
         self.coverage[key] = self.coverage.get(key, 0) + 1
 
 
-def _require_bridge_ended(source: Beside, destination: Beside) -> None:
-    require(source.held == 0 == source.burning, "units are still aside", source)
-    require(source.locked == destination.wrapped, "wrapped units are not what is locked", source, destination)
-    for name, saga in source.sagas.items():
-        decision = destination.decisions.get(name)
-        require(saga.has_ended, "a saga without an end", saga)
-        is_done = decision is not None and decision.is_done
-        require(is_done == (saga.state is State.COMPLETED), "the sides disagree", saga, decision)
-
-
-def _require_slash_ended(asked: Settlement, decided: Beside, asking: Beside, dispute: int) -> None:
+def _require_slash_ended(asked: Settlement, decided: Slashes, asking: Slashes, dispute: int) -> None:
     there = decided.incoming.get(dispute)
     require(there is not None and there.is_closed and asked.is_closed, "a slash without an end", asked, there)
     assert there is not None

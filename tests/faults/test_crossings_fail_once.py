@@ -4,15 +4,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
-from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
-from tests.properties.proof import prove_book
+from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -77,25 +74,19 @@ STEPS = {
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[Corridor, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
-    """A registry with few connections, so that a spoilt one is met again at once."""
+) -> AsyncIterator[FaultStage[Corridor]]:
     directory = tmp_path_factory.mktemp("crossed")
     async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE) as purses:
         corridor = Corridor(purses, await purses.agent("1000"))
-        observer = await asyncpg.connect(purses.registry.runtime.database.dsn)
-        plan = Plan(observer)
-        await put_under_plan(purses.registry.database, plan)
-        yield corridor, plan, observer
-        await observer.close()
+        async with fault_stage(purses.registry, corridor) as stage:
+            yield stage
 
 
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
-    name: str, stage: tuple[Corridor, Plan, "asyncpg.Connection[asyncpg.Record]"]
+    name: str, stage: FaultStage[Corridor]
 ) -> None:
-    corridor, plan, observer = stage
-    await fail_each_statement(lambda: STEPS[name](corridor), plan, observer, {200})
-    await prove_book(observer)
-    await corridor.purses.prove()
-    totals = await corridor.purses.registry.database.read(ledger.corridor_totals)
+    await stage.fail_each((STEPS[name], {200}))
+    await stage.world.purses.prove()
+    totals = await stage.world.purses.registry.database.read(ledger.corridor_totals)
     assert [one.frame for one in totals if one.delta] == []

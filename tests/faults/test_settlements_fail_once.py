@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import count
 from uuid import uuid4
 
-import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.caller import Developer
@@ -26,10 +25,8 @@ from hansa.rooms.commerce.settlements.settlement import (
 )
 from hansa.rooms.commerce.settlements.slashing import apply_slash
 from hansa.rooms.commerce.settlements.taking_in import Request, take_outcome, take_receipt, take_request
-from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, fail_each_statement
+from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
-from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -76,7 +73,7 @@ class Scene:
 
 
 async def _request(scene: Scene) -> Asking:
-    request = Request(scene.peer, scene.claim(against_own=True), {})
+    request = Request(scene.peer, scene.claim(against_own=True), {}, "signed")
     settings = scene.purses.registry.settings
     return scene.asking(lambda tx: take_request(tx, request, settings))
 
@@ -104,7 +101,7 @@ async def _receipt(scene: Scene) -> Asking:
 async def _award(scene: Scene) -> Asking:
     """An award to an agent here, whose facts are signed."""
     claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
-    request, award = Request(scene.peer, claim, {}), Award(AMOUNT, AMOUNT, "tx-7")
+    request, award = Request(scene.peer, claim, {}, "signed"), Award(AMOUNT, AMOUNT, "tx-7")
     return scene.asking(lambda tx: take_award(tx, request, award, settings))
 
 
@@ -136,14 +133,12 @@ STEPS: dict[str, FailingAct[Scene]] = {
     "approve": (_approve, {409}),
     "reject": (_reject, {409}),
 }
-Stage = tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
 
 
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Stage]:
-    """A registry with few connections, so that a broken one is met again at once."""
+) -> AsyncIterator[FaultStage[Scene]]:
     directory = tmp_path_factory.mktemp("settlements")
     async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE) as purses:
         registry = purses.registry
@@ -153,11 +148,8 @@ async def stage(
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
         scene = Scene(purses, await purses.agent("1000"), peer, await administrator_of(registry), count(1))
-        observer = await asyncpg.connect(registry.runtime.database.dsn)
-        plan = Plan(observer)
-        await put_under_plan(registry.database, plan)
-        yield scene, plan, observer
-        await observer.close()
+        async with fault_stage(registry, scene) as stage:
+            yield stage
 
 
 async def administrator_of(registry: TestRegistry) -> Developer:
@@ -172,11 +164,8 @@ async def administrator_of(registry: TestRegistry) -> Developer:
 
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
-    name: str, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    name: str, stage: FaultStage[Scene], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene, plan, observer = stage
     # What a peer signs is verified elsewhere; here it is the statements that matter.
     monkeypatch.setattr(awarding, "is_signed_verdict", lambda _: True)
-    prepare, repeated = STEPS[name]
-    await fail_each_statement(lambda: prepare(scene), plan, observer, repeated)
-    await prove_book(observer)
+    await stage.fail_each(STEPS[name])

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
@@ -17,10 +16,8 @@ from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, Message
 from hansa.rooms.transfers.crossing.paying import CrossingPayment, find_payment, reserve_payment
 from hansa.rooms.transfers.crossing.records import NO_BOUNDS
 from hansa.rooms.transfers.crossing.transferring import asked_crossing
-from tests.faults.failing import Plan
 from tests.faults.test_transfer_messages_fail_once import AMOUNT, PEER, Scene, open_stage
-from tests.faults.unchanged import Asking, fail_each_statement, status_of
-from tests.properties.proof import prove_book
+from tests.faults.unchanged import Asking, FaultStage, status_of
 from tests.registry import DatabaseFarm
 
 RESERVE = 10**12
@@ -168,24 +165,21 @@ STEPS: dict[str, tuple[Callable[[SwapScene], Awaitable[Asking]], set[int]]] = {
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[SwapScene, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
+) -> AsyncIterator[FaultStage[SwapScene]]:
     async with open_stage(database_farm, tmp_path_factory.mktemp("swaps"), SwapScene) as stage:
-        await stage[0].open_pool()
+        await stage.world.open_pool()
         yield stage
 
 
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
-    name: str, stage: tuple[SwapScene, Plan, "asyncpg.Connection[asyncpg.Record]"]
+    name: str, stage: FaultStage[SwapScene]
 ) -> None:
-    scene, plan, observer = stage
-    step, repeated = STEPS[name]
-    await fail_each_statement(lambda: step(scene), plan, observer, repeated)
-    await prove_book(observer)
-    await scene.purses.prove()
-    leg = await observer.fetchval(
-        "SELECT liquid FROM ledger_account WHERE did = $1", scene.corridor.book.leg(PEER)
+    await stage.fail_each(STEPS[name])
+    await stage.world.purses.prove()
+    leg = await stage.observer.fetchval(
+        "SELECT liquid FROM ledger_account WHERE did = $1", stage.world.corridor.book.leg(PEER)
     )
-    pool = await observer.fetchrow("SELECT * FROM transfers_pool")
+    pool = await stage.observer.fetchrow("SELECT * FROM transfers_pool")
     assert leg == pool["reserve_own"]
     assert pool["reserve_own"] * pool["reserve_foreign"] >= RESERVE**2 or name == "drain"

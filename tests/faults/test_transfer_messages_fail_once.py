@@ -3,13 +3,13 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
@@ -18,6 +18,8 @@ from hansa.rooms import federation, ledger
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.bonds import BOND_ADMITS
 from hansa.rooms.commerce.contracts import paying_across
+from hansa.rooms.commerce.contracts.abroad.keeping import keep
+from hansa.rooms.commerce.contracts.abroad.schemas import StatedContract
 from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
 from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
@@ -34,10 +36,8 @@ from hansa.rooms.transfers.crossing.messages import (
 )
 from hansa.rooms.transfers.crossing.reserving import RESERVE
 from hansa.rooms.transfers.crossing.taking_in import take_in
-from tests.faults.failing import Plan, put_under_plan
-from tests.faults.unchanged import POOL_SIZE, Asking, fail_each_statement
+from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
-from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
 
@@ -57,6 +57,7 @@ class Scene:
     purses: Purses
     agent: TestAgent
     corridor: Corridor
+    contracts_stated: int = 1
 
     async def taken(self, message: Message) -> None:
         await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, [message]))
@@ -218,6 +219,48 @@ def _answered_for_contract(kind: MessageType) -> Callable[[Scene], Awaitable[Ask
     return prepare
 
 
+async def _statement(scene: Scene) -> Asking:
+    """The second statement about a contract of the peer: one move more than the first."""
+    moment, contractor = "2026-01-01T00:00:00Z", f"did:hansa:{PEER}:{uuid4()}"
+    moves = [
+        {"act": act, "actor_did": contractor, "milestone": None, "note": None, "at": moment}
+        for act in ("proposed", "cancelled")
+    ]
+    members = {name: None for name, field in StatedContract.model_fields.items() if field.is_required()}
+    contract = {
+        **members,
+        "id": scene.contracts_stated,
+        "version": 1,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "1",
+        "amount_paid": "0",
+        "currency": "AVT",
+        "contractor_did": contractor,
+        "provider_did": scene.agent.did,
+        "contractor_registry": PEER,
+        "provider_registry": "test.example",
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+        "auto_approve": False,
+        "funded": False,
+        "milestones": [],
+        "deliverables": [],
+        "status": "PROPOSED",
+        "expires_at": moment,
+        "created_at": moment,
+        "history": moves[:1],
+    }
+    scene.contracts_stated += 1
+
+    def keeping(**changed: Any) -> Callable[[Tx], Awaitable[None]]:
+        stated = StatedContract.model_validate({**contract, **changed})
+        return lambda tx: keep(tx, scene.corridor.peer, stated, scene.corridor.settings)
+
+    await scene.purses.registry.database.act(keeping())
+    return scene.work(keeping(status="CANCELLED", history=moves))
+
+
 STEPS = {
     "prepare": _prepare,
     "commit": _decided(MessageType.COMMIT),
@@ -230,14 +273,14 @@ STEPS = {
     "approval of a contract": _approve_contract,
     "prepared for a contract": _answered_for_contract(MessageType.PREPARED),
     "refused for a contract": _answered_for_contract(MessageType.REFUSED),
+    "a statement about a contract": _statement,
 }
 
 
 @pytest.fixture(scope="module")
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
-    """A registry with few connections, so that a broken one is met again at once."""
+) -> AsyncIterator[FaultStage[Scene]]:
     directory = tmp_path_factory.mktemp("messages")
     async with open_stage(database_farm, directory, Scene) as stage:
         yield stage
@@ -246,8 +289,8 @@ async def stage(
 @asynccontextmanager
 async def open_stage(
     farm: DatabaseFarm, directory: Path, kind: type[SceneKind]
-) -> AsyncIterator[tuple[SceneKind, Plan, "asyncpg.Connection[asyncpg.Record]"]]:
-    """A scene, its plan of failures, and a connection that sees what was written."""
+) -> AsyncIterator[FaultStage[SceneKind]]:
+    """A scene under a plan of failures."""
     async with open_purses(farm, directory, database_pool_size=POOL_SIZE) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
@@ -263,20 +306,15 @@ async def open_stage(
         await registry.database.act(lambda tx: store.open_pair(tx, scene.corridor.key))
         # The peer is known from its first message on.
         await scene.taken(Message(MessageType.HEADS, nonce="first", own=Position(1)))
-        observer = await asyncpg.connect(registry.runtime.database.dsn)
-        plan = Plan(observer)
-        await put_under_plan(registry.database, plan)
-        yield scene, plan, observer
-        await observer.close()
+        async with fault_stage(registry, scene) as stage:
+            yield stage
 
 
 @pytest.mark.parametrize("name", STEPS)
 async def test_whichever_statement_fails_nothing_has_changed_and_the_message_is_applied_once(
-    name: str, stage: tuple[Scene, Plan, "asyncpg.Connection[asyncpg.Record]"]
+    name: str, stage: FaultStage[Scene]
 ) -> None:
-    scene, plan, observer = stage
-    await fail_each_statement(lambda: STEPS[name](scene), plan, observer, {200})
-    await prove_book(observer)
-    await scene.purses.prove()
-    totals = await scene.purses.registry.database.read(ledger.corridor_totals)
+    await stage.fail_each((STEPS[name], {200}))
+    await stage.world.purses.prove()
+    totals = await stage.world.purses.registry.database.read(ledger.corridor_totals)
     assert [one.frame for one in totals if one.delta] == []

@@ -43,10 +43,10 @@ async def new_peer(registry: TestRegistry) -> str:
 
 _SETTLEMENT = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  expires_at, rate_own, rate_foreign)
+  expires_at, rate_own, rate_foreign, message)
 SELECT 'incoming', 'spiffe://other.example.com/registry/registry', 'other.example.com',
   1 + (SELECT count(*) FROM commerce_settlement), $1, 'did:hansa:other.example.com:someone', 100, 'AVT', 'PENDING_SLASH',
-  now() + interval '1 day', 1, 1
+  now() + interval '1 day', 1, 1, 'e30.e30.c2ln'
 RETURNING settlement_id
 """
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -559,6 +560,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agents/me/wallets/{address}": _wallet_to_unbind,
     "{settlement_id}/approve": federation_requests.settlement_that_can("approve"),
     "{settlement_id}/reject": federation_requests.settlement_that_can("reject"),
+    "{settlement_id}/evidence": federation_requests.settlement_that_can("evidence"),
     "{settlement_id}": federation_requests.settlement_that_can(""),
     "/peer-slash-config/{peer_id}": federation_requests.peer_to_configure,
     "/federation/peers/{name:peer}/sync": federation_requests.peer_that_can("sync"),
@@ -871,6 +873,44 @@ async def _relayed_act(stage: Stage) -> WellFormed:
     )
 
 
+async def _stated_contract(stage: Stage) -> WellFormed:
+    moment, nobody = "2026-01-01T00:00:00Z", "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+    contractor = f"did:hansa:peer.example:{nobody}"
+    absent = "submit_by review_by ended_because payment_tx_id hold_release_at dispute_id accepted_at submitted_at completed_at"
+    proposed = {
+        "act": "proposed",
+        "actor_did": contractor,
+        "milestone": None,
+        "note": None,
+        "at": moment,
+    }
+    contract = {
+        **dict.fromkeys(absent.split()),
+        "id": 2**40,
+        "version": 1,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "10",
+        "amount_paid": "0",
+        "currency": "AVT",
+        "contractor_did": contractor,
+        "provider_did": f"did:hansa:{stage.registry.settings.issuer}:{nobody}",
+        "contractor_registry": "peer.example",
+        "provider_registry": stage.registry.settings.trust_domain,
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+        "auto_approve": False,
+        "funded": False,
+        "milestones": [],
+        "deliverables": [],
+        "status": "PROPOSED",
+        "expires_at": moment,
+        "created_at": moment,
+        "history": [proposed],
+    }
+    return _json(contract=contract)
+
+
 async def _hint(stage: Stage) -> WellFormed:
     return _json(next="newest")
 
@@ -947,6 +987,10 @@ async def _totals(stage: Stage) -> WellFormed:
     return _json(messages=[statement_of_totals(reader)])
 
 
+async def _did_digests(stage: Stage) -> WellFormed:
+    return _json(digests=[sha256(stage.agent.did.encode()).hexdigest()])
+
+
 async def _crossing(stage: Stage) -> WellFormed:
     receiver = f"did:hansa:elsewhere.example:{uuid4()}"
     return _json(receiver_did=receiver, amount="0.0001", message="thanks")
@@ -987,6 +1031,10 @@ async def _step_of_a_saga(stage: Stage) -> WellFormed:
 
 async def _transfer_messages(stage: Stage) -> WellFormed:
     return _json(messages=["e30.e30.e30"])
+
+
+async def _renewal(stage: Stage) -> WellFormed:
+    return _json(csrs=["registry", "operator"])
 
 
 async def _sending(stage: Stage) -> WellFormed:
@@ -1117,6 +1165,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts/{contract_id}/submit-federated": _federated_contract,
     "POST /api/v1/contracts/{contract_id}/dispute-federated": _federated_dispute,
     "POST /api/v1/contracts/cross-registry/proxy": _relayed_act,
+    "POST /api/v1/contracts/cross-registry/statement": _stated_contract,
     "POST /api/v1/contracts/malpractice": _malpractice,
     "POST /api/v1/federation/hint": _hint,
     "POST /api/v1/federation/enforcement/receipts": _receipts_of_acts,
@@ -1179,6 +1228,9 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/federation/disputes/settlements/{settlement_id}/approve": lambda stage: _nothing(),
     "POST /api/v1/federation/disputes/settlements/{settlement_id}/reject": _reason,
     "PUT /api/v1/federation/disputes/peer-slash-config/{peer_id}": _slash_config,
+    "POST /api/v1/federation/did-claims": _did_digests,
+    "POST /api/v1/federation/did-claims/lookup": _did_digests,
+    "POST /api/v1/federation/identity/renewals": _renewal,
     "POST /api/v1/federation/totals": _totals,
     "POST /api/v1/federation/transfers/messages": _transfer_messages,
     "POST /api/v1/federation/fx/acts": _pool_act,

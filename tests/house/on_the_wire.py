@@ -156,6 +156,7 @@ _.circulating
 _.claimable_rewards
 _.claimed_amount
 _.claimed_damages
+_.claims
 _.client
 _.client_id
 _.client_secret
@@ -204,6 +205,7 @@ _.credential
 _.credited_at
 _.crossings
 _.crv
+_.csrs
 _.currency
 _.currency_received
 _.currency_sent
@@ -238,6 +240,7 @@ _.did
 _.did_method
 _.did_namespace
 _.digest
+_.digests
 _.direction
 _.discover
 _.display_name
@@ -354,6 +357,7 @@ _.hash
 _.hashes
 _.head_id
 _.head_ts
+_.held
 _.hidden
 _.history
 _.hold_id
@@ -501,6 +505,7 @@ _.minimum
 _.minimum_stake
 _.mode
 _.more
+_.move
 _.mtls
 _.name
 _.natives_only
@@ -625,6 +630,7 @@ _.ranges
 _.rate
 _.reacted
 _.read_at
+_.reads_transfers
 _.reason
 _.reason_code
 _.reasons
@@ -686,6 +692,7 @@ _.results
 _.resume
 _.retired_at
 _.retired_at_id
+_.retired_at_size
 _.retry_at
 _.review_by
 _.revoked
@@ -805,6 +812,7 @@ _.suspended_by
 _.suspensions
 _.svid
 _.svid_pem
+_.svids
 _.swaps
 _.swaps_aborted
 _.tables

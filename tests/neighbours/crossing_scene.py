@@ -1,18 +1,18 @@
 """Transfers between two registries in tests: ask for them, let what is due happen, lose calls, and write messages by hand."""
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.rooms import federation
 from hansa.rooms.transfers import CROSSING_JOBS
 from hansa.rooms.transfers.crossing import SIGNATORY, store
-from hansa.rooms.transfers.crossing.envelope import kept_message, signed_text
+from hansa.rooms.transfers.crossing.envelope import kept_message, signed_texts
 from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message
 from tests.neighbours.two_registries import Neighbour
@@ -98,11 +98,19 @@ class LostCalls:
 
 async def written(one: Neighbour, other: Neighbour, message: Message) -> str:
     """The message as this registry would sign it now, with its true positions."""
+    (text,) = await written_at_once(one, other, [message])
+    return text
+
+
+async def written_at_once(one: Neighbour, other: Neighbour, messages: Sequence[Message]) -> list[str]:
+    """The texts of several messages, as this registry would sign them now for a registry that reads `transfers`."""
     peer = await one.peer(other)
     assert peer.spiffe_id is not None
     pair = await one.registry.database.look(lambda tx: store.find_pair(tx, peer.spiffe_id or ""))
     key = await SIGNATORY.of(one.registry.runtime).present_key()
-    return signed_text(key, replace(message, own=pair.own, seen=pair.seen))
+    return signed_texts(
+        key, [replace(message, own=pair.own, seen=pair.seen) for message in messages], together=True
+    )
 
 
 async def said(one: Neighbour, other: Neighbour, *texts: str) -> list[Message]:

@@ -1,14 +1,19 @@
 """Messages of one peer travel in batches: one request, one transaction, an answer for each, and no failure of a neighbour."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import replace
+import json
+from collections.abc import AsyncIterator, Sequence
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
-from hansa.rooms.transfers.crossing import outbox
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.transfers.crossing import envelope, exchange, outbox, peer_routes, received_store
+from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
+from hansa.rooms.transfers.crossing.receiver import answer
+from hansa_verify.canonical import decoded
 from tests.neighbours.crossing_scene import (
     LostCalls,
     across,
@@ -19,6 +24,7 @@ from tests.neighbours.crossing_scene import (
     said,
     settle,
     written,
+    written_at_once,
 )
 from tests.neighbours.two_registries import Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent
@@ -97,6 +103,102 @@ async def test_in_one_request_each_message_gets_its_own_answer_and_a_refused_one
     ]
     assert [one.code for one in await said(pair.a, pair.b, *aborts)] == [Code.ABORTED] * 2
     assert await bob.balance() == "100"
+
+
+async def test_what_proves_nothing_later_is_signed_for_several_transfers_at_once_and_each_is_answered(
+    pair: Neighbours,
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    memos = ("\U0001f600" * 256, "", None, "\U0001f600" * 256, "\U0001f600" * 256, "\U0001f600" * 256)
+    bodies = [replace(body_of(alice, bob.did), memo=memo) for memo in memos]
+    prepares = await written_at_once(pair.a, pair.b, [Message(MessageType.PREPARE, one) for one in bodies])
+    assert 1 < len(prepares) < len(bodies)
+    prepared = await said(pair.a, pair.b, *prepares)
+    assert [(one.type, one.body) for one in prepared] == [(MessageType.PREPARED, one) for one in bodies]
+    fee = AMOUNT // 200
+    commits = [Message(MessageType.COMMIT, one, net=AMOUNT - fee, fee=fee) for one in bodies]
+    receipts = await said(pair.a, pair.b, *await written_at_once(pair.a, pair.b, commits))
+    assert [one.code for one in receipts] == [Code.COMMITTED] * len(bodies)
+    open_before = await open_rows(pair.b)
+    confirmed = [Message(MessageType.RECEIPT, one, code=Code.CLOSED) for one in bodies]
+    texts = await written_at_once(pair.a, pair.b, confirmed)
+    assert len(texts) < len(bodies)
+    assert await said(pair.a, pair.b, *texts) == []
+    assert await open_rows(pair.b) == open_before - len(bodies)
+    assert await bob.balance() == "159.7"
+
+
+async def test_a_text_of_several_transfers_that_would_prove_something_is_refused_and_counted(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    bodies = [body_of(alice, bob.did) for _ in range(2)]
+    fee = AMOUNT // 200
+    commits = [Message(MessageType.COMMIT, one, net=AMOUNT - fee, fee=fee) for one in bodies]
+    before = (await pair.b.refused(pair.a)).get("message_malformed", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(envelope, "TOGETHER", {(MessageType.COMMIT, None)})
+        (forged,) = await written_at_once(pair.a, pair.b, commits)
+    assert await said(pair.a, pair.b, forged) == []
+    assert (await pair.b.refused(pair.a))["message_malformed"] == before + 1
+    assert await bob.balance() == "100"
+
+
+async def test_a_request_is_about_500_transfers_at_most_and_what_is_beyond_is_counted(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    bodies = [body_of(alice, bob.did) for _ in range(3)]
+    before = (await pair.b.refused(pair.a)).get("message_malformed", 0)
+    texts = await written_at_once(pair.a, pair.b, [Message(MessageType.PREPARE, one) for one in bodies])
+    monkeypatch.setattr(exchange, "MESSAGES_MAX", 2)
+    answers = await said(pair.a, pair.b, *texts)
+    assert [one.body for one in answers] == bodies[:2]
+    assert (await pair.b.refused(pair.a))["message_malformed"] == before + 1
+    aborts = [Message(MessageType.ABORT, one, code="X") for one in bodies]
+    await said(pair.a, pair.b, *await written_at_once(pair.a, pair.b, aborts))
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_only_a_peer_that_says_so_is_sent_several_transfers_in_one_text(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch, *, reads: bool
+):
+    right = peer_routes.TransferMessagesOut
+    monkeypatch.setattr(
+        peer_routes,
+        "TransferMessagesOut",
+        lambda *, messages, reads_transfers: right(messages=messages, reads_transfers=reads),
+    )
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    # The answer to the first transfer says what the peer reads.
+    assert (await across(alice, bob.did, "1")).status_code == 200
+    texts: list[str] = []
+    taken = exchange.take_in_texts
+
+    async def seen(runtime: Runtime, corridor: Corridor, some: Sequence[str]) -> list[Message]:
+        texts.extend(some)
+        return await taken(runtime, corridor, some)
+
+    monkeypatch.setattr(peer_routes, "take_in_texts", seen)
+    answers = await asyncio.gather(*(across(alice, bob.did, "1") for _ in range(TOGETHER)))
+    assert [answer.status_code for answer in answers] == [200] * TOGETHER
+    await settle(pair.a, pair.b)
+    several = [text for text in texts if b'"transfers":' in decoded(text.split(".")[1])]
+    assert bool(several) == reads
+
+
+async def test_an_answer_has_several_transfers_in_one_text_only_for_a_registry_that_asks_so(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    assert [(await across(alice, bob.did, "1")).status_code for _ in range(2)] == [200] * 2
+    await settle(pair.a, pair.b)
+    rows = await pair.b.registry.database.look(
+        lambda tx: tx.fetch("SELECT * FROM transfers_received WHERE receiver_did = $1", bob.did)
+    )
+    receipts = [await written(pair.b, pair.a, answer(received_store.received_of_row(row))) for row in rows]
+    for asks, expected in (({}, 2), ({"reads_transfers": True}, 1)):
+        said_back = await pair.b.call(pair.a, "POST", exchange.PATH, {"messages": receipts, **asks})
+        document = json.loads(said_back.body)
+        assert (len(document["messages"]), document["reads_transfers"]) == (expected, True)
 
 
 async def test_together_prepares_do_not_pass_the_limit_that_each_of_them_keeps(pair: Neighbours):

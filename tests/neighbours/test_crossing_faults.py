@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.rooms.transfers.crossing import is_settled_with
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType

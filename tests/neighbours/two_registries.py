@@ -35,7 +35,7 @@ from hansa.doors.trusted_domains import TrustedDomains
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.foundation.plumbing.trust_bundle import bundle_of
 from hansa.rooms import federation
-from hansa.rooms.federation import PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
+from hansa.rooms.federation import OWN_IDENTITY, PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
 
@@ -54,7 +54,8 @@ class Neighbour:
 
     async def peer(self, other: "Neighbour") -> PeerRecord:
         """What this registry keeps of the other one."""
-        return await self.registry.database.look(lambda tx: federation.peer_by_name(tx, other.trust_domain))
+        ledger_id = other.registry.settings.ledger_id
+        return await self.registry.database.look(lambda tx: federation.peer_by_name(tx, ledger_id))
 
     async def call(self, other: "Neighbour", method: str, path: str, body: Any = None) -> Answer:
         """Call a route of the other one over mutual TLS, as the service does."""
@@ -122,9 +123,8 @@ async def befriend(one: Neighbour, other: Neighbour) -> PeerRecord:
 
 async def introduce(one: TestRegistry, other: TestRegistry) -> PeerRecord:
     """As `befriend`, of registries whose listeners are elsewhere."""
-    assert other.runtime.authority is not None
     trust_domain = other.settings.trust_domain
-    bundle = bundle_of(trust_domain, other.runtime.authority.bundle_pem, 1)
+    bundle = bundle_of(trust_domain, await OWN_IDENTITY.of(other.runtime).roots_pem(), 1)
     card = await other.http.get("/.well-known/registry-card.json")
     keys = await other.http.get("/.well-known/registry-jwks.json")
     expected = ExpectedRegistry(trust_domain, one.settings.trust_domain)
@@ -142,8 +142,7 @@ async def opened(
     dsn = await farm.fresh()
     async with open_registry(dsn, directory, **settings) as registry:
         runtime = registry.runtime
-        assert runtime.authority is not None
-        async with federation_server(registry.app, runtime, runtime.authority) as mutual:
+        async with federation_server(registry.app, runtime) as mutual:
             servers = [(server_of(registry.app), public), (mutual, federated)]
             tasks = [asyncio.create_task(server.serve(sockets=[socket])) for server, socket in servers]
             while not all(server.started for server, _ in servers):  # noqa: ASYNC110

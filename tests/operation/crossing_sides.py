@@ -104,9 +104,9 @@ class Crossing:
         except httpx2.TransportError:
             return
         body: Mapping[str, Any] = answer.json()
-        if answer.status_code == 200:
+        if body.get("status") == "completed":
             self.acknowledged.add(body["transfer_id"])
-        else:
+        elif answer.status_code != 200:
             assert answer.status_code in {403, 409, 503}, body
             self.failed.add((body["error"].get("context") or {}).get("transfer_id", ""))
 

@@ -3,12 +3,14 @@
 import asyncio
 import json
 import ssl
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
+import pytest
 
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
@@ -82,43 +84,83 @@ async def is_let_in(one: Operated, svid: Svid, directory: Path) -> bool:
     return answer.startswith(b"HTTP/1.1 ")
 
 
+@pytest.fixture(scope="module")
+async def pair(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Operated, Operated]]:
+    """Peers."""
+    async with two_operated(tmp_path_factory.mktemp("a"), tmp_path_factory.mktemp("b")) as (a, b):
+        await join(a, b)
+        yield a, b
+
+
+async def join(a: Operated, b: Operated) -> None:
+    invited = await a.printed("peer invite")
+    await b.printed(f"peer accept {invited['invitation']}")
+    await until(lambda: is_active(a, "registry-b"))
+
+
+def certificate_of(one: Operated) -> Svid:
+    """A certificate of registry a under its present root."""
+    identity = "spiffe://a.example/registry/registry-a"
+    return authority_of(one).issue(identity, now=datetime.now(UTC), lifetime=timedelta(hours=1))
+
+
 async def test_two_registries_stay_peers_through_the_rotation_and_the_former_root_opens_nothing_after_it(
-    tmp_path: Path,
+    pair: tuple[Operated, Operated], tmp_path: Path
 ):
-    for name in ("a", "b"):
-        await asyncio.to_thread((tmp_path / name).mkdir)
-    async with two_operated(tmp_path / "a", tmp_path / "b") as (a, b):
-        invited = await a.printed("peer invite")
-        await b.printed(f"peer accept {invited['invitation']}")
-        await until(lambda: is_active(a, "registry-b"))
-        former = authority_of(a).issue(
-            "spiffe://a.example/registry/registry-a", now=datetime.now(UTC), lifetime=timedelta(hours=1)
-        )
-        assert await is_let_in(b, former, tmp_path)
-        first = await kept_by(b, a)
-        # The first read of a peer that has not accepted yet counts as refused.
-        refused = (await shown(b, "registry-a"))["refused"]
+    a, b = pair
+    former = certificate_of(a)
+    assert await is_let_in(b, former, tmp_path)
+    first = await kept_by(b, a)
+    # The first read of a peer that has not accepted yet counts as refused.
+    refused = (await shown(b, "registry-a"))["refused"]
 
-        assert await rotate(a) == "published"
-        await bundle_of(a)
+    assert await rotate(a) == "published"
+    await bundle_of(a)
 
-        async def is_taken_over() -> bool:
-            return await kept_by(b, a) == await bundle_of(a)
+    async def is_taken_over() -> bool:
+        return await kept_by(b, a) == await bundle_of(a)
 
-        await until(is_taken_over)
-        assert (await kept_by(b, a))["spiffe_sequence"] == first["spiffe_sequence"] + 1
-        await later(a, timedelta(minutes=11))
-        assert await rotate(a) == "signing"
-        await both_read_each_other(a, b)
-        assert await is_let_in(b, former, tmp_path)
-        await later(a, timedelta(days=1, minutes=1))
-        assert await rotate(a) == "finished"
-        await until(is_taken_over)
-        await both_read_each_other(a, b)
+    await until(is_taken_over)
+    assert (await kept_by(b, a))["spiffe_sequence"] == first["spiffe_sequence"] + 1
+    await later(a, timedelta(minutes=11))
+    assert await rotate(a) == "signing"
+    await both_read_each_other(a, b)
+    assert await is_let_in(b, former, tmp_path)
+    await later(a, timedelta(days=1, minutes=1))
+    assert await rotate(a) == "finished"
+    await until(is_taken_over)
+    await both_read_each_other(a, b)
+    await is_shut_out(b, former, tmp_path)
+    assert (await shown(b, "registry-a"))["refused"] == refused
+    assert len((await kept_by(b, a))["keys"]) == 1
 
-        async def is_shut_out() -> bool:
-            return not await is_let_in(b, former, tmp_path)
 
-        await until(is_shut_out)
-        assert (await shown(b, "registry-a"))["refused"] == refused
-        assert len((await kept_by(b, a))["keys"]) == 1
+async def is_shut_out(one: Operated, former: Svid, directory: Path) -> None:
+    """Return once the certificate opens nothing."""
+
+    async def is_refused() -> bool:
+        return not await is_let_in(one, former, directory)
+
+    await until(is_refused)
+
+
+async def test_a_registry_that_has_lost_its_authority_makes_another_and_invites_its_peers_anew(
+    pair: tuple[Operated, Operated], tmp_path: Path
+):
+    a, b = pair
+    former, before = certificate_of(a), await bundle_of(a)
+    await a.process.stop()
+    (a.process.data_dir / "keys" / "identity-authority.pem").unlink()
+    ended = await a.hansa("serve --port=0")
+    assert (ended.code, "hansa keys export" in ended.complaint) == (1, True)
+    assert (await a.printed("keys replace --lost"))["changed"] == ["key identity-authority"]
+    await a.process.start()
+    assert await bundle_of(a) != before
+    kept = await kept_by(b, a)
+    unread = await b.hansa("peer sync registry-a")
+    assert (unread.code, "certificate_refused" in unread.complaint) == (1, True)
+    assert await kept_by(b, a) == kept
+    await join(a, b)
+    await both_read_each_other(a, b)
+    assert await kept_by(b, a) == await bundle_of(a)
+    await is_shut_out(b, former, tmp_path)

@@ -23,6 +23,7 @@ from hansa.doors.trusted_domains import TrustedDomains
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.rooms.federation.identity import own
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import Ended, RegistryProcess, free_port, run
 from tests.operation.test_suspension_across_workers import log_in, onboard
@@ -308,7 +309,8 @@ class Silent(Placed):
 
 
 async def test_the_identity_is_renewed_while_it_is_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(federation_listener, "IDENTITY_LIFETIME", timedelta(seconds=4))
+    monkeypatch.setattr(federation_listener, "RENEWAL_SECONDS", 0.5)
+    monkeypatch.setattr(own, "CERTIFICATE_LIFETIME", timedelta(seconds=4))
     settings = read_settings(data_dir=tmp_path, federation_port=1, federation_base_url="https://127.0.0.1:1")
     authority = IdentityAuthority(Keyring(tmp_path), "hansa.local")
     write(
@@ -318,9 +320,9 @@ async def test_the_identity_is_renewed_while_it_is_in_force(tmp_path: Path, monk
     )
     client = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
     client.load_cert_chain(tmp_path / "other.pem", tmp_path / "other-key.pem")
-    trusted = TrustedDomains("hansa.local", authority)
+    trusted = TrustedDomains("hansa.local", own.IssuedIdentity(authority, settings), "127.0.0.1")
     async with (
-        federation_listener.mutual_tls(settings, authority, trusted),
+        federation_listener.mutual_tls(trusted),
         listening(trusted) as port,
     ):
         first = await shown_by(port, client)

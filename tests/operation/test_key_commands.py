@@ -1,6 +1,7 @@
 """The commands of the guide to keys: rotation, theft and loss, at a registry that serves and at one that rests."""
 
 import json
+import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,14 @@ async def test_each_signing_key_is_rotated_while_the_registry_serves(registry: R
     assert json.loads(key.output)["x"] == licensing["x"]
 
 
-async def test_after_the_theft_of_a_token_key_a_new_one_ends_every_token(registry: RegistryProcess):
+async def status_of_internal_call(registry: RegistryProcess, key: str) -> int:
+    async with httpx2.AsyncClient(base_url=registry.url, timeout=30) as client:
+        return (await client.get("/api/v1/events/", headers={"X-Internal-Key": key})).status_code
+
+
+async def test_after_the_theft_of_a_token_key_or_the_internal_key_a_new_one_ends_what_the_former_opened(
+    registry: RegistryProcess,
+):
     created = await run(
         *("admin", "create", "--name=ada", "--email=ada@example.org"),
         data_dir=registry.data_dir,
@@ -80,7 +88,11 @@ async def test_after_the_theft_of_a_token_key_a_new_one_ends_every_token(registr
     token = await log_in(registry)
     assert await status_with(registry, token) == 200
     before = (await read(registry, "/.well-known/dev-jwks.json"))["keys"]
+    internal = registry.data_dir / "keys" / "internal-api-key"
+    former, new = internal.read_text(), secrets.token_hex(32)
+    assert await status_of_internal_call(registry, former) == 200
     await registry.stop()
+    internal.write_text(new)
     _remove(registry.data_dir, "developer-token.pem")
     await refused_start(registry)
     unconfirmed = await run("keys", "replace", data_dir=registry.data_dir)
@@ -90,16 +102,20 @@ async def test_after_the_theft_of_a_token_key_a_new_one_ends_every_token(registr
     await registry.start()
     assert await status_with(registry, token) == 401
     assert await status_with(registry, await log_in(registry)) == 200
+    assert [await status_of_internal_call(registry, key) for key in (former, new)] == [401, 200]
     after = (await read(registry, "/.well-known/dev-jwks.json"))["keys"]
     assert [old["kid"] == new["kid"] for old, new in zip(before, after, strict=True)] == [False, True]
 
 
-async def test_after_the_loss_of_the_sealing_key_every_signing_key_begins_anew(registry: RegistryProcess):
+async def test_after_the_loss_of_the_sealing_and_the_internal_key_every_signing_key_begins_anew(
+    registry: RegistryProcess,
+):
     before = await read(registry, "/.well-known/registry-jwks.json")
     witness = (await read(registry, "/witness"))["key"]
     await registry.stop()
     _remove(registry.data_dir, "sealing-key")
     await refused_start(registry)
+    _remove(registry.data_dir, "internal-api-key")
     replaced = await rotated(registry, "replace", "--lost")
     assert replaced["changed"] == ["key sealing-key"]
     await registry.start()
@@ -108,6 +124,9 @@ async def test_after_the_loss_of_the_sealing_key_every_signing_key_begins_anew(r
     card = await read(registry, "/.well-known/registry-card.json")
     assert card["signature"]["kid"] == after["keys"][0]["kid"]
     assert (await read(registry, "/witness"))["key"] != witness
+    # A lost internal key is made anew at the start.
+    made = (registry.data_dir / "keys" / "internal-api-key").read_text()
+    assert await status_of_internal_call(registry, made) == 200
 
 
 def _remove(data_dir: Path, file: str) -> None:

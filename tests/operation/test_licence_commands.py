@@ -7,7 +7,7 @@ from typing import Any
 from tests.operation.registry_process import run
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
-GENESIS, FRAME = "genesis.example", "frame.example"
+GENESIS, SECOND, FRAME = "genesis.example", "second.example", "frame.example"
 
 
 def mainframe(trust_domain: str) -> dict[str, str]:
@@ -89,6 +89,73 @@ async def test_a_network_is_founded_extended_and_verified_by_commands(
         assert await verified(f"--root={root['hash']}") == (1, "revoked")
         code, listed = await licence(FRAME, "list", "--state=revoked")
         assert (code, [one["lid"] for one in listed["licences"]]) == (0, [operator["lid"]])
+
+
+async def test_after_the_loss_of_a_genesis_another_one_founds_a_new_network_that_licenses_every_frame_anew(
+    database_farm: DatabaseFarm, tmp_path: Path
+):
+    homes = {name: (await database_farm.fresh(), tmp_path / name) for name in (GENESIS, SECOND, FRAME)}
+    settings = {"is_central_registry": True, "sovereign_mainframes": list(homes)}
+
+    async def licence(where: str, *arguments: str, **more: str) -> Any:
+        dsn, data_dir = homes[where]
+        environment = mainframe(where) | more | {"DATABASE_URL": dsn}
+        ended = await run("licence", *arguments, "--json", data_dir=data_dir, **environment)
+        assert ended.code == 0, ended
+        return json.loads(ended.output)
+
+    async def licensed(by: str, root: Any, list_of_issuer: str) -> tuple[Path, str]:
+        """The document that the frame installs with the new root pinned, and the list of its issuer."""
+        issued = await licence(
+            by, "issue", FRAME, "Frame", "--plan=founding", f"--key={tmp_path / 'key.json'}"
+        )
+        document = tmp_path / f"licensed-by-{by}.json"
+        chained = {"certificate": issued["certificate"], "chain": [root["certificate"]]}
+        write(document, json.dumps(chained))
+        installed = await licence(FRAME, "install", str(document), FEDERATION_ROOT_HASH=root["hash"])
+        assert installed == {"hash": issued["hash"], "state": "active"}
+        return document, list_of_issuer
+
+    async def verified(document: Path, list_of_issuer: str, root: Any) -> str:
+        arguments = (str(document), f"--list={list_of_issuer}", f"--root={root['hash']}", "--json")
+        ended = await run("verify", "licence", *arguments, data_dir=tmp_path / "none")
+        code: str = json.loads(ended.output)["code"]
+        return code
+
+    async with (
+        open_registry(*homes[GENESIS], trust_domain=GENESIS, **settings) as genesis,
+        open_registry(*homes[FRAME], trust_domain=FRAME, **settings) as frame,
+    ):
+        write(tmp_path / "key.json", json.dumps(await licence(FRAME, "key")))
+        first = await licence(GENESIS, "genesis")
+        former, former_list = await licensed(GENESIS, first, str(tmp_path / "first-list.json"))
+        await list_file(genesis, Path(former_list))
+        operator = await licence(FRAME, "issue", FRAME, "north", "--plan=operator-free")
+        assert await verified(former, former_list, first) == "verified"
+
+        # The keys of the genesis are gone, and with them its network.
+        async with open_registry(*homes[SECOND], trust_domain=SECOND, **settings) as second:
+            root = await licence(SECOND, "genesis")
+            assert root["hash"] != first["hash"]
+            assert await verified(former, former_list, root) == "untrusted_root"
+            present, present_list = await licensed(SECOND, root, str(tmp_path / "second-list.json"))
+            await list_file(second, Path(present_list))
+        assert await verified(present, present_list, root) == "verified"
+        assert await verified(present, present_list, first) == "untrusted_root"
+        served = (await frame.http.get("/.well-known/federation-licence.json")).json()
+        assert served["chain"] == [root["certificate"]]
+        (listed,) = (await licence(FRAME, "list", "--state=active"))["licences"]
+        assert (listed["sub_name"], listed["hash"] == operator["hash"]) == ("north", False)
+        north = await frame.http.get(f"/api/v1/public/federation/licences/{listed['hash']}")
+        chain = [json.loads(present.read_text())["certificate"], root["certificate"]]
+        chained = write(
+            tmp_path / "north.json",
+            json.dumps({"certificate": north.json()["certificate"], "chain": chain}),
+        )
+        frame_list = await list_file(frame, tmp_path / "frame-list.json")
+        lists = (f"--list={present_list}", f"--list={frame_list}", f"--root={root['hash']}")
+        ended = await run("verify", "licence", chained, *lists, "--json", data_dir=tmp_path / "none")
+        assert json.loads(ended.output)["code"] == "verified", ended
 
 
 async def test_a_licence_that_cannot_be_read_or_issued_ends_in_one_line(

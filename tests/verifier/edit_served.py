@@ -321,9 +321,20 @@ def blocks(_: Vector) -> list[Edit]:
     ]
 
 
-def leaves(_: Vector) -> list[Edit]:
+def size_in(note: str) -> int:
+    return int(note.split("\n")[1])
+
+
+def leaves(vector: Vector) -> list[Edit]:
     note = "checkpoint"
+    size = size_in(json.loads(vector["document"])[note])
     return [
+        ("key_retired_at_this_size", "verified", in_keys(retired_at_id=0, retired_at_size=size)),
+        ("key_retired_before_this_size", "checkpoint", in_keys(retired_at_id=0, retired_at_size=size - 1)),
+        ("key_retired_at_no_size", "checkpoint", in_keys(retired_at_id=10**6)),
+        ("retired_at_size_a_text", "keys_refused", in_keys(retired_at_size="9")),
+        ("retired_at_size_below_zero", "keys_refused", in_keys(retired_at_size=-1)),
+        ("retired_at_size_a_fraction", "keys_refused", in_keys(retired_at_size=9.0)),
         ("entry_changed", "inclusion", in_document(put(lambda text: text + " ", "entry"))),
         ("index_of_the_neighbour", "inclusion", in_document(put(lambda index: index ^ 1, "index"))),
         ("index_negative", "inclusion", in_document(put(-1, "index"))),
@@ -347,11 +358,14 @@ def leaves(_: Vector) -> list[Edit]:
     ]  # fmt: skip
 
 
-def consistencies(_: Vector) -> list[Edit]:
+def consistencies(vector: Vector) -> list[Edit]:
     def in_old(change: Callable[[str], str]) -> Callable[[Vector, Any], None]:
         return lambda vector, _: vector.update(old=change(vector["old"]))
 
+    old_size = size_in(vector["old"])
     return [
+        ("key_retired_between", "checkpoint", in_keys(retired_at_id=0, retired_at_size=old_size)),
+        ("key_retired_before", "checkpoint", in_keys(retired_at_id=0, retired_at_size=0)),
         ("hash_changed", "consistency", in_document(put("A" * 43 + "=", "hashes", 0))),
         ("hash_removed", "consistency", in_document(lambda one: one["hashes"].pop())),
         ("hash_added", "consistency", in_document(lambda one: one["hashes"].append(one["hashes"][0]))),

@@ -23,6 +23,7 @@ from hansa_verify import (
     NotCanonical,
     Proposal,
     RegistryKey,
+    SettlementVerdict,
     Step,
     Verdict,
     propose,
@@ -30,6 +31,7 @@ from hansa_verify import (
     read_keys,
     verify_card,
     verify_document,
+    verify_settlement,
 )
 
 KEY_SET = "/.well-known/registry-jwks.json"
@@ -78,6 +80,12 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
         raise CannotRead(f"{request.card} is a bundle of another form than its rules expect.") from None
 
 
+def verify_settlement_source(request: CardToVerify) -> SettlementVerdict:
+    """The verdict on what a registry signed about a slash across registries. Raises: CannotRead."""
+    text = read_source(request.card)
+    return verify_settlement(text, _keys_for(request), at=request.at)
+
+
 def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """The steps of a verdict for a program."""
     return [{"name": step.name, "holds": step.holds, "said": step.said} for step in steps]
@@ -86,6 +94,11 @@ def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
 def judgement_json(verdict: Judgement) -> dict[str, Any]:
     """A verdict without members of its own, for a program."""
     return {"valid": verdict.is_valid, "code": verdict.code, "steps": steps_json(verdict.steps)}
+
+
+def settlement_verdict_json(verdict: SettlementVerdict) -> dict[str, Any]:
+    """The verdict and what the verified messages state, for a program."""
+    return {**judgement_json(verdict), "messages": [dict(message) for message in verdict.messages]}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -139,7 +152,7 @@ def _keys_for(request: CardToVerify) -> tuple[RegistryKey, ...]:
 
 
 def _keys_beside(card: str, at: datetime | None) -> str:
-    """The keys of the host that serves the card; as of another moment its whole history, which tells their times."""
+    """The keys of the host that serves the card; as of another moment its whole history, which states their times."""
     if not is_address(card):
         raise CannotRead(
             f"--keys is required for a card in a file: use --keys https://REGISTRY{KEY_SET}"

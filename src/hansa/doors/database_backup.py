@@ -153,7 +153,7 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
         async with connection.transaction():
             await journal.add_months(connection, reader.manifest.journal_months)
             await backup.load(connection, reader)
-            letters, deliveries = await _withhold(connection)
+            mails, deliveries = await _withhold(connection)
             await record_operator_act(
                 connection,
                 act="registry.restore",
@@ -161,7 +161,7 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
                 reason=f"backup of {reader.manifest.position.taken_at}",
             )
         await connection.execute("ANALYZE")
-    return Restored(reader.manifest, letters, deliveries)
+    return Restored(reader.manifest, mails, deliveries)
 
 
 async def _withhold(tx: Tx) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """The federation listener: mutual TLS on a port of its own, so that no browser is asked for a certificate.
 
-- It shows the registry's own identity, issued by the embedded authority for a day and renewed at half of it.
+- It shows the registry's own identity: issued by the embedded authority for a day and renewed at half of it, or received from
+  the frame. An operator registry takes no connection before its frame has certified it.
 - It takes connections of this trust domain and of those of approved peers. A leaf is judged by the roots of the trust domain
   that it names itself (`trusted_domains.py`). What a certificate opens is judged with each request.
 - An agent's connection ends with its identity (`agent_connections.py`), a peer's with its root, any after an hour.
@@ -9,18 +10,14 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
-from urllib.parse import urlsplit
+from contextlib import asynccontextmanager, suppress
 
 from hansa.doors.agent_connections import IDENTITY, AgentConnections, agent_identity, shown_by
 from hansa.doors.http.connections import ConnectionProtocol
 from hansa.doors.trusted_domains import TrustedDomains
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms import federation
+from hansa.foundation.values.errors import Refused
 
-IDENTITY_LIFETIME = timedelta(days=1)
+RENEWAL_SECONDS = 3600.0
 CONNECTION_SECONDS = 3600.0
 # What a request that is under way at the end of a connection has left.
 LAST_REQUEST_SECONDS = 60.0
@@ -77,30 +74,19 @@ class FederationProtocol(ConnectionProtocol):
 
 
 @asynccontextmanager
-async def mutual_tls(
-    settings: Settings, authority: IdentityAuthority, trusted: TrustedDomains
-) -> AsyncIterator[None]:
-    """Keep the listener's certificate in force meanwhile."""
-    trusted.show(_identity(settings, authority))
-    renewing = asyncio.create_task(_keep_certified(settings, authority, trusted))
+async def mutual_tls(trusted: TrustedDomains) -> AsyncIterator[None]:
+    """Keep the listener's certificate in force meanwhile. Raises: Unavailable."""
+    await trusted.renew()
+    renewing = asyncio.create_task(_keep_certified(trusted))
     try:
         yield
     finally:
         renewing.cancel()
 
 
-async def _keep_certified(settings: Settings, authority: IdentityAuthority, trusted: TrustedDomains) -> None:
+async def _keep_certified(trusted: TrustedDomains) -> None:
     while True:
-        await asyncio.sleep(IDENTITY_LIFETIME.total_seconds() / 2)
-        trusted.show(_identity(settings, authority))
-
-
-def _identity(settings: Settings, authority: IdentityAuthority) -> Svid:
-    host = urlsplit(settings.federation_url).hostname
-    assert host is not None
-    return authority.issue(
-        federation.registry_id_of(settings.trust_domain, settings.registry_name),
-        now=datetime.now(UTC),
-        lifetime=IDENTITY_LIFETIME,
-        hosts=[host],
-    )
+        await asyncio.sleep(RENEWAL_SECONDS)
+        # While the database is out of reach the present certificate stays: the next round comes long before its end.
+        with suppress(Refused):
+            await trusted.renew()

@@ -131,7 +131,7 @@ def judge_consistency(proof: Any, keys: tuple[AuditorKey, ...], old: str) -> Log
 
 def _checkpoint_step(name: str, note: str, keys: tuple[AuditorKey, ...]) -> tuple[Checkpoint | None, Step]:
     try:
-        checkpoint = log.read_checkpoint(note, [key.public_key for key in keys])
+        checkpoint = log.read_checkpoint_of(note, keys)
     except BadCheckpoint as trouble:
         return None, Step(name, holds=False, said=str(trouble))
     return checkpoint, Step(name, holds=True, said=f"{checkpoint.origin}, {checkpoint.size} leaves, signed")

@@ -95,7 +95,7 @@ async def rotate_auditor_key(
     seal = _seal(settings)
 
     async def rotate(tx: Tx) -> auditor.AuditorKey:
-        key = await auditor.rotate_auditor_key(tx, settings.trust_domain, seal, brought)
+        key = await auditor.rotate_auditor_key(tx, settings.ledger_id, seal, brought)
         await record_operator_act(tx, act="attestation_key.rotate", subject=key.kid, reason=reason)
         return key
 
@@ -127,7 +127,7 @@ async def rotate_witness_key(
     seal = _seal(settings)
 
     async def rotate(tx: Tx) -> str:
-        key = await auditor.rotate_witness_key(tx, settings.trust_domain, seal, brought, stolen=stolen)
+        key = await auditor.rotate_witness_key(tx, settings.ledger_id, seal, brought, stolen=stolen)
         await record_operator_act(tx, act="witness_key.rotate", subject=key.text, reason=reason)
         return key.text
 
@@ -151,8 +151,8 @@ async def adopt_database(settings: Settings) -> list[str]:
             await federation.replace_sealed_key(tx, settings, seal)
             await federation.initialize_licensing_key(tx, seal)
             await federation.replace_sealed_licensing_key(tx, seal)
-            await auditor.initialize_auditor(tx, settings.trust_domain, seal)
-            await auditor.replace_sealed_auditor_key(tx, settings.trust_domain, seal)
+            await auditor.initialize_auditor(tx, settings.ledger_id, seal)
+            await auditor.replace_sealed_auditor_key(tx, settings.ledger_id, seal)
             await auditor.replace_sealed_witness_key(tx, seal)
         return changed
 
@@ -161,7 +161,7 @@ async def adopt_database(settings: Settings) -> list[str]:
     async with open_database(settings) as dsn:
         await bring_up_to_date(dsn)
         async with _connected(dsn) as database:
-            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
+            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
             make_missing_keys(settings)
             return await database.act(adopt)
 
@@ -211,6 +211,12 @@ async def licensing_key(settings: Settings) -> bytes:
     """The public licence-signing key. Raises: Refused, and what opening the database raises."""
     async with _database(settings) as database:
         return await database.look(federation.licensing_public_key)
+
+
+async def operator_licence(settings: Settings) -> federation.HeldOperatorLicence | None:
+    """The licence that this operator registry read at its frame last. Raises: Refused, and what opening the database raises."""
+    async with _database(settings) as database:
+        return await database.look(federation.held_operator_licence)
 
 
 def trust_bundle(settings: Settings) -> str:

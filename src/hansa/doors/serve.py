@@ -12,6 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from urllib.parse import urlsplit
 
 import structlog
 import uvicorn
@@ -30,14 +31,13 @@ from hansa.doors.listeners import Listeners, open_listeners
 from hansa.doors.shared_metrics import DIRECTORY, forget_process, shared_metrics
 from hansa.doors.startup import has_administrator, open_runtime, prepared_database, require_signing_key
 from hansa.doors.trusted_domains import TrustedDomains
-from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
 from hansa.foundation.plumbing.process_files import ServingProcess, describe_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, misspelt_settings
-from hansa.rooms import journal
+from hansa.rooms import federation, journal
 
 DRAIN_SECONDS = 10
 # Longer than most clients keep an idle connection: a request must not meet the moment in which it is closed.
@@ -124,10 +124,7 @@ async def serve_here(
         app = build_app(runtime)
         serving = [(server_of(app, ready_line(settings) if announce else None), listeners.public)]
         if listeners.federation is not None:
-            assert runtime.authority is not None
-            federated = await meanwhile.enter_async_context(
-                federation_server(app, runtime, runtime.authority)
-            )
+            federated = await meanwhile.enter_async_context(federation_server(app, runtime))
             serving.append((federated, listeners.federation))
 
         def stop() -> None:
@@ -155,14 +152,15 @@ def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
 
 
 @asynccontextmanager
-async def federation_server(
-    app: FastAPI, runtime: Runtime, authority: IdentityAuthority
-) -> AsyncIterator[uvicorn.Server]:
+async def federation_server(app: FastAPI, runtime: Runtime) -> AsyncIterator[uvicorn.Server]:
     """The server of mutual TLS of one process, not yet serving; whom it trusts is followed meanwhile."""
-    trusted = TrustedDomains(runtime.settings.trust_domain, authority)
+    settings, identity = runtime.settings, federation.OWN_IDENTITY.of(runtime)
+    host = urlsplit(settings.federation_url).hostname
+    assert host is not None
+    trusted = TrustedDomains(settings.trust_domain, identity, host)
     connections = AgentConnections(app, runtime.database, trusted)
     async with (
-        mutual_tls(runtime.settings, authority, trusted),
+        mutual_tls(trusted),
         trusted.watched(runtime.database),
         connections.watched(),
     ):
@@ -366,14 +364,14 @@ async def _stop_worker(worker: asyncio.subprocess.Process) -> None:
 
 
 def _worker_command(settings: Settings, listeners: Listeners, parent: int) -> Sequence[str]:
-    federation = listeners.federation
+    mutual = listeners.federation
     return [
         sys.executable,
         "-m",
         "hansa.doors.operate",
         "serve-worker",
         f"--listener={listeners.public.fileno()}",
-        *([] if federation is None else [f"--federation-listener={federation.fileno()}"]),
+        *([] if mutual is None else [f"--federation-listener={mutual.fileno()}"]),
         f"--parent={parent}",
         f"--host={settings.host}",
         f"--port={settings.port}",

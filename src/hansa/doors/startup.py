@@ -93,7 +93,7 @@ async def adoptable_database(settings: Settings) -> AsyncIterator[Database]:
         database = Database(dsn, pool_size=1)
         await database.open()
         try:
-            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain))
+            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
             yield database
         finally:
             await database.close()
@@ -270,14 +270,14 @@ async def _prepare(dsn: str, settings: Settings) -> None:
 async def _found(tx: Tx, settings: Settings) -> None:
     """The registry's identity, its book and its signing keys: all of them in one commit, each once."""
     await record_identity(tx, own_identity(settings))
-    await ledger.initialize_ledger(tx, ledger.Book.of(settings), units(int(settings.genesis_supply)))
+    await ledger.initialize_ledger(tx, ledger.Book.of(settings), units(settings.founding_supply))
     seal = Seal(Keyring(settings.data_dir))
     await federation.initialize_keys(tx, settings, seal)
     # A database without a recorded identity belongs to the process whose sealing key opens what it holds.
     await federation.require_present_key(tx, seal)
     await federation.initialize_licensing_key(tx, seal)
     await federation.publish_card(tx, settings, seal)
-    await auditor.initialize_auditor(tx, settings.trust_domain, seal)
+    await auditor.initialize_auditor(tx, settings.ledger_id, seal)
 
 
 async def _settle_positions(tx: Tx) -> None:
@@ -299,6 +299,6 @@ def _warn_of_a_short_key(internal_key: str) -> None:
 
 def identity_authority(settings: Settings) -> IdentityAuthority | None:
     """Who issues workload identities, or None where no service does. Raises: BadKey."""
-    if settings.agent_identity_issuer == "none":
+    if not settings.issues_identities:
         return None
     return IdentityAuthority(Keyring(settings.data_dir), settings.trust_domain)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import structlog
 from cryptography import x509
 
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.authority import Svid
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.outgoing import show_certificate
 from hansa.foundation.plumbing.trust_bundle import LeafRefused, TrustBundle, bundle_of, domain_of, uris_of
@@ -27,12 +27,18 @@ LOOK_SECONDS = 1.0
 _log = structlog.get_logger()
 
 
+class NothingToShow(OSError):
+    """An operator registry has no certificate of its frame yet: a connection is closed."""
+
+
 class TrustedDomains:
     """The roots that count now, and the open connections of peers."""
 
-    def __init__(self, trust_domain: str, authority: IdentityAuthority) -> None:
-        self._own = bundle_of(trust_domain, authority.bundle_pem, 0)
-        self._bundles: dict[str, list[TrustBundle]] = {trust_domain: [self._own]}
+    def __init__(self, trust_domain: str, identity: federation.OwnIdentity, host: str) -> None:
+        self._trust_domain = trust_domain
+        self._source = identity
+        self._host = host
+        self._bundles: dict[str, list[TrustBundle]] = {}
         self._version: int | None = None
         self._identity: Svid | None = None
         self._context: ssl.SSLContext | None = None
@@ -40,13 +46,19 @@ class TrustedDomains:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """For the next handshake."""
+        """For the next handshake. Raises: NothingToShow."""
         if self._context is None:
             self._context = self._built()
         return self._context
 
-    def show(self, identity: Svid) -> None:
-        """Show this certificate from the next handshake on."""
+    async def renew(self) -> None:
+        """Show the present certificate from the next handshake on, and take the present roots. Raises: Unavailable."""
+        try:
+            identity, roots = await self._source.svid(host=self._host), await self._source.roots_pem()
+        except federation.NotEnrolled:
+            self._identity, self._context = None, None
+            return
+        self._bundles[self._trust_domain] = [bundle_of(self._trust_domain, roots, 0)]
         self._identity, self._context = identity, None
 
     def opened(self, shown: bytes, transport: asyncio.Transport) -> bool:
@@ -54,7 +66,7 @@ class TrustedDomains:
         leaf = x509.load_der_x509_certificate(shown)
         if not self._recognises(leaf):
             return False
-        if self._domain_of(leaf) != self._own.trust_domain:
+        if self._domain_of(leaf) != self._trust_domain:
             self._open = {one: kept for one, kept in self._open.items() if not one.is_closing()}
             self._open[transport] = leaf
         return True
@@ -64,6 +76,7 @@ class TrustedDomains:
         version = await database.look(federation.trust_version)
         if version == self._version:
             return
+        await self.renew()
         self._trust(await database.look(federation.trusted_bundles))
         self._version = version
 
@@ -87,10 +100,10 @@ class TrustedDomains:
                 await self.refresh(database)
 
     def _trust(self, bundles: Sequence[TrustBundle]) -> None:
-        own = self._own.trust_domain
-        grouped: dict[str, list[TrustBundle]] = {own: [self._own]}
+        own = self._trust_domain
+        grouped: dict[str, list[TrustBundle]] = {own: self._bundles.get(own, [])}
         for bundle in bundles:
-            # A registry of this trust domain is certified by this authority, whatever it says of itself.
+            # A registry of this trust domain is certified by the own roots, whatever it says of itself.
             if bundle.trust_domain != own:
                 grouped.setdefault(bundle.trust_domain, []).append(bundle)
         self._bundles, self._context = grouped, None
@@ -110,6 +123,8 @@ class TrustedDomains:
         return (domain_of(uris[0]) or "") if len(uris) == 1 else ""
 
     def _built(self) -> ssl.SSLContext:
+        if self._identity is None:
+            raise NothingToShow
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
@@ -117,7 +132,6 @@ class TrustedDomains:
         context.load_verify_locations(cadata=_joined(self._bundles.values()))
         # A resumed session would show the certificate of the first one, however long ago that ended.
         context.num_tickets = 0
-        assert self._identity is not None, "a certificate is shown before connections are taken"
         show_certificate(context, self._identity)
         return context
 

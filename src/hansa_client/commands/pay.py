@@ -226,10 +226,10 @@ def _show(response: "httpx2.Response", entry: "Entry | None", *, as_json: bool) 
     show(f"{response.text}\n{sentence}", members, as_json=as_json)
 
 
-def _show_ended(entry: "Entry", wanted: str, *, as_json: bool) -> None:
+def _show_ended(entry: "Entry", expected: str, *, as_json: bool) -> None:
     from .opening import fail, show
 
-    if entry.progress != wanted:
+    if entry.progress != expected:
         fail(f"The payment {entry.payment_id} had ended before: {entry.progress}.")
     show(f"{entry.progress}  {_amount(entry)}  {entry.payee}", entry, as_json=as_json)
 

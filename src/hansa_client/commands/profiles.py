@@ -37,15 +37,15 @@ class Profile(msgspec.Struct):
     agent: str | None = None
     """The DID of the agent that commands act for."""
 
-    def chosen(self, wanted: str | None) -> StoredAgent:
+    def chosen(self, name: str | None) -> StoredAgent:
         """The stored agent with this DID or name, or the one in use. Raises: NothingStored."""
-        key = wanted or self.agent
+        key = name or self.agent
         for agent in self.agents:
             if key in {agent.did, agent.name}:
                 return agent
-        if wanted is None:
+        if name is None:
             raise NothingStored("There is no agent yet. Create one with `agent create`.")
-        raise NothingStored(f"The credentials of the agent {wanted} are not stored in this profile.")
+        raise NothingStored(f"The credentials of the agent {name} are not stored in this profile.")
 
 
 class Profiles(msgspec.Struct):

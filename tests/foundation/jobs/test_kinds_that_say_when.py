@@ -9,7 +9,8 @@ from time import monotonic
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind, scheduled, sweep_of
+from hansa.foundation.plumbing.jobs import Job, Question, Retries, TransactionalKind, scheduled, sweep_of
+from hansa.foundation.plumbing.jobs.questions import ask
 from hansa.foundation.plumbing.jobs.worker import PACE_SECONDS, Poll
 from hansa.foundation.plumbing.metrics import jobs_due
 from hansa.foundation.plumbing.runtime import Runtime
@@ -184,6 +185,72 @@ async def test_scheduled_work_of_nothing_is_not_claimed_and_of_something_it_is(r
         async with asyncio.timeout(20):
             while await registry.database.look(queue.has_work):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
+
+
+async def test_questions_of_one_turn_are_one_statement_and_each_gets_its_answer(registry: TestRegistry):
+    questions = {
+        "above": Question("SELECT 2 > 1"),
+        "none": Question("SELECT count(*) > 0 FROM plumbing_job WHERE kind = 'no such kind'"),
+        "null": Question("SELECT NULL::boolean"),
+        "below": Question("SELECT 1 < 2"),
+    }
+    statements = list[str]()
+
+    class Counting:
+        """A transaction that lists its statements."""
+
+        def __init__(self, tx: Tx) -> None:
+            self._tx = tx
+
+        def __getattr__(self, name: str) -> object:
+            async def run(statement: str, *parameters: object) -> object:
+                statements.append(statement)
+                return await getattr(self._tx, name)(statement, *parameters)
+
+            return run
+
+    together = await registry.database.look(lambda tx: ask(Counting(tx), questions))
+    assert together == {"above": True, "none": False, "null": False, "below": True}
+    assert len(statements) == 1
+    for name, question in questions.items():
+        assert await registry.database.look(question) is together[name]
+
+
+async def test_a_question_that_fails_leaves_the_others_their_work(registry: TestRegistry):
+    taken = list[int]()
+
+    async def take(tx: Tx) -> None:
+        taken.append(await tx.fetchval("DELETE FROM waiting RETURNING number"))
+
+    async def never(_: Tx) -> None:
+        raise AssertionError("it has no work")
+
+    await registry.database.act(_prepare)
+    broken = sweep_of(
+        "asks for a table that is not there", 0.2, Question("SELECT EXISTS (SELECT FROM absent)"), never
+    )
+    sound = sweep_of("asks for numbers", 0.2, Question("SELECT EXISTS (SELECT FROM waiting)"), take)
+    async with working(registry.runtime, broken, sound):
+        await until(lambda: [job.name for job in registry.runtime.jobs.failing()] == [broken.name])
+        await add(registry, 7)
+        await until(lambda: taken == [7])
+    assert [job.name for job in registry.runtime.jobs.failing()] == [broken.name]
+
+
+async def test_work_that_was_put_off_is_not_asked_about_again_and_again(registry: TestRegistry):
+    attempts, queue = list[float](), Queue()
+
+    async def fail(_: Tx) -> None:
+        attempts.append(monotonic())
+        raise ArithmeticError
+
+    await registry.database.act(_prepare)
+    await add(registry, 1)
+    kind = sweep_of("fails", 0.3, queue.has_work, fail)
+    async with working(registry.runtime, kind):
+        await until(lambda: len(attempts) >= 4)
+    assert attempts[3] - attempts[0] > 0.7, "each pause is an interval, give or take a tenth"
+    assert queue.asked <= 3 * len(attempts)
 
 
 def test_kinds_that_rest_are_asked_in_one_turn():

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hansa.doors.commands.execution import require_short, run_act, settings_from
-from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.execution import run_act, settings_from
+from hansa.doors.commands.options import AsJson, DataDir, Reason, examples
 from hansa.doors.commands.outcome import print_outcome
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ app = typer.Typer(help="Background work: mail and scheduled jobs.", no_args_is_h
 
 State = Literal["waiting", "running", "dead"]
 JobId = Annotated[int, typer.Argument(help="Job id, as listed by `hansa jobs list`.", min=1)]
-Reason = Annotated[str, typer.Option(help="Reason, recorded in the audit log.")]
 
 
 @app.command("list", epilog=examples("hansa jobs list --state dead", "hansa jobs list --kind mail --json"))
@@ -44,7 +43,6 @@ def retry_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_j
     """Run a job now, with a new series of attempts."""
     from hansa.doors import offline_commands
 
-    require_short(reason)
     run_act(offline_commands.retry_job(settings_from(data_dir=data_dir), job_id, reason or None))
     print_outcome(f"job {job_id} is due now", {"id": job_id, "retried": True}, as_json=as_json)
 
@@ -54,7 +52,6 @@ def drop_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_js
     """Delete a job with what it was to send; work on a schedule cannot be dropped."""
     from hansa.doors import offline_commands
 
-    require_short(reason)
     run_act(offline_commands.drop_job(settings_from(data_dir=data_dir), job_id, reason or None))
     print_outcome(f"job {job_id} is dropped", {"id": job_id, "dropped": True}, as_json=as_json)
 

@@ -5,24 +5,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hansa.doors.commands.outcome import USAGE_ERROR, fail
+from hansa.doors.commands.outcome import fail
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.settings import Settings
-
-REASON_MAX_CHARACTERS = 2000
 
 Answer = TypeVar("Answer")
 
 
 def settings_from(**overrides: object) -> "Settings":
-    """The settings of the environment; `overrides` (from the command line) win. A bad one ends the command."""
+    """The settings of the environment; `overrides` (from the command line) win. A bad one ends the command.
+
+    From then on the command logs its warnings and errors on standard error: standard output is for its outcome.
+    """
+    from hansa.foundation.plumbing.log import configure_logs
     from hansa.foundation.plumbing.settings import BadSetting, read_settings
 
     try:
-        return read_settings(**overrides)
+        settings = read_settings(**overrides)
     except BadSetting as trouble:
         fail(str(trouble))
+    configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)
+    return settings
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
@@ -64,12 +68,6 @@ def file_failures_in_one_line(file: Path) -> Iterator[None]:
             yield
     except OSError as trouble:
         fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
-
-
-def require_short(reason: str) -> None:
-    """End the command when a reason is too long for the audit log."""
-    if len(reason) > REASON_MAX_CHARACTERS:
-        fail(f"--reason is too long: at most {REASON_MAX_CHARACTERS} characters.", USAGE_ERROR)
 
 
 def data_directory(settings: "Settings") -> Path:

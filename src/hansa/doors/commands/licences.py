@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hansa.doors.commands.execution import failures_in_one_line, require_short, run_act, settings_from
-from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.execution import failures_in_one_line, run_act, settings_from
+from hansa.doors.commands.options import AsJson, DataDir, Reason, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ PERPETUAL = "perpetual"
 app = typer.Typer(help="Manage licence certificates of the federation.", no_args_is_help=True)
 
 Lid = Annotated[str, typer.Argument(help="Id of the certificate (`hansa licence list`).")]
-Reason = Annotated[str, typer.Option(help="Reason, recorded in the audit log.")]
 
 
 @app.command("genesis", epilog=examples("hansa licence genesis"))
@@ -141,6 +140,20 @@ def list_certificates(
     print_outcome("\n".join(lines) or "no certificates", {"licences": shown, "total": total}, as_json=as_json)
 
 
+@app.command("mine", epilog=examples("hansa licence mine"))
+def show_operator_licence(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Print the licence that this operator registry holds of its frame, as it was read there last."""
+    from hansa.doors import offline_commands
+
+    held = run_act(offline_commands.operator_licence(settings_from(data_dir=data_dir)))
+    if held is None:
+        print_outcome("no licence of a frame", {"licence": None}, as_json=as_json)
+        return
+    until = held.expires_at.isoformat() if held.expires_at else PERPETUAL
+    line = f"{held.hash}: {held.state}, plan {held.plan}, of {held.frame}, {until}"
+    print_outcome(f"{line}\n{held.reason}" if held.reason else line, {"licence": held.block}, as_json=as_json)
+
+
 @app.command("key", epilog=examples("hansa licence key --json > frame-key.json"))
 def licensing_key(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Print the public licence-signing key of this registry."""
@@ -163,7 +176,6 @@ def _change(
     from hansa.doors import offline_commands
     from hansa.rooms import federation
 
-    require_short(reason)
     change = federation.CertificateAct(lid, act, reason)
     one, changed = run_act(offline_commands.change_certificate(settings_from(data_dir=data_dir), change))
     shown = {**one.listed, "changed": changed}

@@ -30,18 +30,29 @@ NetInLimit = Annotated[
 ]
 
 
-@app.command("invite", epilog=examples("hansa peer invite", "hansa peer invite --expires-in 3600"))
+@app.command(
+    "invite", epilog=examples("hansa peer invite", "hansa peer invite --operator north --expires-in 3600")
+)
 def invite_peer(
     expires_in: Annotated[
         int, typer.Option(min=60, max=604_800, help="Lifetime of the invitation in seconds.")
     ] = 604_800,
+    operator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="For the operator registry of this name, which receives its certificates when it accepts.",
+            show_default=False,
+        ),
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Print an invitation, by which one other registry becomes a peer."""
     from hansa.doors import peer_acts
 
-    signed = run_act(peer_acts.invite_peer(settings_from(data_dir=data_dir), timedelta(seconds=expires_in)))
+    settings, lifetime = settings_from(data_dir=data_dir), timedelta(seconds=expires_in)
+    signed = run_act(peer_acts.invite_peer(settings, lifetime, operator))
     shown = {"invitation": signed.text, "expires_at": signed.expires_at.isoformat()}
     print_outcome(signed.text, shown, as_json=as_json)
 

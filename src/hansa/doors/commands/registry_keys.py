@@ -8,11 +8,10 @@ import typer
 from hansa.doors.commands.execution import (
     failures_in_one_line,
     file_failures_in_one_line,
-    require_short,
     run_act,
     settings_from,
 )
-from hansa.doors.commands.options import INSPECT, AsJson, DataDir, NewFile, examples
+from hansa.doors.commands.options import INSPECT, AsJson, DataDir, NewFile, Reason, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 from hansa.doors.commands.passphrase import passphrase
 
@@ -37,7 +36,7 @@ BroughtKey = Annotated[
 )
 def rotate_key(
     key: BroughtKey = None,
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    reason: Reason = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -46,7 +45,6 @@ def rotate_key(
 
     settings = settings_from(data_dir=data_dir)
     brought = _brought(key)
-    require_short(reason)
     begun = run_act(offline_commands.rotate_key(settings, brought, reason or None))
     shown = {"kid": begun.kid, "valid_from": begun.valid_from.isoformat()}
     print_outcome("the registry signs with {kid} since {valid_from}".format(**shown), shown, as_json=as_json)
@@ -55,7 +53,7 @@ def rotate_key(
 @app.command("rotate-auditor", epilog=examples('hansa keys rotate-auditor --reason "yearly rotation"'))
 def rotate_auditor_key(
     key: BroughtKey = None,
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    reason: Reason = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +61,6 @@ def rotate_auditor_key(
     from hansa.doors import offline_commands
 
     settings = settings_from(data_dir=data_dir)
-    require_short(reason)
     begun = run_act(offline_commands.rotate_auditor_key(settings, _brought(key), reason or None))
     shown = {"kid": begun.kid, "valid_from": begun.valid_from.isoformat()}
     print_outcome("attestations are signed with {kid} from now on".format(**shown), shown, as_json=as_json)
@@ -75,7 +72,7 @@ def rotate_auditor_key(
 )
 def rotate_licensing_key(
     key: BroughtKey = None,
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    reason: Reason = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -84,7 +81,6 @@ def rotate_licensing_key(
     from hansa.foundation.values.jwk import jwk_of, thumbprint
 
     settings = settings_from(data_dir=data_dir)
-    require_short(reason)
     new = run_act(offline_commands.rotate_licensing_key(settings, _brought(key), reason or None))
     shown = {**jwk_of(new.public_key), "kid": thumbprint(new.public_key)}
     said = (
@@ -113,7 +109,7 @@ def rotate_authority(
     stolen: Annotated[
         bool, typer.Option("--stolen", help="Replace the root at once; peers have to approve the new one.")
     ] = False,
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    reason: Reason = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -121,7 +117,6 @@ def rotate_authority(
     from hansa.doors.authority_rotation import rotate_authority as rotate
 
     settings = settings_from(data_dir=data_dir)
-    require_short(reason)
     taken = run_act(rotate(settings, reason or None, stolen=stolen))
     print_outcome(
         f"{AUTHORITY_STEPS[taken.step]}; thumbprint of the bundle: {taken.thumbprint}",
@@ -132,7 +127,7 @@ def rotate_authority(
 
 @app.command("rotate-sealing", epilog=examples("hansa keys rotate-sealing --data-dir /srv/hansa"))
 def rotate_sealing_key(
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    reason: Reason = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -143,7 +138,6 @@ def rotate_sealing_key(
     from hansa.doors.sealing_rotation import rotate_sealing_key as rotate
 
     settings = settings_from(data_dir=data_dir)
-    require_short(reason)
     found = run_act(rotate(settings, reason or None))
     print_outcome(
         f"encrypted anew: {found.resealed}; not readable before: {found.unreadable}; copy the key to the other machines",
@@ -164,7 +158,7 @@ def rotate_witness_key(
         ),
     ] = False,
     key: BroughtKey = None,
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    reason: Reason = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -172,7 +166,6 @@ def rotate_witness_key(
     from hansa.doors import offline_commands
 
     settings = settings_from(data_dir=data_dir)
-    require_short(reason)
     begun = run_act(
         offline_commands.rotate_witness_key(settings, _brought(key), reason or None, stolen=stolen)
     )
@@ -291,6 +284,9 @@ def bundle(
     settings = settings_from(data_dir=data_dir)
     if form == "spiffe":
         typer.echo(json.dumps(run_act(peer_acts.own_bundle(settings)).spiffe(), indent=2))
+        return
+    if settings.is_operator:
+        typer.echo(run_act(peer_acts.own_bundle(settings)).pem, nl=False)
         return
     with failures_in_one_line():
         typer.echo(offline_commands.trust_bundle(settings), nl=False)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.execution import require_short, run_act, settings_from
-from hansa.doors.commands.options import AsJson, DataDir, examples
+from hansa.doors.commands.execution import run_act, settings_from
+from hansa.doors.commands.options import AsJson, DataDir, Reason, examples
 from hansa.doors.commands.outcome import fail, print_outcome
 
 app = typer.Typer(help="Manage client certificates of the operator's services.", no_args_is_help=True)
@@ -66,7 +66,7 @@ def list_services(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 @app.command("revoke", epilog=examples('hansa service revoke auditor --reason "machine retired"'))
 def revoke_service(
     name: Annotated[str, typer.Argument(help="Name of the service.")],
-    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")] = "",
+    reason: Reason = "",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -74,6 +74,5 @@ def revoke_service(
     from hansa.doors import offline_commands
 
     settings = settings_from(data_dir=data_dir)
-    require_short(reason)
     revoked = run_act(offline_commands.revoke_service(settings, name, reason or None))
     print_outcome(f"{name}: {revoked} revoked", {"name": name, "revoked": revoked}, as_json=as_json)

@@ -157,6 +157,37 @@ def verify_verdict(
 
 
 @app.command(
+    "settlement",
+    epilog=examples(
+        "hansa verify settlement evidence.json --keys https://peer.example.org/.well-known/registry-jwks.json",
+    ),
+)
+def verify_settlement(
+    source: Annotated[str, typer.Argument(help="Evidence of the settlement of a slash: file or URL.")],
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            help="Keys of the registry that signed it: URL or file. Required if the evidence is a file."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify what another registry signed about a slash. Exit 0: valid; 1: invalid; 2: it cannot be read."""
+    from hansa.doors import card_verification
+
+    try:
+        asked = card_verification.CardToVerify(source, keys, _moment(at))
+        verdict = card_verification.verify_settlement_source(asked)
+    except card_verification.CannotRead as trouble:
+        fail(str(trouble), USAGE_ERROR)
+    _answer(verdict, card_verification.settlement_verdict_json(verdict), [verdict.code], as_json=as_json)
+
+
+@app.command(
     "attestations",
     epilog=examples(
         "hansa verify attestations https://registry.example.org",

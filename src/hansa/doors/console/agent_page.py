@@ -108,7 +108,7 @@ def path_of(did: str | None, card_id: int) -> str:
 
 
 def export_path_of(did: str) -> str:
-    """Where the registry that an agent is at home in hands out its signed card."""
+    """Where the registry of an agent serves its signed card."""
     return f"/api/v1/agents/{quote(did, safe=':')}/card-export"
 
 

@@ -42,7 +42,7 @@ async def show_contract(
             return await commerce.read_by_ticket(tx, seal, contract_id, ticket)
         return await commerce.read_public_contract(tx, contract_id)
 
-    found = commerce.ContractOut.of(await db.read(reading), settings.trust_domain)
+    found = commerce.ContractOut.of(await db.read(reading), settings.ledger_id)
     return page_or_json(
         request,
         "contract.html",

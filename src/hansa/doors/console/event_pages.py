@@ -90,7 +90,7 @@ async def show_events(
 ) -> Response:
     """The event log, newest first, by type and by DID."""
     query = journal.PublicFilter(
-        settings.trust_domain, PAGE_SIZE, event_type or None, did.strip() or None, before or None
+        settings.ledger_id, PAGE_SIZE, event_type or None, did.strip() or None, before or None
     )
     found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, query, ledger)))
     filters = {"type": query.event_type, "did": query.did}
@@ -146,7 +146,7 @@ async def show_transaction(
     _: Public, request: Request, db: Db, settings: Config, tx_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 ) -> Response:
     """One transaction of the ledger: what it moved, and what was recorded with it. Raises: TransactionUnknown."""
-    frame = settings.trust_domain
+    frame = settings.ledger_id
     events = await db.read(lambda tx: journal.public_events_of_transaction(tx, frame, tx_id))
     if not events:
         raise TransactionUnknown

@@ -53,7 +53,14 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "Federation",
-        ("join-a-federation", "run-a-federation", "licences", "jurisdiction", "misbehaving-peers"),
+        (
+            "join-a-federation",
+            "run-a-federation",
+            "one-frame-many-operators",
+            "licences",
+            "jurisdiction",
+            "misbehaving-peers",
+        ),
     ),
     ("Verification", ("auditing", "registry-card")),
 )

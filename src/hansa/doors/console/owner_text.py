@@ -30,7 +30,7 @@ def laid_out(text: Any) -> Markup:
 
 
 def link(url: Any) -> Markup:
-    """A link to another host that tells it nothing and lends it nothing; text where it is no address."""
+    """A link to another host without referrer and opener; text where it is no address."""
     address = dialled(url)
     if address is None:
         return theirs(url)

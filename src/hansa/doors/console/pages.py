@@ -35,7 +35,7 @@ READS = [Depends(within_read_limit)]
 async def show_front(_: Public, request: Request, db: Db, settings: Config) -> HTMLResponse:
     """What this registry is, and that its supply is in balance."""
     watch = await auditor.watch_supply(db)
-    chain = await db.read(lambda tx: auditor.read_watch(tx, settings.trust_domain))
+    chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     supply = watch.supply
     figures = [
         (member, name, format_amount(amount))

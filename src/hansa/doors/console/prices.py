@@ -42,15 +42,15 @@ def price_of(card: dict[str, Any], own_unit: str) -> Price:
 
 async def own_amount(tx: Tx, did: str, price: Price, settings: Settings) -> str | None:
     """What a price in the currency of another registry costs now in units of this one; None where it is not swapped."""
-    peer = await transfers.peer_of(tx, did)
+    peer = await transfers.peer_of(tx, did, settings)
     is_foreign = peer is not None and price.unit == peer.settlement_currency != settings.settlement_currency
     if not is_foreign or peer is None or peer.spiffe_id is None or not price.amount:
         return None
     try:
-        wanted = parse_positive(price.amount)
+        received = parse_positive(price.amount)
     except NotAnAmount:
         return None
-    amounts = await transfers.swapped_amounts(tx, peer.spiffe_id, settings, received=wanted)
+    amounts = await transfers.swapped_amounts(tx, peer.spiffe_id, settings, received=received)
     return None if amounts is None else f"{format_amount(amounts[0])} {settings.settlement_currency}"
 
 

@@ -108,7 +108,7 @@ async def show_proofs(
             licence=await _licence(tx, settings),
             log=await _log(tx),
             witnesses=auditor.LogWitnessesOut.of(await auditor.list_log_witnesses(tx, settings)),
-            forks=auditor.LogForksOut.of(await auditor.list_forks(tx), settings.trust_domain),
+            forks=auditor.LogForksOut.of(await auditor.list_forks(tx), settings.ledger_id),
         )
 
     return page_or_json(request, "proofs.html", await db.read(reading))

@@ -73,7 +73,7 @@ async def _writes(probe: WriteProbe) -> Component:
 async def _supply(db: Database, settings: Settings) -> list[Component]:
     try:
         watch = await auditor.watch_supply(db)
-        chain = await db.read(lambda tx: auditor.read_watch(tx, settings.trust_domain))
+        chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     except Unavailable as trouble:
         return [Component(name="Supply", state="failed", detail=trouble.detail)]
     supply = Component(

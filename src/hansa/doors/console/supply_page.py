@@ -126,7 +126,7 @@ class AttestedLine:
 @both_forms(router, "/supply")
 async def show_supply(_: Public, request: Request, db: Db, settings: Config) -> Response:
     """The supply: its terms, its course, and the chain of attestations with its gaps."""
-    frame = settings.trust_domain
+    frame = settings.ledger_id
     watch = await auditor.watch_supply(db)
 
     async def reading(

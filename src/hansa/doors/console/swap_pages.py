@@ -78,7 +78,7 @@ async def show_swaps(_: Public, request: Request, db: Db, settings: Config) -> R
     shown = SwapsOut(
         currency=own,
         fee_pct=transfers.SWAP_FEE_PCT,
-        pools=[_pool(state, minutes, settings.trust_domain) for state, minutes in found],
+        pools=[_pool(state, minutes, settings.ledger_id) for state, minutes in found],
     )
     plots = [_plots(state, minutes, own) for state, minutes in found]
     return page_or_json(request, "swaps.html", shown, plots=plots)

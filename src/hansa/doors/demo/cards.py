@@ -3,7 +3,7 @@
 from typing import Any
 
 DEMO_TAG = "hansa-demo"
-"""What tells agents of demos from all others."""
+"""What identifies agents of demos."""
 
 
 def demo_cards(run: str) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ class Admission:
     def ask(self, begin: Callable[[], bool], refuse: Callable[[], None]) -> None:
         """Have a request begun as soon as there is a place, in the order of asking, or refused when none becomes free.
 
-        `begin` tells whether it took the place: nobody may be there any more. Whoever took one leaves it by `leave`.
+        `begin` returns whether it took the place: the client may be gone. A place that was taken is given back by `leave`.
         """
         if not self._waiting and self._has_room():
             self._begin(begin)

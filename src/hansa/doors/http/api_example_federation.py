@@ -6,6 +6,7 @@ from hansa.doors.http.api_example_registry_card import ETAG, REGISTRY_CARD
 
 PEER_URL = "https://peer.example.org"
 PEER_ID = "spiffe://peer.example.org/registry/peer"
+CSR = "-----BEGIN CERTIFICATE REQUEST-----\n…\n-----END CERTIFICATE REQUEST-----\n"
 ROOT = {"use": "x509-svid", "kty": "EC", "crv": "P-256", "x": "…", "y": "…", "x5c": ["MIIB…"]}
 VERDICT = {"step": "signature", "ok": True, "reason": "the signed leaves are as they were signed"}
 NODES = [
@@ -33,6 +34,12 @@ FEDERATION: dict[str, Any] = {
     "InvitationOut.invitation": "eyJhbGciOiJFZERTQSIsInR5cCI6InBlZXItaW52aXRhdGlvbitqd3MifQ.…",
     "RedeemIn.acceptance": "eyJhbGciOiJFZERTQSIsInR5cCI6InBlZXItYWNjZXB0YW5jZStqd3MifQ.…",
     "RedeemedOut.name": "peer",
+    "InvitationIn": {"expires_in": 604_800},
+    "InvitationIn.operator": "north",
+    "OperatorRenewalIn": {"csrs": [CSR, CSR]},
+    "OperatorRenewalIn.csrs": [CSR, CSR],
+    "OperatorSvidOut.spiffe_id": "spiffe://hansa.local/registry/north",
+    "OperatorSvidOut.certificate": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
     "net_in_limit": "10000",
     "PeerIn.registry_url": PEER_URL,
     "PeerIn.bundle": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",

@@ -7,7 +7,7 @@
 - Of an address that is blocked, connections without an answer yet end with the next thing they send, and before a request
   that waited for its place is begun.
 - An address holds so many WebSockets, and opens so many a second.
-- A connection that is refused gets a problem document and time to read it; nothing more is read from it.
+- How it ends stands in `connection_ends`.
 """
 
 import asyncio
@@ -16,18 +16,15 @@ from typing import cast
 
 import httptools
 import structlog
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hansa.doors.http.connection_bounds import (
     CHUNK_BYTES_MEAN,
     CHUNK_OVERHEAD_BYTES,
     CONNECTION_BOUNDS,
-    DROPPED_MAX_BYTES,
     FED_AT_ONCE_BYTES,
     HEAD_SECONDS,
     LENGTH_MAX_DIGITS,
     LINGER_SECONDS,
-    PATH_SHOWN_BYTES,
     PIPELINED_MAX,
     PROGRESS_BYTES,
     PROGRESS_SECONDS,
@@ -37,10 +34,8 @@ from hansa.doors.http.connection_bounds import (
     Phase,
     ReadingFlow,
 )
+from hansa.doors.http.connection_ends import EndingProtocol
 from hansa.doors.http.deadlines import NEVER
-from hansa.doors.http.guard import METHODS, answers_of
-from hansa.doors.http.per_address import Place
-from hansa.doors.http.prepared_responses import closing_answer
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.http.strict_head import (
     FIELDS_MAX,
@@ -61,21 +56,16 @@ from hansa.foundation.plumbing.metrics import connections_cut_off_total
 _log = structlog.get_logger()
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(EndingProtocol):
     """One connection."""
 
     due = NEVER
     filed = NEVER
-    place: Place | None = None
-    """Among the connections of its address."""
 
     _phase = Phase.HEAD
-    _under_way: RequestResponseCycle
-    """The request that was begun last, or waits for its place."""
     _has_answered = False
     _in_head = True
     _head_bytes = 0
-    _in_body = False
     _announced_bytes = 0
     """The length of the body by its header field."""
     _body_bytes = 0
@@ -85,9 +75,6 @@ class BoundedProtocol(HttpToolsProtocol):
     _chunks = 0
     _progress = 0
     """Bytes of the body, or unsent ones, at the last look."""
-    _is_over = False
-    """Nothing that still comes is read: an answer is on its way, or none is owed."""
-    _dropped_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -231,11 +218,6 @@ class BoundedProtocol(HttpToolsProtocol):
             self._note_refusal()
             self._linger()
 
-    def _drop(self, data: bytes) -> None:
-        self._dropped_bytes += len(data)
-        if self._dropped_bytes > DROPPED_MAX_BYTES:
-            self.transport.abort()
-
     # What goes out.
 
     def on_response_complete(self) -> None:
@@ -265,12 +247,6 @@ class BoundedProtocol(HttpToolsProtocol):
     def unsent_bytes(self) -> int:
         """How many bytes wait for the client."""
         return self.transport.get_write_buffer_size()
-
-    def cut_off(self) -> None:
-        """End at once; what is unsent is dropped."""
-        self._log_end("slow_reader")
-        self._note_refusal()
-        self.transport.abort()
 
     # Deadlines.
 
@@ -341,70 +317,3 @@ class BoundedProtocol(HttpToolsProtocol):
         return self.flow.read_paused or (
             not self.cycle.response_complete and self.cycle.waiting_for_100_continue
         )
-
-    # Ends.
-
-    def _refuse(self, refused: ConnectionRefused) -> None:
-        """Answer with a problem document, behind the answers that are still due, and end."""
-        cycle = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            # The request under way may be the refused one: then its body is what is wrong.
-            if self.pipeline or not self._in_body:
-                self._note_refusal()
-                self._end_after_the_answers()
-                return
-            if cycle.response_started:
-                self.transport.abort()
-                return
-            cycle.response_started = cycle.response_complete = cycle.disconnected = True
-            cycle.message_event.set()
-        elif cycle is not None and self._in_body:
-            # It is answered already, and what is wrong is the rest of its body.
-            self._note_refusal()
-            self._linger()
-            return
-        method, path = self._method_and_path()
-        self._note_refusal()
-        answers_of(method, "unmatched", refused.status).inc()
-        _log.info("connection refused", status=refused.status, code=refused.code, reason=refused.detail)
-        self.transport.write(closing_answer(self.app, method, path, refused))
-        self._linger()
-
-    def _note_refusal(self) -> None:
-        if self.place is not None:
-            self.place.note_refusal()
-
-    def _method_and_path(self) -> tuple[str, str]:
-        """Method and path, as far as they are known."""
-        if not self.scope:
-            return "other", "/"
-        method = self.scope.get("method", "other")
-        path = self.url.partition(b"?")[0][:PATH_SHOWN_BYTES].decode("ascii", "replace")
-        return method if method in METHODS else "other", path or "/"
-
-    def _end_after_the_answers(self) -> None:
-        self._is_over = True
-        self.flow.pause_reading()
-        last = self.pipeline[0][0] if self.pipeline else self._under_way
-        if last.response_complete:
-            self._close()
-        else:
-            last.keep_alive = False
-
-    def _linger(self) -> None:
-        """Let the client read: closing while it still sends would reset the connection and destroy the answer."""
-        self._is_over = True
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        # What the client still sends costs nothing unread, and keeps it from coming again at once.
-        self.flow.pause_reading()
-        self._wait_for_what_is_next()
-
-    def _close(self) -> None:
-        self._is_over = True
-        self.transport.close()
-        self._wait_for_what_is_next()
-
-    def _log_end(self, reason: str) -> None:
-        connections_cut_off_total.labels(reason).inc()
-        _log.info("connection cut off", reason=reason, client=self.client and self.client[0])

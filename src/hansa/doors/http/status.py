@@ -100,7 +100,7 @@ class RegistryConfig(BaseModel):
 @root_router.get("/health", responses=problems(Unavailable))
 async def read_health(_: Public, db: Db, settings: Config) -> DatabaseHealth:
     """200 while the process can serve and its database answers. Shows whether the supply is attested."""
-    watch = await db.read(lambda tx: auditor.read_watch(tx, settings.trust_domain))
+    watch = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     return DatabaseHealth(**_health(settings).model_dump(), attestations=AttestationHealth.of(watch))
 
 

@@ -133,6 +133,23 @@ class ContractExpired(_ContractEvent, frozen=True):
     ended_because: str
 
 
+class ContractOfPeerMoved(_ContractEvent, frozen=True):
+    """A contract that another registry keeps moved, as that registry states; the provider is an agent of this one.
+
+    `registry`: the ledger id of the one that keeps the contract, whose number `contract_id` is. `move` is the name of the webhook
+    after `contract.`, or `payment_begun`, `payment_failed` and `hold_released`, of which none is sent.
+    """
+
+    registry: str
+    move: str
+    milestone: int | None
+
+    @property
+    def aggregate_id(self) -> str:
+        assert self.provider_did is not None
+        return self.provider_did
+
+
 class _DisputeEvent(Event, frozen=True):
     aggregate_type: ClassVar[str] = "dispute"
 

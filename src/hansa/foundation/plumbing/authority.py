@@ -81,7 +81,7 @@ class AuthorityFile:
     @property
     def pem(self) -> bytes:
         """The content of the file."""
-        return _key_pem(self.key) + self.bundle_pem.encode()
+        return f"{key_pem(self.key)}{self.bundle_pem}".encode()
 
 
 class IdentityAuthority:
@@ -113,11 +113,32 @@ class IdentityAuthority:
 
         One for a server names the `hosts` too by which it is dialled, for clients that know nothing of SPIFFE.
         """
-        assert spiffe_id.startswith(f"spiffe://{self._trust_domain}/")
         key = ec.generate_private_key(ec.SECP256R1())
+        certificate_pem, expires_at = self.certify(
+            spiffe_id, key.public_key(), now=now, lifetime=lifetime, hosts=hosts
+        )
+        return Svid(
+            spiffe_id=spiffe_id,
+            certificate_pem=certificate_pem,
+            key_pem=key_pem(key),
+            bundle_pem=self.bundle_pem,
+            expires_at=expires_at,
+        )
+
+    def certify(
+        self,
+        spiffe_id: str,
+        public_key: ec.EllipticCurvePublicKey,
+        *,
+        now: datetime,
+        lifetime: timedelta,
+        hosts: Sequence[str] = (),
+    ) -> tuple[str, datetime]:
+        """As `issue`, for a key that another one made: the certificate in PEM, and its end."""
+        assert spiffe_id.startswith(f"spiffe://{self._trust_domain}/")
         expires_at = now.replace(microsecond=0) + lifetime
         certificate = (
-            _begun(self._trust_domain, key.public_key(), now - CLOCK_LAG, expires_at)
+            _begun(self._trust_domain, public_key, now - CLOCK_LAG, expires_at)
             .issuer_name(self._certificate.subject)
             .add_extension(x509.SubjectAlternativeName([_uri(spiffe_id), *map(_host, hosts)]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -131,13 +152,7 @@ class IdentityAuthority:
             )
             .sign(self._key, SHA256())
         )
-        return Svid(
-            spiffe_id=spiffe_id,
-            certificate_pem=certificate.public_bytes(Encoding.PEM).decode(),
-            key_pem=_key_pem(key).decode(),
-            bundle_pem=self.bundle_pem,
-            expires_at=expires_at,
-        )
+        return certificate.public_bytes(Encoding.PEM).decode(), expires_at
 
 
 def new_authority(trust_domain: str) -> AuthorityFile:
@@ -206,5 +221,6 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+def key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    """A private key in PEM, not encrypted."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

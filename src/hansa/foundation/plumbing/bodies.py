@@ -23,6 +23,7 @@ from hansa.foundation.values.errors import Invalid, PayloadTooLarge, Unsupported
 
 BODY_MAX_BYTES = 1 << 20
 CARD_BODY_MAX_BYTES = 2 << 20
+STATEMENT_BODY_MAX_BYTES = 4 << 20
 DEPTH_MAX = 64
 NUMBER_MAX_DIGITS = 64
 FORM = "application/x-www-form-urlencoded"
@@ -95,6 +96,12 @@ class JsonText(Response):
         self.body = text.encode()
         length = (b"content-length", b"%d" % len(self.body))
         self.raw_headers = [length, (b"content-type", b"application/json"), *headers]
+
+
+def takes_statements(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark an endpoint whose body may be as large as a contract with its whole history."""
+    endpoint.body_max_bytes = STATEMENT_BODY_MAX_BYTES  # type: ignore[attr-defined]
+    return endpoint
 
 
 def takes_cards(endpoint: Callable[..., Any]) -> Callable[..., Any]:

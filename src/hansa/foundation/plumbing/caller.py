@@ -42,7 +42,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Developer:
-    """A person. `areas` are those administered now; `is_admin` tells who the operator made one.
+    """A person. `areas` are those administered now; `is_admin`: the operator made this person an administrator.
 
     `session` is a login, or `api-key:<id>`. `scopes` narrow what a credential may do; a developer token is never narrow.
     """
@@ -334,7 +334,7 @@ def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
 def require_permission(
     agent: Agent, permission: str, mode: CAUTIOUS_MODE, *, lent: frozenset[str] = frozenset()
 ) -> None:
-    """The agent's roles give the permission, or it is lent to it; shadow mode only tells. Raises: PermissionMissing."""
+    """The agent's roles give the permission, or it is delegated to it; shadow mode only records. Raises: PermissionMissing."""
     if mode == "off" or permission in agent.permissions | lent:
         return
     if mode == "enforce":

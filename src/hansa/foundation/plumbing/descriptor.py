@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.caller import (
     PASSWORD_SETTER_CHECK,
     SERVICE_CHECK,
 )
-from hansa.foundation.plumbing.jobs import forget_dead_jobs, sweep
+from hansa.foundation.plumbing.jobs import forget_dead_jobs, sweep, sweep_of
 from hansa.foundation.plumbing.limits import READ_LIMIT, WRITE_LIMIT, LeasedLimit
 from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room
@@ -18,10 +18,18 @@ PLUMBING = Room(
     name="plumbing",
     jobs=(
         mail_queue.MAIL,
-        sweep("idempotency: forget expired answers", 60, idempotency.forget_expired),
+        sweep_of(
+            "idempotency: forget expired answers", 60, idempotency.HAS_EXPIRED, idempotency.forget_expired
+        ),
         sweep("limits: forget idle buckets", 600, limits.forget_idle_buckets),
         sweep("jobs: forget dead jobs", 3600, forget_dead_jobs),
-        sweep("mail: enqueue what an older version wrote", 60, mail_queue.enqueue_mails_without_job),
+        sweep_of(
+            "mail: enqueue what an older version wrote",
+            60,
+            mail_queue.HAS_MAIL_WITHOUT_JOB,
+            mail_queue.enqueue_mails_without_job,
+            once_a_turn=True,
+        ),
     ),
     sealed=(mail_queue.SEALED_MAILS,),
     offers=(

@@ -3,7 +3,7 @@
 - A tag is strong (RFC 9110, 8.8.1): it holds a hash of the answer's bytes, so two answers with one tag are the same
   answer, and a 304 hides nothing.
 - The tag of what can be changed says before a point which state it shows, and after it which of the answers of that state
-  it is: an answer may also tell what the registry notes by the way. If-None-Match is judged by the whole tag. If-Match is
+  it is: a response may also contain what the registry records besides. If-None-Match is judged by the whole tag. If-Match is
   there against lost updates (RFC 9110, 13.1.1) and is judged by the state alone, since no write can lose the rest. A weak
   tag matches no write, as the RFC wants it.
 """

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from hansa.foundation.plumbing.bodies import JsonText
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.errors import Invalid
 
@@ -139,11 +140,15 @@ async def forget(tx: Tx, scope: bytes) -> None:
     await tx.execute("DELETE FROM plumbing_idempotency WHERE scope_sha256 = $1", scope)
 
 
+_EXPIRED = f"FROM plumbing_idempotency WHERE created_at <= now() - make_interval(hours => {WINDOW_HOURS})"
+
+HAS_EXPIRED = Question(f"SELECT EXISTS (SELECT {_EXPIRED})")
+"""Whether a record is past the window."""
+
+
 async def forget_expired(tx: Tx) -> int:
     """Delete a batch of records past the window; returns how many."""
     rows = await tx.fetch(
-        "DELETE FROM plumbing_idempotency WHERE ctid IN (SELECT ctid FROM plumbing_idempotency"
-        " WHERE created_at <= now() - make_interval(hours => $1) LIMIT 10000) RETURNING 1",
-        WINDOW_HOURS,
+        f"DELETE FROM plumbing_idempotency WHERE ctid IN (SELECT ctid {_EXPIRED} LIMIT 10000) RETURNING 1"  # noqa: S608
     )
     return len(rows)

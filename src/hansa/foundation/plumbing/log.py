@@ -69,7 +69,7 @@ def configure_logs(level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # uvicorn would tell the whole target of a WebSocket handshake, the ticket in its query included; httpx2 that of
+    # uvicorn would log the whole target of a WebSocket handshake, the ticket in its query included; httpx2 that of
     # every call to others.
     for noisy in ("uvicorn.access", "uvicorn.error", "asyncio", "alembic", "httpx2", "httpcore2"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

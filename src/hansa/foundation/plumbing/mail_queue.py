@@ -15,7 +15,7 @@ import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import Waiting
-from hansa.foundation.plumbing.jobs import GiveUp, Job, LeasedKind, PutOff, Retries, enqueue
+from hansa.foundation.plumbing.jobs import GiveUp, Job, LeasedKind, PutOff, Question, Retries, enqueue
 from hansa.foundation.plumbing.metrics import mails_total
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
@@ -34,9 +34,10 @@ VALUES ($1, $2, now() + $3::interval, $4, 'infinity')
 """
 
 # An older version that runs beside this one sends the mails that it wrote; what is due for it may be taken over.
-_WITHOUT_JOB = """
-SELECT id FROM plumbing_letter WHERE job_id IS NULL AND next_try_at <= now() FOR UPDATE SKIP LOCKED
-"""
+_WITHOUT_JOB = "SELECT id FROM plumbing_letter WHERE job_id IS NULL AND next_try_at <= now()"
+
+HAS_MAIL_WITHOUT_JOB = Question(f"SELECT EXISTS ({_WITHOUT_JOB})")
+"""Whether a process of an older version left mail that is due."""
 
 _log = structlog.get_logger()
 
@@ -93,7 +94,7 @@ async def delete_all_mails(tx: Tx) -> int:
 
 async def enqueue_mails_without_job(tx: Tx) -> None:
     """Take over the mail that a process of an older version wrote."""
-    for row in await tx.fetch(_WITHOUT_JOB):
+    for row in await tx.fetch(f"{_WITHOUT_JOB} FOR UPDATE SKIP LOCKED"):
         job_id = await enqueue(tx, KIND, uuid4().hex)
         await tx.execute(
             "UPDATE plumbing_letter SET job_id = $2, next_try_at = 'infinity' WHERE id = $1",

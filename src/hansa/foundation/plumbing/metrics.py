@@ -68,6 +68,11 @@ reactions_set_aside_total = Counter(
 peer_refusals_total = Counter(
     "hansa_peer_refusals", "What was refused of other registries, by reason.", ["reason"]
 )
+operator_licence_readings_total = Counter(
+    "hansa_operator_licence_readings",
+    "Readings of the operator licence at the frame, by the state that was found; not_read: without an answer.",
+    ["state"],
+)
 peer_acts_total = Counter(
     "hansa_peer_acts",
     "Suspensions, reinstatements and revocations of peers, by act and mode.",

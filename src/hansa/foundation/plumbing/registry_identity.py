@@ -22,7 +22,7 @@ from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.foundation.values.errors import Unavailable
 
 _RECORD = """
-INSERT INTO plumbing_registry (registry_name, trust_domain) VALUES ($1, $2) ON CONFLICT DO NOTHING
+INSERT INTO plumbing_registry (registry_name, trust_domain, ledger_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 """
 
 _ADD_KEYS = """
@@ -33,6 +33,12 @@ ON CONFLICT (name) DO NOTHING
 _REPLACE_KEYS = """
 INSERT INTO plumbing_registry_key (name, fingerprint) SELECT * FROM unnest($1::text[], $2::bytea[])
 ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, recorded_at = now()
+"""
+
+# A schema that is still to be brought up to date has no ledger id: every registry was a frame.
+_REGISTRY = """
+SELECT registry_name, trust_domain, coalesce(to_jsonb(one) ->> 'ledger_id', trust_domain) AS ledger_id
+FROM plumbing_registry AS one
 """
 
 _IS_RECORDED = "SELECT to_regclass('plumbing_registry') IS NOT NULL"
@@ -47,10 +53,11 @@ class DatabaseOfAnother(Unavailable):
 
 @dataclass(frozen=True)
 class RegistryIdentity:
-    """Name, trust domain, and SHA-256 fingerprints by the name of the key."""
+    """Name, trust domain, ledger id (Specification 6 W 2), and SHA-256 fingerprints by the name of the key."""
 
     registry_name: str
     trust_domain: str
+    ledger_id: str
     fingerprints: dict[str, bytes]
 
 
@@ -59,14 +66,14 @@ def own_identity(settings: Settings) -> RegistryIdentity:
     keys = Keyring(settings.data_dir)
     found = {name: keys.find(name, file) for name, (file, _) in _FINGERPRINTED.items()}
     fingerprints = {name: _FINGERPRINTED[name][1](*key) for name, key in found.items() if key is not None}
-    return RegistryIdentity(settings.registry_name, settings.trust_domain, fingerprints)
+    return RegistryIdentity(settings.registry_name, settings.trust_domain, settings.ledger_id, fingerprints)
 
 
 async def recorded_identity(tx: Tx) -> RegistryIdentity | None:
     """The identity that the database holds, or None before a book is founded in it, whatever its schema."""
     if not await tx.fetchval(_IS_RECORDED):
         return None
-    registry = await tx.fetchrow("SELECT registry_name, trust_domain FROM plumbing_registry")
+    registry = await tx.fetchrow(_REGISTRY)
     if registry is None:
         return None
     keys = await tx.fetch("SELECT name, fingerprint FROM plumbing_registry_key ORDER BY name")
@@ -83,14 +90,16 @@ async def require_own(tx: Tx, own: RegistryIdentity) -> None:
 async def record_identity(tx: Tx, own: RegistryIdentity) -> None:
     """Record the identity where there is none, and keys that are new. Raises: DatabaseOfAnother."""
     # The first of several that start together writes; the others wait here for its commit.
-    await tx.execute(_RECORD, own.registry_name, own.trust_domain)
+    await tx.execute(_RECORD, own.registry_name, own.trust_domain, own.ledger_id)
     await require_own(tx, own)
     await tx.execute(_ADD_KEYS, list(own.fingerprints), list(own.fingerprints.values()))
     await require_own(tx, own)
 
 
-async def require_adoptable(tx: Tx, trust_domain: str) -> RegistryIdentity:
-    """The recorded identity, of which all but the trust domain may be replaced: that stands in every DID.
+async def require_adoptable(tx: Tx, trust_domain: str, ledger_id: str) -> RegistryIdentity:
+    """The recorded identity, of which the trust domain and the ledger id cannot be replaced.
+
+    The one stands in every DID, the other in every posting and attestation.
 
     Raises: DatabaseOfAnother.
     """
@@ -102,6 +111,11 @@ async def require_adoptable(tx: Tx, trust_domain: str) -> RegistryIdentity:
             f"The trust domain of a registry cannot change: it is {recorded.trust_domain}, and TRUST_DOMAIN is"
             f" {trust_domain}."
         )
+    if recorded.ledger_id != ledger_id:
+        raise DatabaseOfAnother(
+            f"The ledger of a registry keeps its name: it is {recorded.ledger_id}, and by REGISTRY_TIER and REGISTRY_NAME"
+            f" it would be {ledger_id}."
+        )
     return recorded
 
 
@@ -110,7 +124,7 @@ async def replace_identity(tx: Tx, own: RegistryIdentity) -> list[str]:
 
     Raises: DatabaseOfAnother.
     """
-    recorded = await require_adoptable(tx, own.trust_domain)
+    recorded = await require_adoptable(tx, own.trust_domain, own.ledger_id)
     await tx.execute(
         "UPDATE plumbing_registry SET registry_name = $1, recorded_at = now()", own.registry_name
     )
@@ -143,6 +157,12 @@ def _require_same(recorded: RegistryIdentity, own: RegistryIdentity) -> None:
             f"The database belongs to the registry {name}, and this process is {own.registry_name!r} of"
             f" {own.trust_domain}: set REGISTRY_NAME and TRUST_DOMAIN to those of the registry to join it, use"
             " another database, or rename the registry with `hansa db adopt`."
+        )
+    if recorded.ledger_id != own.ledger_id:
+        raise DatabaseOfAnother(
+            f"The database belongs to the registry {name}, whose ledger is {recorded.ledger_id}, and by REGISTRY_TIER and"
+            f" REGISTRY_NAME the ledger of this process is {own.ledger_id}: set REGISTRY_TIER to what it was at the first"
+            " start, or use another database."
         )
     if trouble := _differing(recorded, own):
         raise DatabaseOfAnother(

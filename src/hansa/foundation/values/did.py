@@ -46,6 +46,14 @@ def mint_did(method: str, issuer: str, unique: UUID) -> str:
     return f"did:{method}:{issuer}:{unique}" if issuer else f"did:{method}:{unique}"
 
 
+def namespace_of(did: str) -> str | None:
+    """The issuer part of a DID; None where it has none."""
+    match did.split(":"):
+        case ["did", _, issuer, _]:
+            return issuer
+    return None
+
+
 def system_did(method: str, account: SystemAccount) -> str:
     """The fixed DID of a system account."""
     return f"did:{method}:system:{account.value}"

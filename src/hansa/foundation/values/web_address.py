@@ -108,7 +108,7 @@ def why_closed(address: WebAddress, allowed: Collection[str]) -> Closed | None:
 
 
 def require_callable(text: str, allowed: Collection[str], *, field: str) -> WebAddress:
-    """The address in `text`, which may be dialled as far as its text tells.
+    """The address in `text`, which may be dialled as far as its text shows.
 
     Raises: HostRefused, naming `field`.
     """

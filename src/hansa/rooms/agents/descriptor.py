@@ -16,13 +16,13 @@ from .keys import newest_keys
 from .routes import router
 from .spending import forget_approvals
 from .status import lock_owner_and_status, owned_among
-from .store import has_owed_grant
+from .store import HAS_OWED_GRANT
 
 ROOM = Room(
     name="agents",
     routes=(Routes(200, router), Routes(3100, root_router, at_root=True)),
     jobs=(
-        scheduled("agents: pay owed grants", 15, pay_owed_grants, has_owed_grant),
+        scheduled("agents: pay owed grants", 15, pay_owed_grants, HAS_OWED_GRANT),
         sweep("agents: forget ended capabilities", 600, forget_capabilities),
         sweep("agents: forget spend approvals", 600, forget_approvals),
     ),

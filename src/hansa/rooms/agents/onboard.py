@@ -7,7 +7,7 @@ from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import catalogue, journal, ledger
+from hansa.rooms import catalogue, federation, journal, ledger
 
 from . import rules, store
 from .credentials import NewIdentity
@@ -47,6 +47,7 @@ async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspend
     agent_id = await _register(tx, asked.identity, token.developer_id, card.name, settings)
     if not await store.burn_bootstrap_token(tx, token_sha256):
         raise BootstrapTokenUsed
+    await federation.announce_did(tx, asked.identity.did, settings)
     is_first = await store.claim_grant(tx, token.developer_id, agent_id)
     await ledger.open_account(tx, asked.identity.did)
     funding = await fund(tx, token.developer_id, asked.identity.did, is_first=is_first, settings=settings)

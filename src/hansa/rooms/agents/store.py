@@ -12,6 +12,7 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.values.money import Minor
 
 from .rules import BootstrapToken, Credentials, OwnedAgent, OwnerAndRoles
@@ -51,6 +52,9 @@ ON CONFLICT (developer_id) DO NOTHING RETURNING 1
 
 _OWED = """FROM agents_genesis_grant g JOIN agents_agent a ON a.id = g.agent_id
 WHERE g.owed IS NOT NULL AND a.status = 'active'"""
+
+HAS_OWED_GRANT = Question(f"SELECT EXISTS (SELECT {_OWED})")
+"""Whether a grant is owed to an active agent."""
 
 _LOCK_OWED_GRANT = f"""
 SELECT g.developer_id, a.did, g.owed AS amount {_OWED}
@@ -227,11 +231,6 @@ async def owe_grant(tx: Tx, developer_id: int, amount: Minor) -> None:
     )
 
 
-async def has_owed_grant(tx: Tx) -> bool:
-    """Whether a grant is owed to an active agent."""
-    return bool(await tx.fetchval(f"SELECT EXISTS (SELECT {_OWED})"))
-
-
 async def lock_owed_grant(tx: Tx) -> OwedGrant | None:
     """The oldest grant owed to an active agent; claim and agent stay locked until the transaction ends."""
     row = await tx.fetchrow(_LOCK_OWED_GRANT)
@@ -314,6 +313,14 @@ async def lock_status(tx: Tx, did: str) -> str | None:
         "SELECT status FROM agents_agent WHERE did = $1 FOR NO KEY UPDATE", did
     )
     return status
+
+
+async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
+    """The agent's developer and status, locked until the transaction ends, or None for an unknown DID."""
+    row = await tx.fetchrow(
+        "SELECT developer_id, status FROM agents_agent WHERE did = $1 FOR NO KEY UPDATE", did
+    )
+    return None if row is None else (row["developer_id"], row["status"])
 
 
 async def write_status(tx: Tx, did: str, status: str) -> None:

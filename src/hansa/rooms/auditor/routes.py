@@ -31,7 +31,7 @@ BADGE_HEADERS = {"Cache-Control": "public, max-age=30", "Vary": "Accept"}
 async def read_supply_invariant(_: Public, db: Db, settings: Config) -> SupplyInvariant:
     """The current supply invariant, recomputed from the log, with the result of the last audit cycle."""
     watch = await watch_supply(db)
-    return SupplyInvariant.of(watch, currency=settings.settlement_currency, frame=settings.trust_domain)
+    return SupplyInvariant.of(watch, currency=settings.settlement_currency, frame=settings.ledger_id)
 
 
 @router.get(

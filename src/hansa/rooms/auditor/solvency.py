@@ -101,7 +101,7 @@ class SolvencyCardOut(BaseModel):
 async def read_solvency_card(_: Public, response: Response, db: Db, settings: Config) -> SolvencyCardOut:
     """The newest audit as a solvency statement, with its attestation; 404 before the first audit."""
     response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
-    frame, name, base = settings.trust_domain, settings.registry_name, settings.base_url
+    frame, name, base = settings.ledger_id, settings.registry_name, settings.base_url
 
     async def read(tx: Tx) -> SolvencyCardOut:
         record = await read_newest_audit(tx, frame)

@@ -11,7 +11,7 @@ from hansa.rooms import federation
 
 from .exports import router as exports_router
 from .findings import LIST_FINDINGS, Findings
-from .maintenance import forget_deleted, has_texts_to_index, index_texts, keep_lists_quick
+from .maintenance import HAS_LISTS_TO_KEEP, forget_deleted, index_texts, keep_lists_quick
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
 from .peer_acts import HINTS, NOTICES
@@ -38,6 +38,7 @@ from .search import SEARCH_ANSWERS, SEARCHER, Answers, Searcher
 from .search import router as search_router
 from .signatures import AGENT_KEYS, EXPORT_DESK, CardExporter
 from .signatures import router as signatures_router
+from .store import HAS_TEXTS_TO_INDEX
 from .versions.routes import router as versions_router
 
 
@@ -88,8 +89,8 @@ ROOM = Room(
     reactors=(NOTICES,),
     jobs=(
         sweep("catalogue: erase old cards", 3600, erase_old),
-        sweep_of("catalogue: index texts", 5, has_texts_to_index, index_texts),
-        sweep("catalogue: keep lists quick", 20, keep_lists_quick),
+        sweep_of("catalogue: index texts", 5, HAS_TEXTS_TO_INDEX, index_texts),
+        sweep_of("catalogue: keep lists quick", 20, HAS_LISTS_TO_KEEP, keep_lists_quick, once_a_turn=True),
         CARD_PULLS,
         HEALTH_CHECKS,
         sweep("catalogue: forget deleted cards", 86_400, forget_deleted),
@@ -111,6 +112,7 @@ ROOM = Room(
             "enforcement_propagation_mode",
             "extension_base",
             "federation_sync_interval_seconds",
+            "is_operator",
             "jws_enforce",
             "jws_require_signature",
             "jws_verify_enabled",
@@ -120,6 +122,7 @@ ROOM = Room(
             "require_admin_2fa",
             "settlement_currency",
             "take_relayed_cards",
+            "ledger_id",
             "trust_domain",
         }
     ),

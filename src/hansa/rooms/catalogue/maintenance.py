@@ -10,9 +10,8 @@ TEXTS_AT_ONCE = 1000
 DELETED_KEPT_DAYS = 8
 
 
-async def has_texts_to_index(tx: Tx) -> bool:
-    """Whether lists look at some cards one by one that they could find by their texts."""
-    return await store.has_texts_to_index(tx)
+HAS_LISTS_TO_KEEP = store.has_put_off(CLASS_ROWS_MAX)
+"""Whether the work of `keep_lists_quick` may have piled up."""
 
 
 async def index_texts(tx: Tx) -> None:

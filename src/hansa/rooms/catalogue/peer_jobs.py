@@ -65,7 +65,7 @@ def _reading(
         except OutgoingTrouble as trouble:
             await runtime.database.act(lambda tx: federation.record_signal(tx, int(job.key), "unanswered"))
             raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
-        except (PeerClosed, federation.FederationOff) as trouble:
+        except (PeerClosed, federation.FederationOff, federation.FrameSilent) as trouble:
             raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
 
     return LeasedKind(kind, run, at_once, LEASE_SECONDS, RETRIES)
@@ -75,15 +75,11 @@ PEER_CARDS = _reading(CARDS_KIND, read_peer, at_once=4)
 PEER_ACTS = _reading(ACTS_KIND, _read_acts, at_once=8)
 
 
-async def _has_peer(tx: Tx) -> bool:
-    return bool(await federation.open_peer_ids(tx))
-
-
 async def _look(runtime: Runtime, _: Job) -> None:
     found = {*await peer_reading.peers_with_acts(runtime), *await runtime.database.look(peers_to_receipt)}
     if found:
-        wanted = [NewJob(str(peer_id)) for peer_id in sorted(found)]
-        await runtime.database.act(lambda tx: enqueue_many(tx, ACTS_KIND, wanted))
+        due = [NewJob(str(peer_id)) for peer_id in sorted(found)]
+        await runtime.database.act(lambda tx: enqueue_many(tx, ACTS_KIND, due))
 
 
 PEERS_LOOK = LeasedKind(LOOK_KIND, _look, 1, LEASE_SECONDS, RETRIES)
@@ -100,7 +96,11 @@ async def _plan(tx: Tx, runtime: Runtime) -> None:
 
 
 PEER_PLAN = sweep_with_runtime(
-    "catalogue: plan the reading of peers", PLANNED_EVERY_SECONDS, _plan, has_work=_has_peer, once_a_turn=True
+    "catalogue: plan the reading of peers",
+    PLANNED_EVERY_SECONDS,
+    _plan,
+    has_work=federation.HAS_OPEN_PEER,
+    once_a_turn=True,
 )
 RECEIPTED = sweep(
     "catalogue: forget receipted acts", 86_400, lambda tx: forget_receipted(tx, RECEIPTED_KEPT_DAYS)

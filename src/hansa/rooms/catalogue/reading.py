@@ -29,6 +29,11 @@ async def mirrored_statuses(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return await store.mirrored_statuses(tx, dids)
 
 
+async def mirrored_homes(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The ledger ids of the registries from which the cards of these agents are mirrored; without those that have no mirror."""
+    return await store.mirrored_homes(tx, dids)
+
+
 async def is_stated_bonded_here(tx: Tx, did: str) -> bool:
     """Whether the mirrored card of an agent of another registry states an active bond."""
     card = await store.card_by_key(tx, did)

@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .card_conditions import Conditions
@@ -116,9 +117,10 @@ UPDATE catalogue_card SET texts_sorted = true WHERE id IN (
   ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
 """
 
-_HAS_TEXTS_TO_INDEX = """
+HAS_TEXTS_TO_INDEX = Question("""
 SELECT to_regclass('catalogue_card_listed_text') IS NOT NULL AND EXISTS (SELECT FROM catalogue_card WHERE NOT texts_sorted)
-"""
+""")
+"""Whether there is an index of listed texts that does not have every card: lists look at the others one by one."""
 
 _SUM_CLASSES = """
 WITH summed AS (DELETE FROM catalogue_card_class WHERE (SELECT count(*) FROM catalogue_card_class) > $1 RETURNING *)
@@ -198,6 +200,15 @@ async def mirrored_statuses(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return {row["did"]: row["status"] for row in rows}
 
 
+async def mirrored_homes(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The registries of mirrored cards, by DID."""
+    rows = await tx.fetch(
+        "SELECT did, source_registry FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NOT NULL",
+        dids,
+    )
+    return {row["did"]: row["source_registry"] for row in rows}
+
+
 async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The names on the cards of these own agents, by DID."""
     rows = await tx.fetch(_NAMES_OF_AGENTS, dids)
@@ -245,14 +256,17 @@ async def find_cards(tx: Tx, conditions: Conditions) -> list[int]:
     return numbers
 
 
+def has_put_off(most: int) -> Question:
+    """Whether there is an index of listed texts with a card, or more than `most` rows of classes."""
+    return Question(f"""
+SELECT to_regclass('catalogue_card_listed_text') IS NOT NULL AND EXISTS (SELECT FROM catalogue_card)
+  OR (SELECT count(*) FROM catalogue_card_class) > {most}
+""")  # noqa: S608
+
+
 async def sum_classes(tx: Tx, most: int) -> None:
     """Sum up the rows of each class where there are more than `most` of all."""
     await tx.execute(_SUM_CLASSES, most)
-
-
-async def has_texts_to_index(tx: Tx) -> bool:
-    """Whether there is an index of listed texts that does not have every card."""
-    return bool(await tx.fetchval(_HAS_TEXTS_TO_INDEX))
 
 
 async def index_texts(tx: Tx, most: int) -> None:
@@ -324,7 +338,7 @@ async def _page(
     await _bound_search(tx)
     values = (*conditions.values, limit, skip)
     bounds = f"ORDER BY {order} LIMIT ${len(values) - 1} OFFSET ${len(values)}"
-    # What is skipped is not read where an index alone can tell it.
+    # What is skipped is not read where an index alone decides.
     page = f"(SELECT c.id AS place FROM {among} WHERE {conditions.sql} {bounds})"  # noqa: S608
     cards = f"catalogue_card c JOIN {page} page ON c.id = page.place"
     if not with_data:

@@ -7,7 +7,7 @@ def card_template() -> dict[str, Any]:
     """A small A2A 1.0 card that is valid as it stands; the owner writes its own words and addresses into it."""
     return {
         "name": "My agent",
-        "description": "What the agent does, for whom, and what it needs to be told.",
+        "description": "What the agent does, for whom, and what input it needs.",
         "version": "1.0.0",
         "supportedInterfaces": [
             {"url": "https://agent.example.com/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}

@@ -1,15 +1,37 @@
 """What the process needs to know of commerce."""
 
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents, federation, transfers
 
-from . import across, bonds, contracts, crossings, disputes, payments, settlements, slash_bond, x402
+from . import across, bonds, contracts, disputes, payments, settlements, slash_bond, x402
 from .agora_card import agora_router
 
 
 def _signatory(runtime: Runtime) -> federation.Signatory:
     return federation.Signatory(runtime.database, runtime.seal)
+
+
+async def _end_paid_across(
+    tx: Tx, decisions: Sequence[transfers.CrossingDecision], settings: Settings
+) -> None:
+    """End the parts of contracts and the payment tokens that these transfers pay, if there are any.
+
+    Most transfers pay neither, so that both are looked up for all of them at once.
+    """
+    named = [decision.transfer_id for decision in decisions]
+    of_contracts = await contracts.paid_by_transfers(tx, named)
+    of_tokens = await payments.named_tokens(tx, named)
+    for decision in decisions:
+        # An approval locks the contract before its token, too.
+        if (contract_id := of_contracts.get(decision.transfer_id)) is not None:
+            await contracts.end_by_decision(tx, contract_id, decision, settings)
+        if decision.transfer_id in of_tokens:
+            await payments.end_by_decision(tx, decision, settings)
 
 
 ROOM = Room(
@@ -35,6 +57,8 @@ ROOM = Room(
     jobs=(
         contracts.CONTRACT_DEADLINES,
         contracts.CONTRACTS_OF_REVOKED,
+        contracts.CONTRACT_STATEMENTS,
+        across.ACCEPTANCES_ABROAD,
         disputes.DISPUTE_DEADLINES,
         *settlements.EXCHANGE_JOBS,
         *settlements.SLASHING_JOBS,
@@ -48,11 +72,11 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
-            "issuer",
             "outgoing_allow_hosts",
             "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",
+            "ledger_id",
             "trust_domain",
         }
     ),
@@ -75,7 +99,7 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
-        transfers.PAYMENT_DECIDED.filled_with(crossings.end_paid_across),
+        transfers.PAYMENT_DECIDED.filled_with(_end_paid_across),
         federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),
         settlements.SIGNED_VERDICT.filled_with(disputes.signed_verdict),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),

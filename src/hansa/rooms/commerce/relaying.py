@@ -1,7 +1,7 @@
 """Ask the registry that holds a contract to carry out an act of an agent of this one, over mutual TLS.
 
-Nothing is kept here: the contract, and the answer under the request id, are the other registry's. The request id follows from
-the Idempotency-Key, so that a repeated request is the same act there.
+The contract, and the answer under the request id, are the other registry's; of the contract this one keeps a copy. The request
+id follows from the Idempotency-Key, so that a repeated request is the same act there.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import msgspec
 from pydantic import BaseModel, ValidationError
 
-from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.idempotency import KeyReused, Repeatable
 from hansa.foundation.plumbing.outgoing import Answer, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
@@ -91,28 +91,35 @@ class RelayedAct:
     body: Mapping[str, Any] = field(default_factory=dict)
 
 
+async def keeper_of(runtime: Runtime, registry: str) -> federation.PeerRecord:
+    """The registry of this name, trust domain or ledger id, which keeps a contract.
+
+    Raises: federation.PeerUnknown, federation.PeerAmbiguous, federation.PeerPaused.
+    """
+    peer = await runtime.database.look(lambda tx: federation.peer_by_name(tx, registry))
+    if not peer.is_open:
+        raise federation.PeerPaused
+    return peer
+
+
 async def relay(
     runtime: Runtime,
-    agent: Agent,
-    registry: str,
+    peer: federation.PeerRecord,
+    did: str,
     act: RelayedAct,
     shape: type[Shape],
     *,
     key: str | None = None,
 ) -> Shape:
-    """The answer of the registry of this name, trust domain or ledger id.
+    """What the registry that keeps the contract answers to an act of the agent `did`.
 
-    Raises: federation.PeerUnknown, federation.PeerAmbiguous, federation.PeerPaused, ContractorRegistrySilent, and what
-    that registry refuses with.
+    Raises: ContractorRegistrySilent, and what that registry refuses with.
     """
-    peer = await runtime.database.look(lambda tx: federation.peer_by_name(tx, registry))
-    if not peer.is_open:
-        raise federation.PeerPaused
     body = {
-        "request_id": str(_request_id(agent.did, act, key)),
+        "request_id": str(_request_id(did, act, key)),
         "contract_id": act.contract_id,
         "act": act.act,
-        "actor_did": agent.did,
+        "actor_did": did,
         "body": dict(act.body),
     }
     try:
@@ -122,8 +129,8 @@ async def relay(
     if answer.status not in SUCCESSES:
         raise _refusal_of(answer)
     try:
-        return shape.model_validate_json(answer.body)
-    except ValidationError:
+        return shape.model_validate(parse_json(answer.body))
+    except (BodyInvalid, ValidationError):
         raise ContractorRegistrySilent(retry_after=5) from None
 
 

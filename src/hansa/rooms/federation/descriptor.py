@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.caller import LICENCE_CHECK, SERVICE_CHECK
 from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
-from hansa.foundation.plumbing.metrics import peer_refusals_total
+from hansa.foundation.plumbing.metrics import operator_licence_readings_total, peer_refusals_total
 from hansa.foundation.plumbing.outgoing import MutualCalls
 from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room, Routes
@@ -23,7 +23,16 @@ from .charter import (
     router,
     well_known_router,
 )
-from .crossing import refresh_licences
+from .crossing import OPERATOR_LICENCE, refresh_licences
+from .did_claims import CLAIM_DIDS, CONFIRM_CLAIMS
+from .did_claims import peer_router as did_claims_router
+from .identity import (
+    OWN_IDENTITY,
+    SEALED_IDENTITY_KEYS,
+    SEALED_REQUESTED_KEYS,
+    is_renewal_due,
+    own_identity,
+)
 from .invitations import invitations_admin_router, invitations_router
 from .jurisdiction import ATTESTED_CONTRACT, jurisdiction_router
 from .licences import SEALED_LICENSING_KEYS, renew_card
@@ -31,18 +40,17 @@ from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
+from .operators import renew_certificates, renewals_router
 from .peer_trust import ask_peers, classify_peers, public_trust_router
 from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
-    OWN_CERTIFICATE,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
     READ_A_PEER,
     RECOGNISED_LEAVES,
     SYNC_PEER,
-    OwnCertificate,
     RecognisedLeaves,
     bundle_router,
     check_peer,
@@ -61,6 +69,7 @@ RENEWAL_SECONDS = 3600
 CLASSIFICATION_SECONDS = 60
 OWN_TRUST_SECONDS = 600
 LICENCE_ROUND_SECONDS = 300
+RENEWAL_OF_CERTIFICATES_SECONDS = 600
 
 ROOM = Room(
     name="federation",
@@ -79,8 +88,10 @@ ROOM = Room(
         Routes(1768, public_trust_router),
         Routes(1769, trust_peer_router),
         Routes(1767, operator_router),
+        Routes(1766, did_claims_router),
         Routes(1770, invitations_admin_router),
         Routes(1780, invitations_router),
+        Routes(1785, renewals_router),
         Routes(1790, peers_admin_router),
         Routes(1795, public_router),
         Routes(3200, root_router, at_root=True),
@@ -93,8 +104,17 @@ ROOM = Room(
     jobs=(
         sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),
         READ_A_PEER,
+        CLAIM_DIDS,
+        CONFIRM_CLAIMS,
+        OPERATOR_LICENCE,
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
+        scheduled(
+            "federation: renew the certificates of an operator",
+            RENEWAL_OF_CERTIFICATES_SECONDS,
+            renew_certificates,
+            is_renewal_due,
+        ),
         scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
         scheduled("federation: how far peers trust this registry", OWN_TRUST_SECONDS, ask_peers),
         sweep_with_runtime("federation: classify peers", CLASSIFICATION_SECONDS, classify_peers),
@@ -114,6 +134,8 @@ ROOM = Room(
             "federation_address",
             "federation_sync_interval_seconds",
             "is_central_registry",
+            "is_operator",
+            "issues_identities",
             "issuer",
             "jurisdiction_profile",
             "jws_require_signature",
@@ -138,16 +160,22 @@ ROOM = Room(
             "sovereign_mainframes",
             "staking_enabled",
             "tos_version",
+            "ledger_id",
             "trust_domain",
         }
     ),
     background=(connections_to_peers,),
-    metrics=(peer_refusals_total,),
-    sealed=(SEALED_REGISTRY_KEYS, SEALED_LICENSING_KEYS),
+    metrics=(peer_refusals_total, operator_licence_readings_total),
+    sealed=(
+        SEALED_REGISTRY_KEYS,
+        SEALED_LICENSING_KEYS,
+        SEALED_IDENTITY_KEYS,
+        SEALED_REQUESTED_KEYS,
+    ),
     offers=(
         ATTESTED_CONTRACT,
         LAST_AUDIT,
-        OWN_CERTIFICATE,
+        OWN_IDENTITY,
         PEER_CALLS,
         PEER_REMOVED,
         PEER_SETTLED,
@@ -158,7 +186,7 @@ ROOM = Room(
         LICENCE_CHECK.filled_with(check_licence),
         SERVICE_CHECK.filled_with(check_service),
         PEER_CHECK.filled_with(check_peer),
-        OWN_CERTIFICATE.built_by(lambda runtime: OwnCertificate(runtime.authority, runtime.settings)),
+        OWN_IDENTITY.built_by(own_identity),
         PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
     ),

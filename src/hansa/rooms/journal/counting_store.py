@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .expansion import SPAN, counts_by_type
@@ -21,9 +22,15 @@ SELECT greatest($1::bigint, least({OLDEST_OPEN}, greatest($1::bigint + 1, coales
 ))))
 """  # noqa: S608
 
-_HAS_UNCOUNTED = f"""
-SELECT EXISTS (SELECT FROM journal_event WHERE xid >= (SELECT before_xid FROM journal_counted) AND xid < {OLDEST_OPEN})
-"""  # noqa: S608
+_SETTLED_SINCE = (
+    "SELECT EXISTS (SELECT FROM journal_event WHERE xid >= (SELECT before_xid FROM {}) AND xid < {})"
+)
+
+HAS_UNCOUNTED = Question(_SETTLED_SINCE.format("journal_counted", OLDEST_OPEN))
+"""Whether events have become settled since they were last added to the counters."""
+
+HAS_VOLUME = Question(_SETTLED_SINCE.format("journal_volume_counted", OLDEST_OPEN))
+"""Whether events have become settled since they were last added to the volume."""
 
 _COUNT_BETWEEN = f"""
 WITH moved AS (UPDATE journal_counted SET before_xid = $2)
@@ -51,11 +58,6 @@ async def moment(tx: Tx) -> datetime:
     """The time of this reading."""
     now: datetime = await tx.fetchval("SELECT now()")
     return now
-
-
-async def has_uncounted(tx: Tx) -> bool:
-    """Whether events have become settled since they were last added to the counters."""
-    return bool(await tx.fetchval(_HAS_UNCOUNTED))
 
 
 async def lock_counted(tx: Tx) -> int:

@@ -16,8 +16,8 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 
 from .counting import EVENT_COUNTS, EventCounts, count_settled
-from .counting_store import has_uncounted
-from .feed import LIVE_FEED, OWNED_AMONG, LiveFeed, forget_tickets
+from .counting_store import HAS_UNCOUNTED, HAS_VOLUME
+from .feed import HAS_EXPIRED_TICKET, LIVE_FEED, OWNED_AMONG, LiveFeed, forget_tickets
 from .feed import root_router as feed_root_router
 from .feed import router as feed_router
 from .ledger_readings import LEDGER_READINGS
@@ -27,7 +27,7 @@ from .volume import add_settled_volume
 
 
 def _live_feed(runtime: Runtime) -> LiveFeed:
-    frame, ledger = runtime.settings.trust_domain, LEDGER_READINGS.of(runtime)
+    frame, ledger = runtime.settings.ledger_id, LEDGER_READINGS.of(runtime)
     return LiveFeed(runtime.database, frame=frame, ledger=ledger, health=runtime.jobs)
 
 
@@ -39,10 +39,10 @@ ROOM = Room(
     name="journal",
     routes=(Routes(2100, router), Routes(2200, feed_router), Routes(3000, feed_root_router, at_root=True)),
     jobs=(
-        sweep_of("journal: count what is settled", 5, has_uncounted, count_settled),
-        sweep("journal: add settled payments to the volume", 60, add_settled_volume),
+        sweep_of("journal: count what is settled", 5, HAS_UNCOUNTED, count_settled),
+        sweep_of("journal: add settled payments to the volume", 60, HAS_VOLUME, add_settled_volume),
         sweep("journal: keep partitions ahead", 3600, keep_partitions_ahead),
-        sweep("live feed: forget expired tickets", 60, forget_tickets),
+        sweep_of("live feed: forget expired tickets", 60, HAS_EXPIRED_TICKET, forget_tickets),
     ),
     background=(_following,),
     settings=frozenset(
@@ -53,7 +53,7 @@ ROOM = Room(
             "reactor_framework_enabled",
             "recent_events_ring",
             "settlement_currency",
-            "trust_domain",
+            "ledger_id",
         }
     ),
     metrics=(

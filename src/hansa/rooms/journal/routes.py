@@ -61,7 +61,7 @@ async def read_recent_events(
         events=[EventRecord.model_validate(event) for event in events],
         count=len(events),
         ring_depth=depth,
-        scope=settings.trust_domain,
+        scope=settings.ledger_id,
         is_seed=True,
     )
 
@@ -73,7 +73,7 @@ async def read_recent_events(
 )
 async def read_event_stats(_: Public, counts: Counts, settings: Config) -> EventStats:
     """The number of events per type in the journal, and its first and last position."""
-    return EventStats.of(await counts.now(), scope=settings.trust_domain)
+    return EventStats.of(await counts.now(), scope=settings.ledger_id)
 
 
 @router.get("/agents/me/events", responses=problems(Unauthorized, Forbidden, CursorInvalid))
@@ -85,7 +85,7 @@ async def read_own_events(
     query: Annotated[OwnEventsQuery, Query()],
 ) -> OwnEventsPage:
     """The events in which the agent takes part, from a position on; to follow them live, see /ws/events."""
-    event_filter = query.event_filter(agent.did, settings.trust_domain)
+    event_filter = query.event_filter(agent.did, settings.ledger_id)
 
     async def reading(tx: Tx) -> PlacedPage:
         if query.next is None and query.start == "end":
@@ -114,7 +114,7 @@ async def read_events_of(
     query: Annotated[AggregateQuery, Query()],
 ) -> EventsPageOut:
     """Every event of a DID: those about it, and the transactions of its account."""
-    event_filter = query.event_filter(did, settings.trust_domain)
+    event_filter = query.event_filter(did, settings.ledger_id)
 
     async def reading(tx: Tx) -> tuple[EventsPage, int]:
         page = await events_by_participant(tx, event_filter, ledger)

@@ -17,8 +17,9 @@ from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.bridging import (
     BridgeAmount,
-    are_locked,
+    can_lock_again,
     keep_locked,
+    lock_again,
     lock_for_bridge,
     locked_in_bridges,
     return_locked,
@@ -56,6 +57,7 @@ from hansa.rooms.ledger.errors import (
     HoldEnded,
     HoldExpired,
     InsufficientBalance,
+    IssuanceRefused,
     MintTooLarge,
     OrderRefused,
     PeerLimitReached,
@@ -80,7 +82,7 @@ from hansa.rooms.ledger.holds import (
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
-from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_issuable
+from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_backed, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import (
     PaymentMade,
@@ -150,6 +152,7 @@ __all__ = [
     "HoldOrder",
     "Holdings",
     "InsufficientBalance",
+    "IssuanceRefused",
     "Line",
     "MintTooLarge",
     "NewHold",
@@ -176,9 +179,9 @@ __all__ = [
     "TreasuryInsufficient",
     "UnclaimedUnits",
     "apply",
-    "are_locked",
     "as_csv",
     "balance_of",
+    "can_lock_again",
     "capture_hold",
     "circulating",
     "claim_unclaimed",
@@ -206,6 +209,7 @@ __all__ = [
     "keep_locked",
     "kept_receipts",
     "lines_of",
+    "lock_again",
     "lock_for_bridge",
     "locked_in_bridges",
     "mint",
@@ -224,6 +228,7 @@ __all__ = [
     "refusals_of",
     "reinstate_accounts",
     "release_hold",
+    "require_backed",
     "require_issuable",
     "return_locked",
     "stake_gaps",

@@ -2,7 +2,8 @@
 
 - A lock is a hold of its payer without a fee, for the bridge account of the other registry. It is kept, which pays that
   account, or returned; each once.
-- The liquid balance of a bridge account is what is locked for that registry. Only `unlock` takes units out of it.
+- The liquid balance of a bridge account is what is locked for that registry. Only `unlock` takes units out of it; `lock_again` puts
+  back what a restore lost.
 """
 
 from dataclasses import dataclass
@@ -14,12 +15,10 @@ from hansa.foundation.values.money import Minor
 
 from . import orders, store
 from .book import Book
-from .engine import Result, apply
-from .orders import NewHold
+from .engine import Result, apply, refusals_of
+from .orders import NewHold, Order
 
 OWNER_KIND = "transfers_bridge"
-
-_ARE_LOCKED = "SELECT EXISTS (SELECT FROM ledger_account WHERE did = $1 AND unit = '' AND liquid >= $2)"
 
 _LOCKED = (
     "SELECT did, liquid FROM ledger_account WHERE kind = 'system' AND unit = '' ORDER BY did COLLATE \"C\""
@@ -61,9 +60,24 @@ async def return_locked(tx: Tx, hold_id: int, book: Book) -> None:
     await apply(tx, [orders.release(hold_id)], book)
 
 
-async def are_locked(tx: Tx, amount: Minor, ledger_id: str, book: Book) -> bool:
-    """Whether so many units are locked for that registry now."""
-    return bool(await tx.fetchval(_ARE_LOCKED, book.bridge(ledger_id), amount))
+async def can_lock_again(tx: Tx, locked: BridgeAmount, book: Book) -> bool:
+    """Whether `lock_again` would find the units now; nothing moves."""
+    await store.open_accounts(tx, [book.bridge(locked.ledger_id)], kind="system")
+    (refusal,) = await refusals_of(tx, [_again(locked, book)], book)
+    return refusal is None
+
+
+async def lock_again(tx: Tx, locked: BridgeAmount, book: Book) -> None:
+    """Units of an agent, or of the account for shortfalls, go back to the bridge account after a restore, whatever its status.
+
+    Raises: AccountUnknown, InsufficientBalance.
+    """
+    await apply(tx, [_again(locked, book)], book)
+
+
+def _again(locked: BridgeAmount, book: Book) -> Order:
+    account, reference = book.bridge(locked.ledger_id), f"locked again {locked.saga_id}"
+    return orders.grant(locked.did, account, locked.amount, reference)
 
 
 async def unlock(tx: Tx, unlocked: BridgeAmount, book: Book) -> Result:

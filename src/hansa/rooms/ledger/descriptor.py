@@ -9,7 +9,7 @@ from hansa.rooms import journal
 from .batch import GroupCommit
 from .book import Book
 from .history import count_of_account, held_balances, keys_of_account
-from .holds import free_overdue_holds, has_overdue_hold
+from .holds import HAS_OVERDUE, free_overdue_holds
 from .routes import router
 from .rules import FeePolicy
 
@@ -24,7 +24,7 @@ def _group_commit(runtime: Runtime) -> GroupCommit:
 ROOM = Room(
     name="ledger",
     routes=(Routes(1900, router),),
-    jobs=(scheduled("ledger: free overdue holds", 10, free_overdue_holds, has_overdue_hold),),
+    jobs=(scheduled("ledger: free overdue holds", 10, free_overdue_holds, HAS_OVERDUE),),
     settings=frozenset(
         {
             "did_method",
@@ -32,7 +32,8 @@ ROOM = Room(
             "staking_enabled",
             "staking_min_stake_amount",
             "staking_rewards_enabled",
-            "trust_domain",
+            "is_operator",
+            "ledger_id",
         }
     ),
     metrics=(batch_size, postings_total, transfers_waiting),

@@ -120,9 +120,8 @@ async def read_hold(tx: Tx, hold_id: int) -> Hold:
     return hold
 
 
-async def has_overdue_hold(tx: Tx) -> bool:
-    """Whether a hold has expired that is to be freed."""
-    return bool(await store.overdue(tx, GRACE_SECONDS, None, 1))
+HAS_OVERDUE = store.has_overdue(GRACE_SECONDS)
+"""Whether a hold has expired that is to be freed."""
 
 
 async def free_overdue_holds(runtime: Runtime) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.values.money import Minor
 
 _HOLDS = """
@@ -33,16 +34,18 @@ UPDATE ledger_hold SET freezes = freezes - $2::text,
 WHERE id = $1 AND remaining > 0 RETURNING 1
 """
 
-_OVERDUE = """
-SELECT o.* FROM (
-  SELECT id, owner_id, owner_kind || '_expiry' AS extension, expires_at,
-    to_regproc(quote_ident(owner_kind || '_expiry_claim')) IS NOT NULL AS is_extended
-  FROM ledger_hold
-  WHERE remaining > 0 AND frozen_at IS NULL AND expires_at <= clock_timestamp() AND (expires_at, id) > ($2, $3)
-) o
-WHERE o.is_extended OR o.expires_at <= clock_timestamp() - make_interval(secs => $1)
-ORDER BY o.expires_at, o.id LIMIT $4
+_EXPIRED = """
+SELECT id, owner_id, owner_kind || '_expiry' AS extension, expires_at,
+  to_regproc(quote_ident(owner_kind || '_expiry_claim')) IS NOT NULL AS is_extended
+FROM ledger_hold WHERE remaining > 0 AND frozen_at IS NULL AND expires_at <= clock_timestamp()
 """
+
+_GRACE = "(o.is_extended OR o.expires_at <= clock_timestamp() - make_interval(secs => {}))"
+
+_OVERDUE = f"""
+SELECT o.* FROM ({_EXPIRED} AND (expires_at, id) > ($2, $3)) o
+WHERE {_GRACE.format("$1")} ORDER BY o.expires_at, o.id LIMIT $4
+"""  # noqa: S608
 
 _GAPS = """
 SELECT a.did, a.escrow, coalesce(h.remaining, 0)::bigint AS in_holds FROM ledger_account a LEFT JOIN (
@@ -128,6 +131,13 @@ async def freeze(tx: Tx, hold_id: int, reason: str) -> bool:
 async def thaw(tx: Tx, hold_id: int, reason: str) -> bool:
     """Whether an open hold is not frozen for this reason any more."""
     return await tx.fetchval(_THAW, hold_id, reason) is not None
+
+
+def has_overdue(grace_seconds: int) -> Question:
+    """Whether an open hold has expired, without an extension of its owner so long ago."""
+    return Question(
+        f"SELECT EXISTS (SELECT FROM ({_EXPIRED}) o WHERE {_GRACE.format(float(grace_seconds))})"  # noqa: S608
+    )
 
 
 async def overdue(tx: Tx, grace_seconds: int, after: OverdueHold | None, limit: int) -> list[OverdueHold]:

@@ -103,21 +103,21 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePo
 
 
 async def transfer_all(
-    tx: Tx, wanted: Sequence[TransferOrder], book: Book, policy: rules.FeePolicy
+    tx: Tx, transfers: Sequence[TransferOrder], book: Book, policy: rules.FeePolicy
 ) -> list[Receipt]:
     """As `transfer`, for many: the fee of each counts those before it. After a refusal the transaction is to be rolled back.
 
     Raises: OrderRefused, with the first order that `transfer` would refuse.
     """
     refusal = None
-    for index, order in enumerate(wanted):
+    for index, order in enumerate(transfers):
         try:
             rules.require_ordinary_parties(order.payer, order.payee)
         except Refused as barred:
             refusal = OrderRefused(index, barred)
-            wanted = wanted[:index]
+            transfers = transfers[:index]
             break
-    given = [orders.transfer(order) for order in wanted]
+    given = [orders.transfer(order) for order in transfers]
     results = await apply_in_order(tx, given, book, policy) if given else []
     if refusal is not None:
         raise refusal

@@ -28,7 +28,7 @@ async def read_balance(
     if as_of is None:
         balance = await db.look(lambda tx: balance_of(tx, agent.did))
         return BalanceOut(agent_id=balance.did, balance=format_amount(balance.liquid))
-    then = await db.read(lambda tx: balance_then(tx, agent.did, as_of, settings.trust_domain))
+    then = await db.read(lambda tx: balance_then(tx, agent.did, as_of, settings.ledger_id))
     return BalanceThenOut(
         agent_id=then.did,
         balance=format_amount(then.liquid),

@@ -18,6 +18,7 @@ from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, format_amount
 from .errors import (
     AccountSuspended,
     InsufficientBalance,
+    IssuanceRefused,
     MintTooLarge,
     ReferenceInvalid,
     SelfTransfer,
@@ -81,11 +82,17 @@ def suspended(did: str) -> AccountSuspended:
 
 def uncovered(liquid: int, required: int) -> InsufficientBalance:
     """The refusal that says what is available and what is required."""
-    available, wanted = format_amount(liquid), format_amount(required)
+    available, needed = format_amount(liquid), format_amount(required)
     return InsufficientBalance(
-        f"The balance does not cover the amount and its fee: {available} available, {wanted} required.",
-        context={"available": available, "required": wanted},
+        f"The balance does not cover the amount and its fee: {available} available, {needed} required.",
+        context={"available": available, "required": needed},
     )
+
+
+def require_issuing(*, issues: bool) -> None:
+    """Raises: IssuanceRefused, where the book issues no units."""
+    if not issues:
+        raise IssuanceRefused
 
 
 def require_mintable(amount: Minor, amount_max: Minor) -> None:

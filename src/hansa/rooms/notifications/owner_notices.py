@@ -22,6 +22,7 @@ from hansa.foundation.events import (
     ContractExpired,
     ContractFailed,
     ContractMilestoneApproved,
+    ContractOfPeerMoved,
     ContractProposed,
     ContractSubmitted,
     CrossRegistryTransferCompleted,
@@ -62,12 +63,36 @@ def _as_settle_answer(data: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
+_OF_MOVE = {
+    "proposed": WebhookEvent.CONTRACT_PROPOSED,
+    "accepted": WebhookEvent.CONTRACT_ACCEPTED,
+    "submitted": WebhookEvent.CONTRACT_SUBMITTED,
+    "changes_requested": WebhookEvent.CONTRACT_CHANGES_REQUESTED,
+    "milestone_approved": WebhookEvent.CONTRACT_MILESTONE_APPROVED,
+    "completed": WebhookEvent.CONTRACT_COMPLETED,
+    "failed": WebhookEvent.CONTRACT_FAILED,
+    "cancelled": WebhookEvent.CONTRACT_CANCELLED,
+    "expired": WebhookEvent.CONTRACT_EXPIRED,
+    "disputed": WebhookEvent.CONTRACT_DISPUTED,
+    "dispute_dismissed": WebhookEvent.CONTRACT_DISPUTE_DISMISSED,
+    "closed": WebhookEvent.CONTRACT_CLOSED,
+}
+
+
+def _of_move(data: Mapping[str, Any]) -> WebhookEvent | None:
+    return _OF_MOVE.get(data["move"])
+
+
 @dataclass(frozen=True)
 class Notice:
     """What an event is sent as; `payload` makes the `data` of the webhook of the members of the event."""
 
-    webhook: WebhookEvent
+    webhook: WebhookEvent | Callable[[Mapping[str, Any]], WebhookEvent | None]
     payload: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_recorded
+
+    def webhook_of(self, data: Mapping[str, Any]) -> WebhookEvent | None:
+        """As what this event is sent; None: no owner is notified."""
+        return self.webhook if isinstance(self.webhook, WebhookEvent) else self.webhook(data)
 
 
 # Of a developer's suspension each agent's own event notifies as well.
@@ -93,6 +118,7 @@ NOTICES: dict[type[Event], Notice] = {
     ContractFailed: Notice(WebhookEvent.CONTRACT_FAILED),
     ContractCancelled: Notice(WebhookEvent.CONTRACT_CANCELLED),
     ContractExpired: Notice(WebhookEvent.CONTRACT_EXPIRED),
+    ContractOfPeerMoved: Notice(_of_move),
     DisputeFiled: Notice(WebhookEvent.DISPUTE_FILED),
     DisputeEvidenceAdded: Notice(WebhookEvent.DISPUTE_EVIDENCE_ADDED),
     DisputeVotingOpened: Notice(WebhookEvent.DISPUTE_VOTING_OPENED),
@@ -124,9 +150,12 @@ async def _notify_owners(tx: Tx, /, *events: StoredEvent) -> None:
     notified = await having_webhooks(tx, set().union(*concerned))
     for event, developers in zip(events, concerned, strict=True):
         notice = _BY_NAME[event.event_type]
+        webhook = notice.webhook_of(event.data)
+        if webhook is None:
+            continue
         # By id: their webhooks are locked in that order.
         for developer in sorted(developers & notified):
-            await enqueue_webhook(tx, developer, notice.webhook, notice.payload(event.data))
+            await enqueue_webhook(tx, developer, webhook, notice.payload(event.data))
 
 
 def _parties(event: StoredEvent) -> list[str]:

@@ -9,7 +9,7 @@ from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
 from .calls import CALLS, WRITE_CALLS, CallBatch, writing_the_rest
 from .check import check_developer
-from .deletion import carry_out_due
+from .deletion import HAS_DUE, carry_out_due
 from .deletion import router as deletion_router
 from .expiry import forget_ended
 from .invites import router as invites_router
@@ -29,7 +29,11 @@ ROOM = Room(
     jobs=(
         FORGOTTEN_PASSWORDS,
         sweep_with_runtime(
-            "people: carry out deletions", 60, lambda tx, runtime: carry_out_due(tx, ACCOUNT_END.of(runtime))
+            "people: carry out deletions",
+            60,
+            lambda tx, runtime: carry_out_due(tx, ACCOUNT_END.of(runtime)),
+            has_work=HAS_DUE,
+            once_a_turn=True,
         ),
         sweep("people: forget what has ended", 3600, forget_ended),
     ),

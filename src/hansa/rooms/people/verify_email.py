@@ -33,7 +33,7 @@ async def verify_email(tx: Tx, token: str) -> bool:
 
 
 async def mail_link(tx: Tx, seal: Seal, developer_id: int, *, to: str, name: str, base_url: str) -> None:
-    """Write a letter with a link; earlier links of the account stay good."""
+    """Send a mail with a link; earlier links of the account stay good."""
     token = new_hex("evt_")
     await store.add_verification_link(tx, developer_id, fingerprint(token), LINK_HOURS)
     link = f"{base_url}/verify-email?token={token}"

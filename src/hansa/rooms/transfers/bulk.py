@@ -134,9 +134,9 @@ class _Walk:
 
 async def _made(tx: Tx, payer: Payer, lines: Sequence[Line], walk: _Walk) -> list[Outcome]:
     """Make the cleared lines. Raises: OrderRefused for the first that is not covered, else the refusal of the walk."""
-    book, wanted = ledger.Book.of(payer.settings), [lines[index].order for index in walk.fresh]
+    book, orders = ledger.Book.of(payer.settings), [lines[index].order for index in walk.fresh]
     try:
-        receipts = await ledger.transfer_all(tx, wanted, book, ledger.FeePolicy())
+        receipts = await ledger.transfer_all(tx, orders, book, ledger.FeePolicy())
     except ledger.OrderRefused as refused:
         raise ledger.OrderRefused(walk.fresh[refused.index], refused.refusal) from None
     if walk.refusal is not None:

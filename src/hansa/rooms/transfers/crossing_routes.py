@@ -8,6 +8,7 @@ from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Agent, CurrentAgent, agent_holding
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -34,12 +35,13 @@ from .crossing import (
     across,
     asked_crossing,
     find_crossing,
-    is_foreign,
+    is_elsewhere,
     not_compared,
 )
 
 ROUTE = "/teg/cross-registry-transfer"
-crossing_router = APIRouter(tags=["transfers"], route_class=GuardedRoute)
+crossing_router = APIRouter(tags=["transfers"], route_class=DirectRoute)
+crossing_state_router = APIRouter(tags=["transfers"], route_class=GuardedRoute)
 
 CrossingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION, or_capability=True)]
 
@@ -62,7 +64,7 @@ async def transfer_across(
     """Transfer units to an agent of another registry. Into another currency they are swapped, else there is a border fee."""
     await writes.admit(agent.did)
     runtime = runtime_of(request)
-    if not is_foreign(body.receiver_did, runtime.settings):
+    if not await is_elsewhere(runtime, body.receiver_did):
         raise ReceiverIsLocal
     repeatable = None
     if key is not None:
@@ -86,7 +88,7 @@ async def transfer_across(
     return answer_once(answer.model_dump_json(), replayed=crossed.replayed)
 
 
-@crossing_router.get(
+@crossing_state_router.get(
     "/teg/transfers/{transfer_id}",
     responses=problems(Unauthorized, TransferUnknown),
 )

@@ -10,12 +10,15 @@ from .bridge import router as bridge_router
 from .crossing import (
     CORRIDORS,
     CROSSING_JOBS,
+    DROPPING,
     HIGH_WATER,
     HIGH_WATER_TASK,
     OUTBOX,
     PAYMENT_DECIDED,
+    READING_TRANSFERS,
     SIGNATORY,
     SWAPS_OUT,
+    TOTALS_AGREED,
     Corridors,
     HighWater,
     Outbox,
@@ -24,7 +27,7 @@ from .crossing import (
     open_outbox,
     peer_router,
 )
-from .crossing_routes import crossing_router
+from .crossing_routes import crossing_router, crossing_state_router
 from .pools import POOL_JOBS, fx_peer_router, fx_router, pools_admin_router
 from .routes import router
 
@@ -41,6 +44,7 @@ ROOM = Room(
     routes=(
         Routes(100, router),
         Routes(130, crossing_router),
+        Routes(131, crossing_state_router),
         Routes(140, peer_router),
         Routes(141, bridge_router),
         Routes(142, bridge_peer_router),
@@ -48,29 +52,42 @@ ROOM = Room(
         Routes(170, fx_peer_router),
         Routes(180, pools_admin_router),
     ),
-    jobs=(*CROSSING_JOBS, *BRIDGE_JOBS, *POOL_JOBS),
+    jobs=(*CROSSING_JOBS, DROPPING, *BRIDGE_JOBS, *POOL_JOBS),
     settings=frozenset(
         {
             "agent_rbac_mode",
+            "crossing_retention_days",
             "data_dir",
             "fx_breaker",
             "fx_rate_mode",
             "fx_reserve_floor",
             "fx_size_cap",
             "fx_slippage_max",
+            "is_operator",
             "issuer",
             "settlement_currency",
             "teg_cross_frame_backend",
+            "ledger_id",
             "trust_domain",
         }
     ),
     background=(open_outbox,),
     rounds=(HIGH_WATER_TASK,),
-    offers=(CORRIDORS, HIGH_WATER, OUTBOX, PAYMENT_DECIDED, SIGNATORY, SWAPS_OUT),
+    offers=(
+        CORRIDORS,
+        HIGH_WATER,
+        OUTBOX,
+        PAYMENT_DECIDED,
+        READING_TRANSFERS,
+        SIGNATORY,
+        SWAPS_OUT,
+        TOTALS_AGREED,
+    ),
     fills=(
         CORRIDORS.built_by(Corridors),
         HIGH_WATER.built_by(HighWater),
         OUTBOX.built_by(Outbox),
+        READING_TRANSFERS.built_by(lambda _: set()),
         SWAPS_OUT.built_by(SwapsOut),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
         federation.PEER_SETTLED.filled_with(_is_settled_with),

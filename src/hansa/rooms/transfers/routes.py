@@ -48,7 +48,8 @@ from .crossing import (
     ReceiverIsForeign,
     asked_crossing,
     bounds_of,
-    is_foreign,
+    is_elsewhere,
+    names_another_issuer,
     not_compared,
     peer_of,
 )
@@ -85,6 +86,7 @@ async def transfer_units(
     db: Db,
     config: Config,
     *,
+    http: Request,
     writes: WriteLimit,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
@@ -92,22 +94,29 @@ async def transfer_units(
 ) -> Response:
     """Transfer units to another agent of this registry; the fee is added to the amount."""
     await writes.admit(agent.did)
-    if is_foreign(body.receiver_agent_id, config):
-        await _require_no_peer(db, body.receiver_agent_id)
+    if names_another_issuer(body.receiver_agent_id, config):
+        await _require_no_peer(db, body.receiver_agent_id, config)
     order, currency = body.order_by(agent.did), config.settlement_currency
     request = _repeatable(agent, "/teg/transfer", key, body)
 
     def render(receipt: ledger.Receipt) -> str:
         return TransferOut.json_of(receipt, order, currency)
 
+    made: Awaitable[ledger.OrderAnswer | agents.Approval]
     if agents.pays_plainly(agent, capability):
-        return await _answer_to(db, order, transfers.transfer(order, request, render), currency)
-    shown = one_approval(body.approval_id, approval)
-    payment = _payment(
-        order, currency, "teg.transfer", approval=shown, capability=capability, request=request
-    )
-    governed = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
-    return await _answer_to(db, order, governed, currency)
+        made = transfers.transfer(order, request, render)
+    else:
+        shown = one_approval(body.approval_id, approval)
+        payment = _payment(
+            order, currency, "teg.transfer", approval=shown, capability=capability, request=request
+        )
+        made = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
+    try:
+        return await _answer_to(db, order, made, currency)
+    except ledger.AccountUnknown:
+        if await is_elsewhere(runtime_of(http), order.payee):
+            await _require_no_peer(db, order.payee, config)
+        raise
 
 
 @router.post("/teg/send", response_model=SendOut, responses=SEND_ANSWERS)
@@ -130,7 +139,8 @@ async def send_units(
     request = _repeatable(agent, "/teg/send", key, body)
     shown = one_approval(body.approval_id, approval)
     bounds = bounds_of(body.min_amount_out, body.quote_id)
-    if is_foreign(order.payee, config) and await db.look(lambda tx: peer_of(tx, order.payee)) is not None:
+
+    async def sent_across() -> Response:
         asked = asked_crossing(
             config,
             order,
@@ -142,6 +152,9 @@ async def send_units(
             bounds=bounds,
         )
         return await send_across(runtime_of(http), agent, asked, dry_run=body.dry_run)
+
+    if names_another_issuer(order.payee, config) and await _has_peer(db, order.payee, config):
+        return await sent_across()
     if bounds.are_stated:
         raise NotASwap
     payment = _payment(
@@ -158,12 +171,21 @@ async def send_units(
         plan = SendOut.planned(preview, order, book, needs_approval=needs_approval)
         return ledger.OrderAnswer(plan.model_dump_json(), replayed=False)
 
+    made: Awaitable[ledger.OrderAnswer | agents.Approval]
     if body.dry_run:
-        return await _answer_to(db, order, planned(), book.currency)
-    if is_plain:
-        return await _answer_to(db, order, transfers.transfer(order, request, render), book.currency)
-    governed = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
-    return await _answer_to(db, order, governed, book.currency)
+        made = planned()
+    elif is_plain:
+        made = transfers.transfer(order, request, render)
+    else:
+        made = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
+    try:
+        return await _answer_to(db, order, made, book.currency)
+    except ledger.AccountUnknown:
+        # Within one trust domain the DID does not say at which registry the agent is.
+        is_known = await is_elsewhere(runtime_of(http), order.payee)
+        if not is_known or not await _has_peer(db, order.payee, config):
+            raise
+    return await sent_across()
 
 
 @router.post("/teg/transfers", response_model=TransfersOut, responses=BULK_ANSWERS)
@@ -194,9 +216,13 @@ async def transfer_many(
         raise refusal from refused
 
 
-async def _require_no_peer(db: Database, did: str) -> None:
+async def _has_peer(db: Database, did: str, settings: Settings) -> bool:
+    return await db.look(lambda tx: peer_of(tx, did, settings)) is not None
+
+
+async def _require_no_peer(db: Database, did: str, settings: Settings) -> None:
     """Raises: ReceiverIsForeign."""
-    if await db.look(lambda tx: peer_of(tx, did)) is not None:
+    if await _has_peer(db, did, settings):
         raise ReceiverIsForeign
 
 

@@ -129,7 +129,7 @@ class SendOut(BaseModel):
 
     @classmethod
     def done(cls, receipt: Receipt, order: TransferOrder, book: Book) -> "SendOut":
-        """The answer that tells this receipt."""
+        """The response for this receipt."""
         return cls(
             method="local",
             status="completed",

@@ -41,12 +41,12 @@ class AsyncEnding:
         if entry.capture_by == "payee":
             return await self._ended(entry, Progress.SETTLED, None)
         await async_result(self._journal.move(entry.payment_id, Progress.DELIVERED))
-        return await self._asked(entry, token, success=True, detail=None)
+        return await self._settle(entry, token, success=True, detail=None)
 
     async def free(self, entry: Entry, token: str, detail: str) -> Progress:
         """Give up a token: nothing was delivered for it. One that its payee consumed is freed by the payee, or expires."""
         await async_result(self._journal.move(entry.payment_id, Progress.UNDELIVERED, detail=detail))
-        return await self._asked(entry, token, success=False, detail=detail)
+        return await self._settle(entry, token, success=False, detail=detail)
 
     async def look(self, entry: Entry) -> Progress:
         """What the registry says of an entry whose token is known; an ended one is recorded as such."""
@@ -74,7 +74,7 @@ class AsyncEnding:
         await self.look(entry)
         return False
 
-    async def _asked(self, entry: Entry, token: str, *, success: bool, detail: str | None) -> Progress:
+    async def _settle(self, entry: Entry, token: str, *, success: bool, detail: str | None) -> Progress:
         try:
             settlement = await self._registry.payments.settle(token, success=success)
         except Refusal as refusal:

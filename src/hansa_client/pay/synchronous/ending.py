@@ -42,12 +42,12 @@ class Ending:
         if entry.capture_by == "payee":
             return self._ended(entry, Progress.SETTLED, None)
         result(self._journal.move(entry.payment_id, Progress.DELIVERED))
-        return self._asked(entry, token, success=True, detail=None)
+        return self._settle(entry, token, success=True, detail=None)
 
     def free(self, entry: Entry, token: str, detail: str) -> Progress:
         """Give up a token: nothing was delivered for it. One that its payee consumed is freed by the payee, or expires."""
         result(self._journal.move(entry.payment_id, Progress.UNDELIVERED, detail=detail))
-        return self._asked(entry, token, success=False, detail=detail)
+        return self._settle(entry, token, success=False, detail=detail)
 
     def look(self, entry: Entry) -> Progress:
         """What the registry says of an entry whose token is known; an ended one is recorded as such."""
@@ -75,7 +75,7 @@ class Ending:
         self.look(entry)
         return False
 
-    def _asked(self, entry: Entry, token: str, *, success: bool, detail: str | None) -> Progress:
+    def _settle(self, entry: Entry, token: str, *, success: bool, detail: str | None) -> Progress:
         try:
             settlement = self._registry.payments.settle(token, success=success)
         except Refusal as refusal:

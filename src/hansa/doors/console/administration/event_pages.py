@@ -67,7 +67,7 @@ async def write_snapshot(
         await journal.write_baseline(
             tx,
             readings,
-            frame=settings.trust_domain,
+            frame=settings.ledger_id,
             currency=settings.settlement_currency,
             administrator=sender.person.developer,
         )

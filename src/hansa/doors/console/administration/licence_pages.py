@@ -1,13 +1,11 @@
 """Licence certificates for administrators of federation: the own one, and those that this registry issued."""
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
-    Acting,
     SentForm,
     SignedIn,
     whole_number,
@@ -22,10 +20,10 @@ from .pages import (
     SHOWN,
     FederationAct,
     FederationAdministrator,
+    FormsPage,
     Offset,
     administration_page,
     administration_router,
-    carry_out,
     reason_in,
 )
 
@@ -54,7 +52,7 @@ async def issue_licence(
         body = federation.certificate_request(_members(sender.form))
         await federation.issue_certificate(tx, sender.person.developer, settings, seal, body)
 
-    return await _carry_out(request, sender, db, settings, issued, done="issued")
+    return await FORMS.carry_out(request, sender, db, settings, issued, done="issued")
 
 
 @router.post("/administration/licences/genesis")
@@ -66,7 +64,7 @@ async def issue_genesis(
     async def issued(tx: Tx) -> None:
         await federation.found_network(tx, sender.person.developer, settings, seal)
 
-    return await _carry_out(request, sender, db, settings, issued, done="genesis")
+    return await FORMS.carry_out(request, sender, db, settings, issued, done="genesis")
 
 
 @router.post("/administration/licences/install")
@@ -81,7 +79,7 @@ async def install_licence(
         delivered = federation.Delivered(body.certificate, body.chain)
         await federation.join_network(tx, sender.person.developer, settings, seal, delivered)
 
-    return await _carry_out(request, sender, db, settings, installed, done="installed")
+    return await FORMS.carry_out(request, sender, db, settings, installed, done="installed")
 
 
 @router.post("/administration/licences/{lid}/{act}")
@@ -100,7 +98,7 @@ async def change_licence(
         change = federation.CertificateAct(lid, act, reason_in(sender.form))
         await federation.change_certificate(tx, sender.person.developer, settings, change)
 
-    return await _carry_out(request, sender, db, settings, changed, done=act)
+    return await FORMS.carry_out(request, sender, db, settings, changed, done=act)
 
 
 def _members(form: SentForm) -> dict[str, Any]:
@@ -120,23 +118,6 @@ def _members(form: SentForm) -> dict[str, Any]:
     return members
 
 
-async def _carry_out(
-    request: Request,
-    sender: Acting,
-    db: Database,
-    settings: Settings,
-    act: Callable[[Tx], Awaitable[None]],
-    *,
-    done: str,
-) -> Response:
-    async def refused(form: SentForm, status: int) -> HTMLResponse:
-        errors = {FIELD_OF.get(name, name.rpartition(".")[2]): text for name, text in form.errors.items()}
-        shown = SentForm(form.fields, errors, form.message)
-        return await _page(request, sender.person, db, shown, settings=settings, code=status)
-
-    return await carry_out(request, sender, act, done=f"{LICENCES}?done={done}", refused=refused)
-
-
 async def _page(
     request: Request,
     person: SignedIn,
@@ -145,8 +126,9 @@ async def _page(
     *,
     settings: Settings,
     offset: int = 0,
-    code: int = 200,
+    status: int = 200,
 ) -> HTMLResponse:
+    errors = {FIELD_OF.get(name, name.rpartition(".")[2]): text for name, text in form.errors.items()}
     query = federation.CertificateFilter(limit=SHOWN, offset=offset)
 
     async def reading(tx: Tx) -> tuple[list[federation.IssuedCertificate], int, federation.OwnLicence | None]:
@@ -158,8 +140,8 @@ async def _page(
         request,
         "licences.html",
         person,
-        form,
-        status=code,
+        SentForm(form.fields, errors, form.message),
+        status=status,
         section=LICENCES,
         own=own,
         own_payload=read_certificate(own.network.certificate).payload if own else None,
@@ -168,3 +150,6 @@ async def _page(
         total=total,
         offset=offset,
     )
+
+
+FORMS = FormsPage(LICENCES, _page)

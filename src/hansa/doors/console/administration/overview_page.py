@@ -78,7 +78,7 @@ async def _of_audit(db: Database, watch: auditor.SupplyWatch, settings: Settings
     if not watch.is_ok:
         detail = f"The supply invariant is {watch.status}. Stop all transfers, and compare the event log with the balances."
         found.append(Alert("problem", "Audit mismatch", detail, "/supply"))
-    chain = await db.read(lambda tx: auditor.read_watch(tx, settings.trust_domain))
+    chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     head = chain.head
     if head is None or watch.checked_at - head.ts > STALE_AUDIT:
         since = (

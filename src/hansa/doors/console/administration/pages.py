@@ -20,9 +20,10 @@ from hansa.doors.console.access import (
 )
 from hansa.doors.console.access.form_acts import Acts
 from hansa.doors.console.navigation import Link
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
 
 ENFORCEMENT, PLATFORM = "admin_enforcement", "admin_platform"
@@ -91,6 +92,33 @@ async def carry_out(
     except Refused as refusal:
         return await refused(sender.form.refused(refusal), refusal.status)
     return see_other(done)
+
+
+class FormsPage:
+    """A page of several forms: an act of one of them leads back to it with `?done=`, and so does its refusal.
+
+    `show` makes the page with a form in it, which it shows as it was refused.
+    """
+
+    def __init__(self, address: str, show: Callable[..., Awaitable[HTMLResponse]]) -> None:
+        self._address, self._show = address, show
+
+    async def carry_out(
+        self,
+        request: Request,
+        sender: Acting,
+        db: Database,
+        settings: Settings,
+        act: Callable[[Tx], Awaitable[None]],
+        *,
+        done: str,
+    ) -> Response:
+        """As `carry_out`."""
+
+        async def refused(form: SentForm, status: int) -> HTMLResponse:
+            return await self._show(request, sender.person, db, form, settings=settings, status=status)
+
+        return await carry_out(request, sender, act, done=f"{self._address}?done={done}", refused=refused)
 
 
 def reason_in(form: SentForm) -> str:

@@ -1,20 +1,19 @@
 """The treasury for its administrators: units issued and granted, and the baselines of the audit, each with a reference."""
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field
 
-from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn
+from hansa.doors.console.access import FormRefused, SentForm, SignedIn
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
 from hansa.rooms import agents, auditor, ledger
 
-from .pages import Treasurer, TreasuryAct, administration_page, administration_router, carry_out
+from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router
 
 router = administration_router()
 
@@ -71,7 +70,7 @@ async def issue(sender: TreasuryAct, request: Request, db: Db, settings: Config)
             book=ledger.Book.of(settings),
         )
 
-    return await _carry_out(request, sender, db, settings, issued, done="issued")
+    return await FORMS.carry_out(request, sender, db, settings, issued, done="issued")
 
 
 @router.post("/administration/treasury/grant")
@@ -94,7 +93,7 @@ async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config)
             book=book,
         )
 
-    return await _carry_out(request, sender, db, settings, granted, done="granted")
+    return await FORMS.carry_out(request, sender, db, settings, granted, done="granted")
 
 
 @router.post("/administration/treasury/baseline")
@@ -111,7 +110,7 @@ async def set_baseline(
             tx, sender.person.developer, attestor, baseline=baseline, ref=fields.baseline_ref
         )
 
-    return await _carry_out(request, sender, db, settings, changed, done="baseline")
+    return await FORMS.carry_out(request, sender, db, settings, changed, done="baseline")
 
 
 @router.post("/administration/treasury/transit")
@@ -125,27 +124,7 @@ async def rebaseline(
         attestor = auditor.Attestor.of(settings, seal)
         await auditor.rebaseline_transit(tx, sender.person.developer, attestor, ref=fields.transit_ref)
 
-    return await _carry_out(request, sender, db, settings, changed, done="transit")
-
-
-async def _carry_out(
-    request: Request,
-    sender: Acting,
-    db: Database,
-    settings: Settings,
-    act: Callable[[Tx], Awaitable[None]],
-    *,
-    done: str,
-) -> Response:
-    return await carry_out(
-        request,
-        sender,
-        act,
-        done=f"/administration/treasury?done={done}",
-        refused=lambda form, status: _page(
-            request, sender.person, db, form, settings=settings, status=status
-        ),
-    )
+    return await FORMS.carry_out(request, sender, db, settings, changed, done="transit")
 
 
 async def _page(
@@ -174,4 +153,8 @@ async def _page(
         lines=lines,
         currency=settings.settlement_currency,
         issued_at_most=settings.teg_mint_max_avt,
+        issues=not settings.is_operator,
     )
+
+
+FORMS = FormsPage("/administration/treasury", _page)

@@ -3,13 +3,15 @@
 import re
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, FormRefused, SentForm, SignedIn, SignedInPerson, see_other
 from hansa.doors.console.contract_pages import BIGINT_MAX, wording
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
@@ -21,6 +23,7 @@ from .pages import ACTS, READS, OwnDid, address_of, agent_page, as_reader, own_a
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 SHOWN = 50
+REGISTRY_MAX_CHARACTERS = 512
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)
 DISPUTABLE = frozenset(
     {
@@ -32,6 +35,7 @@ DISPUTABLE = frozenset(
 )
 
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
+Keeper = Annotated[str, Query(max_length=REGISTRY_MAX_CHARACTERS)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
@@ -43,6 +47,26 @@ class NextAct:
     label: str
     note: str | None = None
     is_danger: bool = False
+
+
+@dataclass(frozen=True)
+class Named:
+    """A contract by its number, and the ledger id of the registry that keeps it; empty: this one."""
+
+    contract_id: int
+    keeper: str
+
+    def request_of(self, act: NextAct, body: dict[str, Any] | None) -> tuple[str, dict[str, Any] | None]:
+        """Path and body of an act in the API."""
+        path = f"/contracts/{self.contract_id}/{act.name}"
+        if not self.keeper:
+            return path, body
+        return f"{path}-federated", {"contractor_registry": self.keeper, **(body or {})}
+
+    def address(self, did: str, done: str) -> str:
+        """The address of its page after an act."""
+        registry = f"&registry={quote(self.keeper, safe='')}" if self.keeper else ""
+        return address_of(did, f"contracts/{self.contract_id}", done) + registry
 
 
 CONTRACTOR_ACTS = {
@@ -74,13 +98,13 @@ async def show_contracts(
     """The contracts of an own agent, newest first."""
     agent = await own_agent(db, person, did)
     query = commerce.ContractFilter(did, did, None, None, None, is_open=False, limit=SHOWN, offset=offset)
-    found, total = await db.read(lambda tx: commerce.list_contracts(tx, query))
+    found, total = await db.read(lambda tx: commerce.list_contracts(tx, query, settings))
     return agent_page(
         request,
         "agreements/contracts.html",
         person,
         agent,
-        contracts=[commerce.ContractOut.of(one, settings.trust_domain) for one in found],
+        contracts=found,
         total=total,
         offset=offset,
         shown_at_most=SHOWN,
@@ -117,10 +141,12 @@ async def show_own_contract(
     db: Db,
     *,
     settings: Config,
+    registry: Keeper = "",
 ) -> HTMLResponse:
-    """A contract of an own agent with its history and the next acts."""
+    """A contract of an own agent with its history and the next acts; `registry` is the one that keeps it, where that is a peer."""
     agent = await own_agent(db, person, did)
-    return await _contract_page(request, person, agent, contract_id, SentForm(), db=db, settings=settings)
+    named = Named(contract_id, registry)
+    return await _contract_page(request, person, agent, named, SentForm(), db=db, settings=settings)
 
 
 @router.post("/account/agents/{did}/contracts/{contract_id:int}", dependencies=ACTS)
@@ -134,19 +160,20 @@ async def act_on_contract(
     act = next((one for one in every if one.name == form.value("act")), None)
     if act is None:
         raise FormRefused({"act": "This is not an act of a contract."})
-    answer = await act_as(request, sender, did, f"/contracts/{contract_id}/{act.name}", _body(act, form))
+    named = Named(contract_id, form.value("registry"))
+    answer = await act_as(request, sender, did, *named.request_of(act, _body(act, form)))
     if answer.is_refused:
         return await _contract_page(
             request,
             sender.person,
             agent,
-            contract_id,
+            named,
             answer.on(form, reason="note"),
             db=db,
             settings=settings,
             status=answer.status,
         )
-    return see_other(address_of(did, f"contracts/{contract_id}", act.name))
+    return see_other(named.address(did, act.name))
 
 
 def _body(act: NextAct, form: SentForm) -> dict[str, Any] | None:
@@ -180,15 +207,14 @@ async def _contract_page(
     request: Request,
     person: SignedIn,
     agent: agents.OwnedAgent,
-    contract_id: int,
+    named: Named,
     form: SentForm,
     *,
     db: Database,
     settings: Settings,
     status: int = 200,
 ) -> HTMLResponse:
-    found = await db.read(lambda tx: commerce.read_contract(tx, as_reader(agent, person), contract_id))
-    shown = commerce.ContractOut.of(found, settings.trust_domain)
+    shown = await db.read(lambda tx: _read(tx, as_reader(agent, person), named, settings))
     is_party = agent.did in {shown.contractor_did, shown.provider_did}
     return agent_page(
         request,
@@ -203,4 +229,17 @@ async def _contract_page(
         acts=next_acts(shown, agent.did) if agent.status == "active" else (),
         other=shown.provider_did if agent.did == shown.contractor_did else shown.contractor_did,
         is_disputable=is_party and shown.status in DISPUTABLE,
+        keeper=named.keeper,
+    )
+
+
+async def _read(tx: Tx, reader: Agent, named: Named, settings: Settings) -> commerce.ContractOut:
+    """Raises: ContractUnknown."""
+    if named.keeper:
+        copy = await commerce.find_copy(tx, named.keeper, named.contract_id, reader.did)
+        if copy is None:
+            raise commerce.ContractUnknown
+        return copy
+    return commerce.ContractOut.of(
+        await commerce.read_contract(tx, reader, named.contract_id), settings.ledger_id
     )

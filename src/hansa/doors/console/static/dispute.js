@@ -3,8 +3,8 @@
 
 import { Unreadable } from "./canonical.js";
 import { isSigned, NotAKey, publicKeyOf } from "./ed25519.js";
-import { compared, plus } from "./exact.js";
-import { hex, isWhole, momentOf, octetsOf, sha256 } from "./verdict.js";
+import { compared, decimal, plus } from "./exact.js";
+import { hex, isSame, isWhole, momentOf, octetsOf, sha256 } from "./verdict.js";
 import { readCompact } from "./verify_card.js";
 
 export const RULES_VERSION = "1";
@@ -180,11 +180,3 @@ function moment(text) {
   if (found === null) throw new Unreadable(`the bundle has no time in ${text}`);
   return found;
 }
-
-function decimal(text) {
-  const found = /^(-?[0-9]+)(?:\.([0-9]+))?$/.exec(text);
-  if (!found) throw new Unreadable(`the bundle has no amount in ${text}`);
-  return { digits: BigInt(found[1] + (found[2] ?? "")), power: -(found[2] ?? "").length };
-}
-
-const isSame = (one, other) => (isWhole(one) && isWhole(other) ? one.text === other.text : one === other);

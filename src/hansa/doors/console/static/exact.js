@@ -23,6 +23,13 @@ export function decimalOf(value) {
   return { digits, power: Number(power) - fraction.length };
 }
 
+// The decimal of a text such as "12.5". Throws Unreadable.
+export function decimal(text) {
+  const found = /^(-?[0-9]+)(?:\.([0-9]+))?$/.exec(text);
+  if (!found) throw new Unreadable(`${text} is no amount`);
+  return { digits: BigInt(found[1] + (found[2] ?? "")), power: -(found[2] ?? "").length };
+}
+
 export function plus(one, other) {
   const power = Math.min(one.power, other.power);
   return { digits: scaled(one, power) + scaled(other, power), power };

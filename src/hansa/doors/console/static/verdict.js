@@ -37,6 +37,8 @@ export const octetsOf = (text) => new TextEncoder().encode(text);
 
 export const isWhole = (value) => value instanceof Numeral && value.isWhole;
 
+export const isSame = (one, other) => (isWhole(one) && isWhole(other) ? one.text === other.text : one === other);
+
 export async function sha256(...parts) {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let place = 0;

@@ -54,12 +54,17 @@ export function auditorKeys(document) {
     if ((jwk.has("use") && jwk.get("use") !== "sig") || (jwk.has("alg") && jwk.get("alg") !== "EdDSA")) {
       throw new NotAKey("a key of an auditor is for signing with EdDSA");
     }
-    const retired = jwk.get("retired_at_id") ?? null;
-    if (retired !== null && (!isWhole(retired) || retired.text.startsWith("-"))) throw new NotAKey("retired_at_id is the id of a record");
+    const [retiredAtId, retiredAtSize] = ["retired_at_id", "retired_at_size"].map((name) => countOf(jwk, name));
     if (keys.has(jwk.get("kid"))) throw new NotAKey("two keys of the set have the same kid");
-    keys.set(jwk.get("kid"), { kid: jwk.get("kid"), point: publicKeyOf(jwk), retiredAtId: retired && BigInt(retired.text) });
+    keys.set(jwk.get("kid"), { kid: jwk.get("kid"), point: publicKeyOf(jwk), retiredAtId, retiredAtSize });
   }
   return keys;
+}
+
+function countOf(jwk, name) {
+  const count = jwk.get(name) ?? null;
+  if (count !== null && (!isWhole(count) || BigInt(count.text) < 0n)) throw new NotAKey(`${name} must be a whole number of at least 0`);
+  return count && BigInt(count.text);
 }
 
 export async function verifyAttestations(records, keys, { exact = false, maxAge = null, at = now() } = {}) {

@@ -6,7 +6,7 @@ import { base64url, bytesOf, isSigned, NotAKey, NotBase64url, publicKeyOf } from
 import { Fails, isWhole, momentOf, now, octetsOf, readStrictly, shownMoment, step, textOf } from "./verdict.js";
 
 export const PROFILE = "sorted-ascii-json/1";
-const DOCUMENT_MAX_BYTES = 2 * 1024 * 1024;
+export const DOCUMENT_MAX_BYTES = 2 * 1024 * 1024;
 const PROTECTED_MAX_CHARACTERS = 8192;
 const KID_MAX_CHARACTERS = 1024;
 const SIGNATURE_BYTES = 64;
@@ -38,10 +38,9 @@ export async function verifyCard(text, keys, { typ = "JOSE", at = now() } = {}) 
     holds("form", "strict JSON with signatures");
     const entry = entryOfTheRegistry(entries, typ);
     holds("profile", `one signature by the profile ${PROFILE}`);
-    const key = keys.find(({ kid }) => kid === entry.header.get("kid"));
-    if (!key) throw new Fails("unknown_key", "key", "the registry has no key of that kid");
+    const key = signerOf(entry, keys);
     holds("key", `signed with ${key.kid}`);
-    const signedAt = judgedTime(entry, key, at);
+    const signedAt = judgedTime(entry.header.get("iat"), key, at);
     holds("time", `signed at ${shownMoment(signedAt)}`);
     const message = octetsOf(`${entry.protectedPart}.${base64url(octetsOf(canonical(signed)))}`);
     if (!(await isSigned(key.point, entry.signature, message))) {
@@ -125,8 +124,16 @@ export function readCompact(text, typ, most = COMPACT_MAX_CHARACTERS) {
   }
 }
 
-function judgedTime({ header }, key, at) {
-  const seconds = header.has("iat") ? Number(header.get("iat").text) : -1;
+// The key that a signature names. Throws Fails.
+export function signerOf({ header }, keys) {
+  const key = keys.find(({ kid }) => kid === header.get("kid"));
+  if (!key) throw new Fails("unknown_key", "key", "the registry has no key of that kid");
+  return key;
+}
+
+// The time that a signature states in epoch seconds, if its key counts then and as of `at`. Throws Fails.
+export function judgedTime(stated, key, at) {
+  const seconds = stated === undefined ? -1 : Number(stated.text);
   if (seconds < 0 || seconds > SIGNED_AT_MAX) {
     throw new Fails("malformed", "time", "the signature does not say when it was made");
   }

@@ -85,10 +85,15 @@ async function readCheckpoint(note, keys) {
     throw new BadCheckpoint("a checkpoint has origin, size and root, an empty line, and signatures");
   }
   const checkpoint = { origin: lines[0], size: readSize(lines[1]), root: readHash(lines[2]) };
-  for (const { point } of keys) {
+  for (const { point } of keys.filter((key) => signsCheckpointOf(key, checkpoint.size))) {
     if (await isSignedBy(text, note.slice(end + 2), checkpoint.origin, point)) return checkpoint;
   }
-  throw new BadCheckpoint("no key of the auditor signed the checkpoint");
+  throw new BadCheckpoint(`no key that the auditor had at ${checkpoint.size} leaves signed the checkpoint`);
+}
+
+// A retired key is for checkpoints up to the size that the log had at its retirement; without that size it is for none.
+function signsCheckpointOf({ retiredAtId, retiredAtSize }, size) {
+  return retiredAtSize === null ? retiredAtId === null : size <= retiredAtSize;
 }
 
 async function isSignedBy(text, signatures, name, point) {

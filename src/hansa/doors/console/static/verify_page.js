@@ -12,6 +12,7 @@ import { verifyLiabilities } from "./verify_liabilities.js";
 import { verifyLicence } from "./verify_licence.js";
 import { verifyLogConsistency, verifyLogProof } from "./verify_log.js";
 import { verifyRegistryCard } from "./verify_registry_card.js";
+import { SETTLEMENT_KIND, verifySettlement } from "./verify_settlement.js";
 import { Fails, readStrictly, step, textOf, verdictOf } from "./verdict.js";
 
 const REGISTRY_KEYS = "/.well-known/registry-jwks.json";
@@ -53,6 +54,7 @@ async function judged(text) {
   readStrictly(text);
   if (Array.isArray(found.get("signatures"))) return judgedCard(text, found);
   if (found.has("authorization_id")) return judgedContractProof(text);
+  if (found.get("kind") === SETTLEMENT_KIND) return judgedSettlement(text);
   if (found.get("formula") === FORMULA) return judgedScores([text]);
   if (found.get("standard") === STANDARD) return judgedChain(text, found);
   if (found.has("certificate")) return judgedLicence(found);
@@ -106,6 +108,13 @@ async function judgedContractProof(text) {
   const card = form.elements.card.value.trim() || (await fetched(REGISTRY_CARD));
   const [keys, schema] = [readKeys(await keyText(REGISTRY_KEYS)), read(await fetched(CARD_SCHEMA))];
   return { kind: "Proof of a contract", ...(await verifyContractProof(text, card, keys, { schema })) };
+}
+
+// Another registry signed it, whose keys must be given: those of this registry would only say that it did not.
+async function judgedSettlement(text) {
+  const keys = form.elements.keys.value.trim();
+  if (!keys) throw new CannotRead("The evidence of a settlement is signed by the other registry: paste its keys below.");
+  return { kind: "Evidence of a slash across registries", ...(await verifySettlement(text, readKeys(keys))) };
 }
 
 function judgedScores(texts) {

@@ -41,6 +41,7 @@ from .kinds import (
     sweep_of,
     sweep_with_runtime,
 )
+from .questions import Question
 from .running import refused
 from .store import Depth
 from .worker import run_jobs
@@ -123,6 +124,7 @@ __all__ = [
     "LeasedKind",
     "NewJob",
     "PutOff",
+    "Question",
     "Retries",
     "State",
     "TransactionalKind",

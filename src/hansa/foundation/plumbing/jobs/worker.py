@@ -1,6 +1,7 @@
 """The worker of one process: starts due jobs, waits for a notification or the next due time, drains at the end.
 
-- What is due is found by one reading statement; nothing is written while there is nothing to do.
+- What is due is found by one reading statement, at a notification or at the next due time; nothing is written while there
+  is nothing to do. Kinds that say themselves when there is work are asked together (`Question`), then what is due of those that have some.
 - A kind runs so many jobs at once in a process as it says, all kinds together AT_ONCE; transactional ones, each of which
   holds a connection, TRANSACTIONS_AT_ONCE. Of a kind with `started_at_once` only the jobs started within START_SECONDS
   count for AT_ONCE: the others wait for hosts.
@@ -25,6 +26,7 @@ from hansa.foundation.values.errors import Unavailable
 from . import store
 from .kinds import SCHEDULE, JobKind, LeasedKind, TransactionalKind
 from .notifications import wake_at_notifications
+from .questions import Question, ask
 from .running import claim, run_in_transaction, run_leased
 
 AT_ONCE = 64
@@ -126,6 +128,7 @@ class Worker:
         self._transactions = asyncio.Semaphore(TRANSACTIONS_AT_ONCE)
         self._wake = asyncio.Event()
         self._waking: asyncio.TimerHandle | None = None
+        self._look_at = 0.0
         self._measure_at = 0.0
         self._next_in = 0.0
         self._is_settled = False
@@ -163,6 +166,8 @@ class Worker:
 
     async def _turn(self) -> None:
         """Start what is due, and note in how many seconds there may be more."""
+        if self._wake.is_set():
+            self._look_at = 0.0
         self._wake.clear()
         if not self._is_settled:
             await self._settle_schedules()
@@ -181,27 +186,45 @@ class Worker:
     async def _start_due(self) -> float:
         """Start what is due and has room; returns in how many seconds there may be more."""
         now = monotonic()
-        asked = [name for name in self._kinds if self._may_start(name, now)]
-        if self._places() <= 0 or not asked:
-            return self._may_start_in(now)
-        due = await self._runtime.database.look(lambda tx: store.next_due(tx, asked))
-        later = [in_seconds for in_seconds in due.values() if in_seconds > 0]
-        for name in sorted(
-            (name for name, in_seconds in due.items() if in_seconds <= 0), key=due.__getitem__
-        ):
-            if name not in self._polls or await self._has_work(name):
-                await self._start(self._kinds[name], self._places())
-        return min(self._may_start_in(now), *later, LOOK_AGAIN_SECONDS)
+        if self._places() <= 0:
+            return self._next_turn_in(now)
+        asked = await self._with_work([name for name in self._polls if self._may_start(name, now)])
+        if now >= self._look_at:
+            asked += [name for name in self._kinds if name not in self._polls and self._may_start(name, now)]
+        due = await self._runtime.database.look_again(lambda tx: store.next_due(tx, asked)) if asked else {}
+        self._note_due(asked, due, now)
+        for name in sorted((name for name in due if due[name] <= 0), key=due.__getitem__):
+            await self._start(self._kinds[name], self._places())
+        return self._next_turn_in(now)
 
-    def _may_start_in(self, now: float) -> float:
-        """In how many seconds a kind that is left alone for a while may be asked for again."""
-        polled = (poll.at for name, poll in self._polls.items() if not self._counts[name])
-        started = (
+    def _note_due(self, asked: Sequence[str], due: dict[str, float], now: float) -> None:
+        """Note when the kinds that were asked for are looked at again, by the seconds until a job of each is due."""
+        if now >= self._look_at:
+            self._look_at = now + LOOK_AGAIN_SECONDS
+        for name in asked:
+            again_at = now + min(due.get(name, LOOK_AGAIN_SECONDS), LOOK_AGAIN_SECONDS)
+            if again_at <= now:
+                continue
+            if name in self._polls:
+                self._not_before[name] = again_at
+            else:
+                self._look_at = min(self._look_at, again_at)
+
+    def _next_turn_in(self, now: float) -> float:
+        """In how many seconds a kind may be asked for again; those that are left alone for a while are looked at then."""
+        left_alone = [at for name, at in self._not_before.items() if name not in self._polls and at > now]
+        started = [
             run.began + START_SECONDS
             for run in self._running.values()
             if _starts_at_once(run.kind) is not None
-        )
-        times = (at - now for at in (*self._not_before.values(), *polled, *started) if at > now)
+        ]
+        self._look_at = min([self._look_at, *left_alone, *(at for at in started if at > now)])
+        polled = [
+            max(poll.at, self._not_before.get(name, 0.0))
+            for name, poll in self._polls.items()
+            if not self._counts[name]
+        ]
+        times = (at - now for at in (self._look_at, *polled) if at > now)
         return min(times, default=LOOK_AGAIN_SECONDS)
 
     def _may_start(self, name: str, now: float) -> bool:
@@ -224,14 +247,26 @@ class Worker:
         starting = sum(run.kind is kind and run.is_starting(now) for run in self._running.values())
         return min(room, most - starting)
 
-    async def _has_work(self, name: str) -> bool:
-        """Ask a kind that says itself when there is work. That it has none is a success: what failed is done or set aside."""
+    async def _with_work(self, names: Sequence[str]) -> list[str]:
+        """Those of the polled kinds that have work."""
+        answers: dict[str, bool] = {}
+        questions = {
+            name: has_work for name in names if isinstance(has_work := self._kinds[name].has_work, Question)
+        }
+        if len(questions) > 1:
+            # Where one of them fails each is asked alone, and the failure is that of its kind.
+            with suppress(Exception):
+                answers = await self._runtime.database.look_again(lambda tx: ask(tx, questions))
+        return [name for name in names if await self._has_work(name, answers.get(name))]
+
+    async def _has_work(self, name: str, answer: bool | None) -> bool:
+        """Whether a kind has work, by the answer or asked now. That it has none is a success: what failed is done or set aside."""
         kind, poll = self._kinds[name], self._polls[name]
         is_found = False
 
         async def look() -> bool:
             nonlocal is_found
-            is_found = await self._looks(kind)
+            is_found = await self._looks(kind) if answer is None else answer
             return not is_found
 
         pause = await self._runtime.jobs.attempt(name, look)
@@ -240,7 +275,7 @@ class Worker:
 
     async def _looks(self, kind: JobKind) -> bool:
         assert kind.has_work is not None
-        return await self._runtime.database.look(kind.has_work)
+        return await self._runtime.database.look_again(kind.has_work)
 
     async def _start(self, kind: JobKind, places: int) -> None:
         most = min(places, self._room(kind, monotonic()))
@@ -315,7 +350,7 @@ class Worker:
         self._measure_at = monotonic() + MEASURE_SECONDS
         # A kind that says itself when there is work has a job that is always due.
         counted = [name for name in self._kinds if name not in self._polls]
-        for depth in await self._runtime.database.look(lambda tx: store.depths(tx, counted)):
+        for depth in await self._runtime.database.look_again(lambda tx: store.depths(tx, counted)):
             jobs_due.labels(depth.kind).set(depth.due)
             jobs_dead.labels(depth.kind).set(depth.dead)
             jobs_oldest_seconds.labels(depth.kind).set(depth.oldest_seconds)

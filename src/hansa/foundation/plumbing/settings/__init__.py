@@ -16,7 +16,7 @@ from .model import (
     read_settings,
 )
 from .spelling import misspelt_settings
-from .values import SECRET, SECRET_SHORT_BELOW
+from .values import SECRET, SECRET_SHORT_BELOW, is_operator_name
 
 __all__ = [
     "ARE_A_SECRET",
@@ -28,6 +28,7 @@ __all__ = [
     "JurisdictionProfile",
     "RegulatedAction",
     "Settings",
+    "is_operator_name",
     "misspelt_settings",
     "read_profile",
     "read_settings",

@@ -25,6 +25,7 @@ from .values import (
     contact,
     directory,
     domains,
+    is_operator_name,
     log_keys,
     mail_sender,
     places,
@@ -77,7 +78,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     extension_base: Url = "https://hansa.dev"
     settlement_currency: str = Field(default="AVT", pattern=r"^[A-Z]{2,8}$")
 
-    registry_tier: Literal["standalone", "sandbox"] = "standalone"
+    registry_tier: Literal["standalone", "sandbox", "cloud-operator"] = "standalone"
     is_central_registry: bool = False
     sovereign_mainframes: Annotated[Words, AfterValidator(domains)] = []
     oauth_authorization_server_url: Url | None = None
@@ -163,7 +164,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
 
     @model_validator(mode="after")
     def _federation_has_an_identity(self) -> "Settings":
-        if self.federation_port is not None and self.agent_identity_issuer == "none":
+        if self.federation_port is not None and not (self.issues_identities or self.is_operator):
             raise ValueError(
                 f"FEDERATION_PORT={self.federation_port!r} is refused: its listener needs an identity,"
                 " and AGENT_IDENTITY_ISSUER is none"
@@ -177,6 +178,55 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
                 f"FEDERATION_PORT={self.federation_port!r} is refused: PORT is the same; allowed is another port"
             )
         return self
+
+    @model_validator(mode="after")
+    def _operator_has_a_frame(self) -> "Settings":
+        if not self.is_operator:
+            return self
+        # The SPIFFE id and the ledger id have the name as it is.
+        if not is_operator_name(self.registry_name) or self.registry_name != self.registry_name.strip("-."):
+            raise ValueError(
+                f"REGISTRY_NAME={self.registry_name!r} is refused; allowed of an operator registry are 1 to 120 letters,"
+                " digits, dots, underscores or hyphens, a dot or hyphen not first or last"
+            )
+        if "genesis_supply" in self.model_fields_set and int(self.genesis_supply):
+            raise ValueError(
+                f"GENESIS_SUPPLY={self.genesis_supply!r} is refused; allowed of an operator registry is 0: its frame issues the units"
+            )
+        if self.is_central_registry:
+            raise ValueError(
+                "IS_CENTRAL_REGISTRY=True is refused; allowed of an operator registry is false: its frame is the mainframe"
+            )
+        if "agent_identity_issuer" in self.model_fields_set and self.agent_identity_issuer != "none":
+            raise ValueError(
+                f"AGENT_IDENTITY_ISSUER={self.agent_identity_issuer!r} is refused; allowed of an operator registry is none:"
+                " its frame certifies it"
+            )
+        self.agent_identity_issuer = "none"
+        if "genesis_grant_enabled" not in self.model_fields_set:
+            # The treasury begins empty: grants would be owed for long.
+            self.genesis_grant_enabled = False
+        return self
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is an operator registry, which shares trust domain and unit with its frame."""
+        return self.registry_tier == "cloud-operator"
+
+    @property
+    def ledger_id(self) -> str:
+        """The name of the ledger: the trust domain, and of an operator registry its path in it (Specification 6 W 2)."""
+        return f"{self.trust_domain}/registry/{self.registry_name}" if self.is_operator else self.trust_domain
+
+    @property
+    def founding_supply(self) -> int:
+        """The units that are issued at the first start: none at an operator registry."""
+        return 0 if self.is_operator else int(self.genesis_supply)
+
+    @property
+    def issues_identities(self) -> bool:
+        """Whether this registry has a certificate authority of its own; an operator registry receives its certificates."""
+        return self.agent_identity_issuer == "embedded"
 
     @property
     def issuer(self) -> str:
@@ -202,7 +252,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     def federation_address(self) -> str | None:
         """What peers dial: the registry's own listener, or that of a proxy (FEDERATION_BASE_URL); None: no peer can."""
         is_reachable = self.federation_port is not None or self.federation_base_url is not None
-        return self.federation_url if is_reachable and self.agent_identity_issuer != "none" else None
+        return self.federation_url if is_reachable and (self.issues_identities or self.is_operator) else None
 
 
 def read_settings(**overrides: object) -> Settings:

@@ -168,6 +168,11 @@ def supply(value: str) -> str:
     return value
 
 
+def is_operator_name(name: str) -> bool:
+    """Whether the name can stand in the SPIFFE id of an operator."""
+    return name not in {".", ".."} and re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name, re.ASCII) is not None
+
+
 def words(value: object) -> object:
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 

@@ -85,7 +85,7 @@ async def consume(tx: Tx, capability_id: UUID, presenter: Presenter, use: Use, s
 
 @contextmanager
 def within_mode(mode: CAUTIOUS_MODE, did: str) -> Iterator[None]:
-    """Let a refusal pass in `enforce`; in `shadow` tell it, in `off` forget it, and go on behind the block."""
+    """Let a refusal pass in `enforce`; in `shadow` record it, in `off` ignore it, and go on behind the block."""
     try:
         yield
     except Forbidden as refusal:

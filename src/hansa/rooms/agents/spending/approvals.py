@@ -26,7 +26,7 @@ __all__ = [
 
 
 async def request_approval(tx: Tx, did: str, spending: Spending, currency: str) -> Approval:
-    """Ask the owner about a payment, and tell the journal; while it is pending, the same payment is the same question.
+    """Ask the owner about a payment, with an event in the journal; while it is pending, the same payment is the same question.
 
     Raises: ApprovalsPending.
     """

@@ -65,8 +65,8 @@ SELECT {_COLUMNS} FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.a
 """  # noqa: S608
 
 _APPROVALS = f"""
-WITH found AS ({_OF_AGENT}), wanted AS (SELECT * FROM found WHERE $2::text IS NULL OR status = $2)
-SELECT * FROM wanted ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
+WITH found AS ({_OF_AGENT}), filtered AS (SELECT * FROM found WHERE $2::text IS NULL OR status = $2)
+SELECT * FROM filtered ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
 """  # noqa: S608
 
 _COUNT_APPROVALS = f"""

@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key, open_key
+from hansa.rooms.auditor.transparency import lock_log
 
 from . import store
 from .errors import AuditorKeySealed
@@ -49,7 +50,8 @@ async def rotate_auditor_key(
     chain = await store.lock_chain(tx, frame)
     if brought is not None and await store.was_held(tx, kid_of(brought.public_key().public_bytes_raw())):
         raise KeyUnusable
-    await store.retire_current_key(tx, chain.head_id)
+    # Locked after the chain: a checkpoint that is under way is signed by the former key, and is not larger than this.
+    await store.retire_current_key(tx, chain.head_id, await lock_log(tx))
     return await _begin_key(tx, seal, brought)
 
 

@@ -11,13 +11,17 @@ from hansa.foundation.values.money import Minor
 
 @dataclass(frozen=True)
 class AuditorKey:
-    """The public half of a key; records after `retired_at_id` are not valid under it."""
+    """The public half of a key.
+
+    Records after `retired_at_id` are not valid under it, nor are checkpoints of more than `retired_at_size` leaves.
+    """
 
     kid: str
     public_key: bytes
     valid_from: datetime
     retired_at: datetime | None
     retired_at_id: int | None
+    retired_at_size: int | None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,14 @@ from hansa.foundation.values.money import parse_positive
 
 from . import appending, keys, reading
 from .appending import Attestor
-from .errors import AttestationUnknown, AuditorKeyMissing, AuditorKeySealed, NoNativeBaseline, NotAuditedYet
+from .errors import (
+    AttestationUnknown,
+    AuditorKeyMissing,
+    AuditorKeySealed,
+    BaselineRefused,
+    NoNativeBaseline,
+    NotAuditedYet,
+)
 from .schemas import (
     FRAME_MAX_CHARACTERS,
     AttestationHead,
@@ -34,7 +41,7 @@ PAGE = 50
 CACHED = "public, max-age=300, stale-while-revalidate=600"
 
 
-def _for_any_origin(response: Response) -> None:
+async def _for_any_origin(response: Response) -> None:
     response.headers.update(reading.ANY_ORIGIN)
 
 
@@ -76,7 +83,7 @@ async def list_attestations(
     ] = None,
 ) -> AttestationsOut:
     """Supply attestations, newest first."""
-    asked = frame or settings.trust_domain
+    asked = frame or settings.ledger_id
 
     async def read(tx: Tx) -> AttestationsOut:
         records = await reading.list_attestations(tx, asked, before_id, limit)
@@ -93,7 +100,7 @@ async def read_attestation_head(
     _: Public, response: Response, db: Db, settings: Config, frame: Frame = None
 ) -> AttestationHead:
     """The newest attestation."""
-    asked = frame or settings.trust_domain
+    asked = frame or settings.ledger_id
     response.headers["Cache-Control"] = "no-cache"
     return AttestationHead.of(await db.look(lambda tx: reading.read_head(tx, asked)))
 
@@ -117,7 +124,14 @@ async def read_attestation(
 @admin_router.post(
     "/admin/set-native-baseline",
     responses=problems(
-        Unauthorized, AreaMissing, ScopeMissing, NoNativeBaseline, Invalid, BodyInvalid, AuditorKeySealed
+        Unauthorized,
+        AreaMissing,
+        ScopeMissing,
+        NoNativeBaseline,
+        BaselineRefused,
+        Invalid,
+        BodyInvalid,
+        AuditorKeySealed,
     ),
 )
 async def set_native_baseline(
@@ -161,6 +175,6 @@ async def rotate_auditor_signing_key(
 ) -> AuditorJwk:
     """Sign attestations with a new key from the next record on. The former key stays in the key set."""
     reason = body.reason if body else None
-    frame = settings.trust_domain
+    frame = settings.ledger_id
     key = await db.act(lambda tx: keys.rotate_as_administrator(tx, administrator, frame, seal, reason=reason))
     return AuditorJwk.of(key)

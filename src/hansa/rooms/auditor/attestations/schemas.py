@@ -98,11 +98,20 @@ class AuditorJwk(BaseModel):
         default=None,
         description="Of a retired key: the last attestation before its retirement. Absent while the key is current.",
     )
+    retired_at_size: int | None = Field(
+        default=None,
+        description="Of a retired key: the number of leaves that the log had then. Larger checkpoints are signed by a later key too.",
+    )
 
     @classmethod
     def of(cls, key: AuditorKey) -> "AuditorJwk":
         """The key as the key set shows it."""
-        return cls(x=jwk_of(key.public_key)["x"], kid=key.kid, retired_at_id=key.retired_at_id)
+        return cls(
+            x=jwk_of(key.public_key)["x"],
+            kid=key.kid,
+            retired_at_id=key.retired_at_id,
+            retired_at_size=key.retired_at_size,
+        )
 
 
 class AuditorJwks(BaseModel):

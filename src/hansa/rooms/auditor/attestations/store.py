@@ -13,7 +13,7 @@ from hansa.foundation.values.money import Minor
 from .records import Attestation, AuditorKey, Chain, Reading
 
 _COLUMNS = "id, frame, ts, kind, payload, digest, prev_hash, signature, kid"
-_KEY_COLUMNS = "kid, public_key, valid_from, retired_at, retired_at_id"
+_KEY_COLUMNS = "kid, public_key, valid_from, retired_at, retired_at_id, retired_at_size"
 
 _LOCK = """
 SELECT frame, head_id, head_digest, audited_ts, audit_row_id, native_baseline, transit_baseline,
@@ -53,7 +53,8 @@ _FIND = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE id = $1"  # noqa: S60
 _OF_CYCLE = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE audit_row_id = $1"  # noqa: S608
 
 _RETIRE = """
-UPDATE auditor_key SET retired_at = greatest(clock_timestamp(), valid_from + interval '1 microsecond'), retired_at_id = $1
+UPDATE auditor_key SET retired_at = greatest(clock_timestamp(), valid_from + interval '1 microsecond'), retired_at_id = $1,
+  retired_at_size = $2
 WHERE retired_at IS NULL
 """
 
@@ -190,9 +191,9 @@ async def sealed_retired_keys(tx: Tx, days: int) -> list[bytes]:
     return [row["sealed_key"] for row in rows]
 
 
-async def retire_current_key(tx: Tx, head_id: int) -> None:
-    """Retire the current key, if there is one, after the record `head_id`. The chain is locked."""
-    await tx.execute(_RETIRE, head_id)
+async def retire_current_key(tx: Tx, head_id: int, log_size: int) -> None:
+    """Retire the current key, if there is one, after the record `head_id`. The chain and the log are locked."""
+    await tx.execute(_RETIRE, head_id, log_size)
 
 
 async def add_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> AuditorKey:

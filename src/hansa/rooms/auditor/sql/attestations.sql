@@ -14,7 +14,8 @@ BEGIN
   IF TG_OP = 'UPDATE'
     AND (NEW.kid, NEW.public_key, NEW.valid_from) IS NOT DISTINCT FROM (OLD.kid, OLD.public_key, OLD.valid_from)
     AND (OLD.retired_at IS NULL
-      OR (NEW.retired_at, NEW.retired_at_id) IS NOT DISTINCT FROM (OLD.retired_at, OLD.retired_at_id)) THEN
+      OR (NEW.retired_at, NEW.retired_at_id, NEW.retired_at_size)
+        IS NOT DISTINCT FROM (OLD.retired_at, OLD.retired_at_id, OLD.retired_at_size)) THEN
     RETURN NEW;
   END IF;
   RAISE EXCEPTION USING MESSAGE = 'the history of auditor keys is kept: ' || TG_OP || ' is refused',

@@ -92,14 +92,14 @@ async def prove_growth(tx: Tx, old_size: int) -> Growth:
 
 async def read_tile(tx: Tx, level: int | None, number: int, width: int | None) -> bytes:
     """A tile of hashes, or of entries when `level` is None; whole, or its first `width` members. Raises: TileUnknown."""
-    wanted = TILE_WIDTH if width is None else width
+    count = TILE_WIDTH if width is None else width
     begin = number * TILE_WIDTH
     if level is None:
-        entries = await store.entries_between(tx, begin, begin + wanted)
+        entries = await store.entries_between(tx, begin, begin + count)
         members = [len(entry).to_bytes(2, "big") + entry for entry in entries]
     else:
-        members = await store.hashes_between(tx, level * TILE_HEIGHT, begin, begin + wanted)
-    if len(members) != wanted:
+        members = await store.hashes_between(tx, level * TILE_HEIGHT, begin, begin + count)
+    if len(members) != count:
         raise TileUnknown
     return b"".join(members)
 
@@ -109,8 +109,8 @@ async def _prove(tx: Tx, indexes: Sequence[int]) -> dict[int, Inclusion]:
         return {}
     size, _ = await read_checkpoint(tx)
     paths = {index: merkle.inclusion_path(index, size) for index in indexes}
-    wanted = {node for path in paths.values() for leaves in path for node in merkle.nodes_of(leaves)}
-    hashes = await store.read_nodes(tx, wanted)
+    nodes = {node for path in paths.values() for leaves in path for node in merkle.nodes_of(leaves)}
+    hashes = await store.read_nodes(tx, nodes)
     return {
         index: Inclusion(index, size, [merkle.fold(leaves, hashes) for leaves in path])
         for index, path in paths.items()

@@ -53,7 +53,7 @@ async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, 
 
 async def own_policy(tx: Tx, settings: Settings) -> str:
     """The policy of the own log, as text."""
-    origin = origin_of(settings.trust_domain)
+    origin = origin_of(settings.ledger_id)
     # Each new checkpoint bears the present key. A retired one may be in the hands of a thief.
     present = [key.public_key for key in await published_keys(tx) if key.retired_at is None]
     keys = [VerifierKey(origin, public_key, LOG_KEY) for public_key in present]

@@ -66,7 +66,7 @@ async def add_checkpoint(
         _log.critical("a log signed two trees of one size", origin=known.origin, size=known.size)
         own = await store.seen(tx, known.origin)
         assert own is not None
-        shown_here = settings.trust_domain
+        shown_here = settings.ledger_id
         await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
         return Forked()
     _require_consistent(known, checkpoint, submission)
@@ -82,7 +82,7 @@ async def add_checkpoint(
     message = cosigned_message(log.text_of(submission.note), timestamp)
     return "\n".join(
         cosignature_line(
-            verifier_key(settings.trust_domain, key.public_key().public_bytes_raw()),
+            verifier_key(settings.ledger_id, key.public_key().public_bytes_raw()),
             timestamp,
             key.sign(message),
         )

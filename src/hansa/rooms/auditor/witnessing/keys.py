@@ -31,7 +31,7 @@ def witness_name(frame: str) -> str:
 
 
 def verifier_key(frame: str, public_key: bytes) -> VerifierKey:
-    """The public key as logs are told it."""
+    """The public key in the form that logs receive."""
     return VerifierKey(witness_name(frame), public_key, WITNESS_KEY)
 
 

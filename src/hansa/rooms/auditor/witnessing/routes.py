@@ -80,7 +80,7 @@ async def read_witness(_: Public, response: Response, db: Db, settings: Config) 
     """The registry as a witness: its key, and the logs that it cosigns."""
     response.headers.update(FRESH)
 
-    key, logs = await db.read(lambda tx: cosigning.read_witness(tx, settings.trust_domain))
+    key, logs = await db.read(lambda tx: cosigning.read_witness(tx, settings.ledger_id))
     return WitnessOut.of(key, logs)
 
 
@@ -111,7 +111,7 @@ async def read_cosigned_checkpoint(_: Public, db: Db, origin: Origin) -> Respons
 async def read_log_forks(_: Public, response: Response, db: Db, settings: Config) -> LogForksOut:
     """The logs of others that have forked, with both copies as evidence."""
     response.headers.update(FRESH)
-    return LogForksOut.of(await db.look(list_forks), settings.trust_domain)
+    return LogForksOut.of(await db.look(list_forks), settings.ledger_id)
 
 
 @witness_router.get(

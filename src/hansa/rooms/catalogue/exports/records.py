@@ -16,10 +16,11 @@ class ExportedCard(NamedTuple):
 
 
 class FeedPage(NamedTuple):
-    """Cards of a page, and whether more follow."""
+    """Cards of a page, whether more follow, and the last card that was looked at: the next page begins after it."""
 
     cards: list[ExportedCard]
     more: bool
+    last: ExportedCard | None
 
 
 class Range(NamedTuple):

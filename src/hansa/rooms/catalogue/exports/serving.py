@@ -2,17 +2,19 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation
 
 from . import store
 from .items import EXPORT_VERSION, Exporter, item_of, page_digest
 from .place import Place, decode, encode, moment_in
-from .records import FeedPage, Range
+from .records import ExportedCard, FeedPage, Range
 
 
 async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: str) -> bytes:
@@ -24,7 +26,8 @@ async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: st
     async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
         epoch, now = await store.epoch_and_time(tx)
         place = await _place_of_cards(tx, since, epoch)
-        return place, now, await store.cards_after(tx, place, limit, prefix)
+        page = await store.cards_after(tx, place, limit, prefix)
+        return place, now, await _confirmed(tx, page, runtime.settings)
 
     return await _page(runtime, *await runtime.database.read(read), with_card=True)
 
@@ -35,9 +38,32 @@ async def acts_page(runtime: Runtime, since: str | None, limit: int) -> bytes:
     async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
         epoch, now = await store.epoch_and_time(tx)
         place = _in_epoch(decode(since), epoch) if since else Place(epoch)
-        return place, now, await store.acts_after(tx, place, limit)
+        page = await store.acts_after(tx, place, limit)
+        return place, now, await _confirmed(tx, page, runtime.settings)
 
     return await _page(runtime, *await runtime.database.read(read), with_card=False)
+
+
+async def _confirmed(tx: Tx, page: FeedPage, settings: Settings) -> FeedPage:
+    """The page as far as the frame has confirmed its DIDs: it ends before one that waits, one that was refused is left out."""
+    if not settings.is_operator or not page.cards:
+        return page
+    states = await federation.unconfirmed(
+        tx, [exported.card.did for exported in page.cards if exported.card.did]
+    )
+    if not states:
+        return page
+    looked_at: list[ExportedCard] = []
+    for exported in page.cards:
+        if states.get(exported.card.did or "") == "waiting":
+            return _without(looked_at, states, more=False)
+        looked_at.append(exported)
+    return _without(looked_at, states, more=page.more)
+
+
+def _without(looked_at: list[ExportedCard], refused: Mapping[str, str], *, more: bool) -> FeedPage:
+    cards = [exported for exported in looked_at if exported.card.did not in refused]
+    return FeedPage(cards, more, looked_at[-1] if looked_at else None)
 
 
 async def newest_act(tx: Tx) -> str:
@@ -67,19 +93,24 @@ def _in_epoch(place: Place, epoch: int) -> Place:
 
 async def _page(runtime: Runtime, place: Place, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
     if not page.cards:
-        return _written([], place, now, more=page.more)
+        reached = place if page.last is None else _place_after(page.last, place.epoch)
+        return _written([], reached, now, more=page.more)
     signatory = federation.Signatory(runtime.database, runtime.seal)
     key = await signatory.present_key()
     settings = runtime.settings
-    exporter = Exporter(key, settings.trust_domain, place.epoch, settings.extension_base)
+    exporter = Exporter(key, settings.ledger_id, place.epoch, settings.extension_base)
     # Signing a page takes long enough for others to notice.
     return await asyncio.to_thread(_signed, exporter, now, page, with_card=with_card)
 
 
 def _signed(exporter: Exporter, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
     items = [item_of(card, exporter, with_card=with_card) for card in page.cards]
-    last = page.cards[-1]
-    return _written(items, Place(exporter.epoch, last.position, last.card.card_id), now, more=page.more)
+    assert page.last is not None
+    return _written(items, _place_after(page.last, exporter.epoch), now, more=page.more)
+
+
+def _place_after(exported: ExportedCard, epoch: int) -> Place:
+    return Place(epoch, exported.position, exported.card.card_id)
 
 
 def _written(items: list[dict[str, Any]], place: Place, now: datetime, *, more: bool) -> bytes:

@@ -104,4 +104,4 @@ async def ranges_of_mirrors(tx: Tx, prefix: str, source_registry: str) -> list[R
 async def _feed(tx: Tx, statement: str, place: Place, limit: int, prefix: str) -> FeedPage:
     rows = await tx.fetch(statement, place.position, place.card, limit, prefix)
     cards = [ExportedCard(card_in(row), row["page_version"], row["page_position"]) for row in rows]
-    return FeedPage(cards, bool(rows) and rows[0]["found"] > len(rows))
+    return FeedPage(cards, bool(rows) and rows[0]["found"] > len(rows), cards[-1] if cards else None)

@@ -32,7 +32,7 @@ async def send_receipts(runtime: Runtime, peer: PeerRecord) -> None:
     signatory = federation.Signatory(runtime.database, runtime.seal)
     while acts := await runtime.database.look(lambda tx: store.due_receipts(tx, peer.id, SENT_AT_ONCE)):
         key = await signatory.present_key()
-        receipts = [_signed(act, key, runtime.settings.trust_domain) for act in acts]
+        receipts = [_signed(act, key, runtime.settings.ledger_id) for act in acts]
         answer = await federation.call_peer(runtime, peer, "POST", PATH, {"receipts": receipts})
         if answer.status != OK:
             return

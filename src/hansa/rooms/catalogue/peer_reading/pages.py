@@ -48,8 +48,6 @@ class Reading(NamedTuple):
         namespace = peer.did_namespace
         if namespace is None or namespace != peer.trust_domain:
             raise PageRefused("did_namespace_mismatch")
-        if namespace == runtime.settings.trust_domain:
-            raise PageRefused("did_namespace_self")
         return cls(runtime, peer, origin_of(peer.ledger_id, namespace, peer.keys), SyncOutcome())
 
 
@@ -64,7 +62,24 @@ async def fetch_page(
     if answer.status != OK:
         raise PageRefused(f"answered_{answer.status}")
     # Verifying a page takes long enough for others to notice.
-    return await asyncio.to_thread(judge_page, answer.body, limit, reading.origin)
+    page = await asyncio.to_thread(judge_page, answer.body, limit, reading.origin)
+    await _leave_out_unclaimed(reading, page)
+    return page
+
+
+async def _leave_out_unclaimed(reading: Reading, page: JudgedPage) -> None:
+    """Within the own trust domain a registry speaks for the DIDs that it claimed at the frame. Raises: FrameSilent."""
+    settings, peer = reading.runtime.settings, reading.peer
+    if peer.trust_domain != settings.trust_domain:
+        return
+    dids = [item["did"] for item in page.items]
+    await federation.learn_holders(reading.runtime, dids)
+    holders = await reading.runtime.database.look(lambda tx: federation.held_elsewhere(tx, dids))
+    claimed = [item for item in page.items if holders.get(item["did"]) == peer.spiffe_id]
+    unclaimed = len(page.items) - len(claimed)
+    if unclaimed:
+        page.items[:] = claimed
+        page.refused["did_not_claimed"] += unclaimed
 
 
 async def apply_cards(reading: Reading, since: str | None, page: JudgedPage) -> bool:

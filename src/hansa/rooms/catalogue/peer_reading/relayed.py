@@ -123,15 +123,15 @@ async def _judged(relay: _Relay, page: RelayedPage) -> list[Brought]:
             home = await _home(relay, stated, kept.get(stated.ledger_id))
             return await _judge_home(relay, stated, home, page.items[stated.ledger_id])
 
-    wanted = [page.homes[ledger_id] for ledger_id in page.items if ledger_id not in near]
+    stated_homes = [page.homes[ledger_id] for ledger_id in page.items if ledger_id not in near]
     room = HOMES_PER_RELAY_MAX - sum(home.peer_id == relay.peer.id for home in kept.values())
-    for beyond in [stated for stated in wanted if stated.ledger_id not in kept][max(0, room) :]:
+    for beyond in [stated for stated in stated_homes if stated.ledger_id not in kept][max(0, room) :]:
         page.refused["homes_too_many"] += len(page.items[beyond.ledger_id])
-        wanted.remove(beyond)
+        stated_homes.remove(beyond)
     return await asyncio.gather(
         *(
             judged(stated)
-            for stated in wanted
+            for stated in stated_homes
             if _is_nearest(stated, relay.peer, kept.get(stated.ledger_id), may_be_read)
         )
     )

@@ -1,4 +1,4 @@
-"""Public documents that a reader may keep, for as long as what they tell may be kept."""
+"""Public documents that a reader may cache, and for how long."""
 
 from fastapi import Request
 from fastapi.responses import Response

@@ -42,7 +42,7 @@ SECONDS = 10.0
 ETAG_MAX = 256
 OK, NOT_MODIFIED = 200, 304
 ACCEPTED = "application/json, application/jose;q=0.9, application/jose+json;q=0.9"
-# What only the writing of a judged card can tell.
+# What is known only when a judged card is written.
 REFUSALS = (CardInvalid, CardRevoked, HumanReadableIdTaken)
 
 

@@ -31,7 +31,7 @@ def pull_pause(interval_seconds: int, failures: int) -> int:
 
 
 def recheck_pause(interval_seconds: int, failures: int) -> int:
-    """Seconds until an agent is called again that gave no sign of life so often in a row."""
+    """Seconds until an agent is called again that failed so many health checks in a row."""
     if not failures:
         return interval_seconds
     return min(RECHECK_SECONDS << min(failures - 1, DOUBLINGS_MAX), DAY_SECONDS)

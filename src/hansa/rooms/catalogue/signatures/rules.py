@@ -55,7 +55,7 @@ def _judged(is_signed: Callable[[AgentKey], bool], keys: Sequence[AgentKey]) -> 
         return _failed("key_unknown", "the agent has no key now")
     if is_signed(present):
         return InboundVerdict("verified", None, f"signed with key {present.number}")
-    # The one before is tried too, to tell a card that waits to be signed anew from one that was changed.
+    # The previous one is tried too, to distinguish a card that waits to be signed anew from one that was changed.
     former = next((key for key in keys if key.ended_at is not None), None)
     if former is not None and is_signed(former):
         return _failed("key_retired", f"signed with key {former.number}, which has ended")

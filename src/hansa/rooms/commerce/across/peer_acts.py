@@ -27,10 +27,13 @@ class PeerActs:
         self._settings = runtime.settings
 
     async def require_own_actor(self) -> None:
-        """The actor lies in the namespace that the peer proved; what does not is counted. Raises: ActorOfAnother."""
+        """The actor is one for which the peer speaks; another one is counted. Raises: ActorOfAnother, FrameSilent."""
         database, peer_id = self._runtime.database, self._peer.id
         known = await database.look(lambda tx: federation.peer_by_id(tx, peer_id))
-        if transfers.namespace_of(self._relayed.actor_did) == known.did_namespace:
+        actor, settings = self._relayed.actor_did, self._settings
+        if known.trust_domain == settings.trust_domain:
+            await federation.learn_holders(self._runtime, [actor])
+        if await database.look(lambda tx: federation.speaks_for(tx, known, actor, settings)):
             return
         await database.act(lambda tx: federation.count_refusal(tx, peer_id, "foreign_namespace"))
         raise ActorOfAnother
@@ -71,7 +74,7 @@ class PeerActs:
         await transfers.require_reachable(tx, self._relayed.actor_did, self._settings)
 
     def _out(self, contract: contracts.ContractShown) -> ContractOut:
-        return ContractOut.of(contract, self._settings.trust_domain)
+        return ContractOut.of(contract, self._settings.ledger_id)
 
 
 class _Nothing(BaseModel, extra="forbid"):

@@ -1,4 +1,4 @@
-"""The route by which another registry relays what its agents do with contracts of this one."""
+"""Routes of peers: what their agents do with contracts of this registry, and what they state about contracts of their own."""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,14 +6,18 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_statements
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable, once
 from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import runtime_of
-from hansa.foundation.values.errors import Invalid, TooManyRequests, Unavailable
+from hansa.foundation.values.errors import Invalid, PayloadTooLarge, TooManyRequests, Unavailable
+from hansa.rooms import federation
+from hansa.rooms.commerce.contracts.abroad.keeping import ContractOfAnother, keep
+from hansa.rooms.commerce.contracts.abroad.schemas import StatementIn, StatementOut
+from hansa.rooms.commerce.contracts.errors import ProviderUnknown
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn
 from hansa.rooms.commerce.disputes.schemas import DisputeOut
 from hansa.rooms.commerce.relaying import PASSED_ON
@@ -61,3 +65,36 @@ async def relay_act_of_peer(
         stated = body.model_dump(mode="json")
         repeatable = Repeatable(caller.spiffe_id, ROUTE, str(body.request_id), stated)
     return await once(runtime.database, repeatable, done[body.act])
+
+
+@router.post(
+    "/contracts/cross-registry/statement",
+    responses=problems(
+        CertificateMissing,
+        NotAPeer,
+        PeerClosed,
+        ContractOfAnother,
+        ProviderUnknown,
+        Invalid,
+        BodyInvalid,
+        PayloadTooLarge,
+        TooManyRequests,
+        Unavailable,
+    ),
+)
+@takes_statements
+async def keep_stated_contract(
+    body: StatementIn, caller: CurrentPeer, request: Request, *, writes: WriteLimit
+) -> StatementOut:
+    """Keep a copy of a contract of the calling registry with an agent of this one, and notify the agent's owner of its moves."""
+    caller.require_open()
+    stated = body.contract
+    await writes.admit(stated.contractor_did)
+    runtime = runtime_of(request)
+    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    try:
+        await runtime.database.act(lambda tx: keep(tx, peer, stated, runtime.settings))
+    except ContractOfAnother:
+        await runtime.database.act(lambda tx: federation.count_refusal(tx, peer.id, "foreign_namespace"))
+        raise
+    return StatementOut(contract_id=stated.id, provider_did=stated.provider_did)

@@ -14,8 +14,9 @@ from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, 
 from hansa.rooms.commerce.contracts.routes import ContractId
 from hansa.rooms.commerce.contracts.schemas import ContractOut, FederatedAcceptIn, FederatedSubmissionIn
 from hansa.rooms.commerce.disputes.schemas import DisputeOut
-from hansa.rooms.commerce.relaying import RELAY_REFUSALS, RelayedAct, relay
+from hansa.rooms.commerce.relaying import RELAY_REFUSALS, RelayedAct, keeper_of, relay
 
+from .acting import accept_abroad, read_abroad, submit_abroad
 from .schemas import FederatedDisputeIn
 
 router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedRoute)
@@ -36,8 +37,9 @@ async def accept_federated_contract(
 ) -> ContractOut:
     """Accept a proposal that a peer holds, as its provider; the peer keeps the contract."""
     await writes.admit(agent.did)
-    act = RelayedAct(contract_id, "accept")
-    return await relay(runtime_of(request), agent, body.contractor_registry, act, ContractOut, key=key)
+    runtime = runtime_of(request)
+    peer = await keeper_of(runtime, body.contractor_registry)
+    return await accept_abroad(runtime, peer, agent.did, contract_id, key)
 
 
 @router.post("/{contract_id}/submit-federated", responses=_REFUSALS)
@@ -52,8 +54,9 @@ async def submit_federated_work(
 ) -> ContractOut:
     """Submit the work, or the next milestone, of a contract that a peer holds."""
     await writes.admit(agent.did)
-    act = RelayedAct(contract_id, "submit", body.submission.model_dump(mode="json"))
-    return await relay(runtime_of(request), agent, body.contractor_registry, act, ContractOut, key=key)
+    runtime = runtime_of(request)
+    peer = await keeper_of(runtime, body.contractor_registry)
+    return await submit_abroad(runtime, peer, agent.did, contract_id, body.submission, key=key)
 
 
 @router.post("/{contract_id}/dispute-federated", status_code=201, responses=_REFUSALS)
@@ -70,7 +73,9 @@ async def dispute_federated_contract(
     await writes.admit(agent.did)
     stated = body.model_dump(mode="json", exclude={"contractor_registry"}, exclude_none=True)
     act = RelayedAct(contract_id, "dispute", {**stated, "contract_id": contract_id})
-    return await relay(runtime_of(request), agent, body.contractor_registry, act, DisputeOut, key=key)
+    runtime = runtime_of(request)
+    peer = await keeper_of(runtime, body.contractor_registry)
+    return await relay(runtime, peer, agent.did, act, DisputeOut, key=key)
 
 
 @router.get("/{contract_id}/federated", responses=problems(Unauthorized, Forbidden, *RELAY_REFUSALS, Invalid))
@@ -88,6 +93,7 @@ async def read_federated_contract(
         ),
     ],
 ) -> ContractOut:
-    """A contract that a peer holds, as that registry answers its provider."""
-    act = RelayedAct(contract_id, "read")
-    return await relay(runtime_of(request), agent, contractor_registry, act, ContractOut)
+    """A contract that a peer holds, as that registry answers its provider; the copy here becomes what is answered."""
+    runtime = runtime_of(request)
+    peer = await keeper_of(runtime, contractor_registry)
+    return await read_abroad(runtime, peer, agent.did, contract_id)

@@ -1,5 +1,6 @@
 """Contracts: two agents agree on work; it is paid in the commit that approves it."""
 
+from hansa.rooms.commerce.contracts.abroad.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
 from hansa.rooms.commerce.contracts.contract import Contract, Status
@@ -20,6 +21,7 @@ from hansa.rooms.commerce.contracts.errors import (
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
 from hansa.rooms.commerce.contracts.gathered import APPROVALS, Approvals
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
+from hansa.rooms.commerce.contracts.listing import Listed, find_copy, list_contracts, open_contracts_of
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
 from hansa.rooms.commerce.contracts.page_link import (
     public_contracts_of,
@@ -30,8 +32,6 @@ from hansa.rooms.commerce.contracts.paid_across import end_by_decision
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
-    list_contracts,
-    open_contracts_of,
     read_contract,
     read_contract_as,
     shown,
@@ -50,6 +50,7 @@ __all__ = [
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
+    "CONTRACT_STATEMENTS",
     "Approvals",
     "Contract",
     "ContractFilter",
@@ -57,6 +58,7 @@ __all__ = [
     "ContractShown",
     "ContractUnknown",
     "DeadlinePassed",
+    "Listed",
     "PageLinkInvalid",
     "ProxyIn",
     "Status",
@@ -69,6 +71,7 @@ __all__ = [
     "dispute",
     "end_by_decision",
     "find",
+    "find_copy",
     "held_for",
     "link_router",
     "list_contracts",

@@ -5,12 +5,13 @@ from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.rooms import agents
 
 from . import store
+from .abroad.binding import count_binding_abroad
 from .errors import AgentHasContracts
 
 
 async def require_unbound(tx: Tx, did: str) -> None:
     """No contract binds the agent, which the caller has locked. Raises: AgentHasContracts."""
-    if count := await store.count_binding(tx, did):
+    if count := await store.count_binding(tx, did) + await count_binding_abroad(tx, did):
         raise AgentHasContracts(context={"open_contracts": count})
 
 
@@ -19,6 +20,9 @@ async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
     for agent in await agents.of_developer(tx, developer_id):
         if count := await store.count_binding(tx, agent.did):
             detail = "Cancel its proposals, and complete or end its contracts."
+            found.append(Blocker("contracts", agent.did, str(count), detail))
+        if count := await count_binding_abroad(tx, agent.did):
+            detail = "Complete or end its contracts that other registries keep."
             found.append(Blocker("contracts", agent.did, str(count), detail))
     return found
 

@@ -41,7 +41,7 @@ async def approve(
     await require_in_time(tx, contract)
     rules.require_next(contract, approval.milestone)
     assert contract.provider_did is not None
-    if transfers.is_foreign(contract.provider_did, settings):
+    if await transfers.is_foreign(tx, contract.provider_did, settings):
         return await _approve_across(tx, agent, contract, approval, runtime)
     if approval.payment_token is not None:
         settling = partial(paying.settle_token, secret=approval.payment_token, settings=settings)

@@ -1,4 +1,4 @@
-"""One move of a contract: its new state, a line of its history, its event and the job of its next deadline, in one commit."""
+"""One move of a contract: its new state, a line of its history, its event and the jobs that follow, in one commit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.jobs import enqueue
 from hansa.rooms import agents, enforcement, journal
 
 from . import rules, store
+from .abroad.stating import let_state
 from .contract import Contract
 from .errors import ContractUnknown, WrongState
 from .reading import ContractShown
@@ -58,16 +59,15 @@ async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Eve
     history = await store.save_with_line(tx, before, after, _line(after, act))
     if not history:
         raise WrongState(_CHANGED)
-    await _schedule_changed(tx, before, after)
+    await _follow(tx, before, after)
     await journal.append(tx, *events)
     return ContractShown(after, history)
 
 
-async def begin(tx: Tx, contract: Contract, act: Act, *events: Event) -> ContractShown:
-    """Write the first line of a history, the events, and let the first deadline be met."""
+async def begin(tx: Tx, contract: Contract, line: HistoryLine, *events: Event) -> ContractShown:
+    """Write the events of a proposal whose row has its first line, and let the jobs follow."""
     await schedule(tx, contract)
-    line = _line(contract, act)
-    await store.note(tx, line)
+    await let_state(tx, contract)
     await journal.append(tx, *events)
     return ContractShown(contract, [line])
 
@@ -82,10 +82,11 @@ async def keep(tx: Tx, before: Contract, after: Contract) -> None:
     """Write the state without a line in the history, and let its deadline be met. Raises: WrongState."""
     if not await store.save(tx, before, after):
         raise WrongState(_CHANGED)
-    await _schedule_changed(tx, before, after)
+    await _follow(tx, before, after)
 
 
-async def _schedule_changed(tx: Tx, before: Contract, after: Contract) -> None:
+async def _follow(tx: Tx, before: Contract, after: Contract) -> None:
+    await let_state(tx, after)
     if after.due_at is not None and after.due_at != before.due_at:
         await schedule(tx, after)
 

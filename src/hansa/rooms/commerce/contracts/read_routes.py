@@ -15,7 +15,8 @@ from hansa.foundation.values.paging import Page, Pagination
 
 from . import errors
 from .contract import Status
-from .reading import list_contracts, read_contract, reader_of
+from .listing import list_contracts
+from .reading import read_contract, reader_of
 from .records import ContractFilter
 from .routes import ContractId
 from .schemas import ContractOut
@@ -48,7 +49,11 @@ async def list_own_contracts(
     limit: Limit = PAGE_DEFAULT,
     offset: Offset = 0,
 ) -> Page[ContractOut]:
-    """The asking agent's contracts, newest first; an administrator of enforcement reads all."""
+    """The asking agent's contracts, newest first; an administrator of enforcement reads all that are kept here.
+
+    A contract whose `contractor_registry` is another registry is kept there, and `id` is its number there: it is read with
+    `GET /contracts/{id}/federated`.
+    """
     reader = reader_of(caller)
     of = None if is_open else reader
     filters = ContractFilter(of, reader, role, status, counterparty, is_open, limit, offset)
@@ -81,12 +86,12 @@ async def read_one_contract(
 ) -> ContractOut:
     """One contract, for its parties; open proposals and attestation contracts for every agent."""
     found = await db.read(lambda tx: read_contract(tx, caller, contract_id))
-    return ContractOut.of(found, config.trust_domain)
+    return ContractOut.of(found, config.ledger_id)
 
 
 async def _page(db: Database, filters: ContractFilter, settings: Settings) -> Page[ContractOut]:
-    found, total = await db.read(lambda tx: list_contracts(tx, filters))
+    found, total = await db.read(lambda tx: list_contracts(tx, filters, settings))
     return Page[ContractOut](
-        items=[ContractOut.of(one, settings.trust_domain) for one in found],
+        items=[one.contract for one in found],
         pagination=Pagination.of(total=total, limit=filters.limit, offset=filters.offset),
     )

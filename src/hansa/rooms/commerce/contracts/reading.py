@@ -10,7 +10,7 @@ from hansa.foundation.values.errors import Forbidden
 from . import rules, store
 from .contract import Contract
 from .errors import ContractUnknown
-from .records import ContractFilter, HistoryLine
+from .records import HistoryLine
 
 AREA = "admin_enforcement"
 
@@ -50,18 +50,6 @@ async def read_contract_as(tx: Tx, did: str, contract_id: int) -> ContractShown:
         raise ContractUnknown
     rules.require_seen(contract, did)
     return await shown(tx, contract)
-
-
-async def list_contracts(tx: Tx, filters: ContractFilter) -> tuple[list[ContractShown], int]:
-    """A page of contracts, newest first, and how many there are in all."""
-    contracts, total = await store.page(tx, filters)
-    histories = await store.history(tx, [contract.id for contract in contracts])
-    return [ContractShown(contract, histories[contract.id]) for contract in contracts], total
-
-
-async def open_contracts_of(tx: Tx, did: str) -> int:
-    """How many contracts an agent is a party to that are under way, or after their failure may still be disputed."""
-    return await store.count_open(tx, did)
 
 
 async def shown(tx: Tx, contract: Contract) -> ContractShown:

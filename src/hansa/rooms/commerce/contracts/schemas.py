@@ -15,11 +15,10 @@ from pydantic import (
     model_validator,
 )
 
-from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.did import DID_MAX_CHARACTERS, namespace_of
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
-from hansa.rooms import transfers
 
 from .contract import Ending, Milestone, Status, Terms
 from .reading import ContractShown
@@ -133,7 +132,7 @@ class SubmissionIn(RequestBody):
 class FederatedAcceptIn(RequestBody):
     """A contract that another registry holds."""
 
-    contractor_registry: str = Field(min_length=1, max_length=253)
+    contractor_registry: str = Field(min_length=1, max_length=384)
 
 
 class FederatedSubmissionIn(FederatedAcceptIn):
@@ -241,7 +240,9 @@ class ContractOut(BaseModel):
     currency: str
     contractor_did: str
     provider_did: str | None
-    contractor_registry: str
+    contractor_registry: str = Field(
+        description="The registry that keeps the contract, by its ledger id; `id` is its number there."
+    )
     provider_registry: str | None
     terms: str | dict[str, Any] | list[Any]
     acceptance_criteria: str | dict[str, Any] | list[Any]
@@ -270,7 +271,7 @@ class ContractOut(BaseModel):
 
     @classmethod
     def of(cls, shown: ContractShown, registry: str) -> "ContractOut":
-        """The form of a contract at the registry of this trust domain."""
+        """The form of a contract at the registry of this ledger id."""
         contract = shown.contract
         return cls(
             id=contract.id,
@@ -307,8 +308,11 @@ class ContractOut(BaseModel):
 
 
 def _registry_of(provider: str | None, own: str) -> str | None:
-    """The trust domain of the provider's registry; `own` where its DID names none."""
-    return None if provider is None else transfers.namespace_of(provider) or own
+    """The registry that the provider's DID names; `own` where it names none, or this registry's trust domain."""
+    if provider is None:
+        return None
+    named = namespace_of(provider)
+    return own if named in {None, own.partition("/")[0]} else named
 
 
 def _line(line: HistoryLine) -> ContractMoveOut:

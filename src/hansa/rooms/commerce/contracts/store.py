@@ -35,13 +35,17 @@ SELECT {_COLUMNS}, clock_timestamp() AS now, (
 FROM commerce_contract c
 """  # noqa: S608
 
-_VERSIONS = "SELECT id, xmin::text AS version FROM commerce_contract WHERE id = ANY($1)"
+_VERSIONED = _CONTRACTS.replace(" AS now,", " AS now, c.xmin::text AS row_version,") + "WHERE c.id = ANY($1)"
 
+# The proposal and the first line of its history.
 _INSERT = """
-INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
-  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15) RETURNING {columns}
-""".format(columns=", ".join(_NAMES))
+WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
+  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16) RETURNING {columns}), noted AS (
+  INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
+  SELECT id, 'proposed', contractor_did, created_at FROM inserted)
+SELECT * FROM inserted
+""".format(columns=", ".join(_NAMES))  # noqa: S608
 
 _INSERT_MILESTONES = """
 INSERT INTO commerce_contract_milestone (contract_id, index, title, amount, due)
@@ -51,6 +55,7 @@ FROM unnest($2::smallint[], $3::text[], $4::bigint[], $5::timestamptz[]) AS m (i
 
 _CHANGING = (
     "provider_did",
+    "is_across",
     "submit_by",
     "review_by",
     "status",
@@ -86,11 +91,6 @@ FROM unnest($2::smallint[], $3::timestamptz[], $4::text[], $5::bigint[], $6::tim
 WHERE o.contract_id = $1 AND o.index = m.index
 """
 
-_NOTE = """
-INSERT INTO commerce_contract_history (contract_id, act, actor_did, milestone, note, deliverable, at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-"""
-
 _LINE = "contract_id, act, actor_did, milestone, note, deliverable, at"
 _OF_LINE = ", ".join(f"${place}" for place in range(len(_CHANGING) + 3, len(_CHANGING) + 9))
 
@@ -111,7 +111,7 @@ SELECT {_LINE} FROM commerce_contract_history WHERE contract_id = ANY($1) ORDER 
 """  # noqa: S608
 
 # What the reader may see: everything, or as a party, or what is public.
-_WANTED = """
+WANTED = """
 WHERE ($1::text IS NULL OR c.contractor_did = $1 OR c.provider_did = $1)
   AND ($2::text IS NULL OR c.contractor_did = $2 OR c.provider_did = $2 OR c.contract_type = 'attestation'
     OR c.status = 'PROPOSED' AND c.provider_did IS NULL)
@@ -122,9 +122,9 @@ WHERE ($1::text IS NULL OR c.contractor_did = $1 OR c.provider_did = $1)
   AND (NOT $6::boolean OR c.status = 'PROPOSED' AND c.provider_did IS NULL)
 """
 
-_LIST = f"{_CONTRACTS} {_WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
+_LIST = f"{_CONTRACTS} {WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
 
-_COUNT = f"SELECT count(*) FROM commerce_contract c {_WANTED}"  # noqa: S608
+_COUNT = f"SELECT count(*) FROM commerce_contract c {WANTED}"  # noqa: S608
 
 _OPEN_PROPOSALS = """
 SELECT count(*) AS open, clock_timestamp() AS now FROM commerce_contract WHERE contractor_did = $1 AND status = 'PROPOSED'
@@ -162,7 +162,6 @@ WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', '
   OR provider_did = $1 AND (status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
 """
 
-
 _COUNT_UNDER_WAY = """
 SELECT count(*) FROM commerce_contract
 WHERE (contractor_did = $1 OR provider_did = $1)
@@ -183,8 +182,10 @@ async def open_proposals_of(tx: Tx, did: str) -> tuple[int, datetime]:
     return row["open"], row["now"]
 
 
-async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> Contract:
-    """A new proposal."""
+async def insert(
+    tx: Tx, terms: Terms, currency: str, created_at: datetime, *, is_across: bool
+) -> tuple[Contract, HistoryLine]:
+    """A new proposal, and the line of its history."""
     row = await tx.fetchrow(
         _INSERT,
         terms.version,
@@ -202,6 +203,7 @@ async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> C
         terms.funded,
         expiry_of(terms, created_at),
         created_at,
+        is_across,
     )
     assert row is not None
     if terms.milestones:
@@ -213,7 +215,8 @@ async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> C
             [one.amount for one in terms.milestones],
             [one.due for one in terms.milestones],
         )
-    return _contract({**row, "now": created_at}, terms.milestones)
+    line = HistoryLine(row["id"], "proposed", terms.contractor_did, None, None, None, created_at)
+    return _contract({**row, "now": created_at}, terms.milestones), line
 
 
 async def lock(tx: Tx, contract_id: int) -> Contract | None:
@@ -226,9 +229,11 @@ async def find(tx: Tx, contract_id: int) -> Contract | None:
     return _found(await tx.fetchrow(f"{_CONTRACTS} WHERE c.id = $1", contract_id))
 
 
-async def find_versions(tx: Tx, contract_ids: Sequence[int]) -> dict[int, str]:
-    """What changes with every write of the rows of these contracts."""
-    return {row["id"]: row["version"] for row in await tx.fetch(_VERSIONS, list(contract_ids))}
+async def find_versioned(tx: Tx, contract_ids: Sequence[int]) -> list[tuple[Contract, str]]:
+    """These contracts, as far as there are such, each with what changes with every write of its row."""
+    rows = [dict(row) for row in await tx.fetch(_VERSIONED, list(contract_ids))]
+    versions = [row.pop("row_version") for row in rows]
+    return [(_read(row), version) for row, version in zip(rows, versions, strict=True)]
 
 
 async def find_all(tx: Tx, contract_ids: Sequence[int]) -> list[Contract]:
@@ -237,12 +242,21 @@ async def find_all(tx: Tx, contract_ids: Sequence[int]) -> list[Contract]:
     return [one for row in rows if (one := _found(row))]
 
 
-async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int]:
-    """A page of contracts, newest first, and how many there are in all."""
-    bounds = (filters.of, filters.reader, filters.role, filters.status, filters.counterparty, filters.is_open)
-    rows = await tx.fetch(_LIST, *bounds, filters.limit, filters.offset)
-    total: int = await tx.fetchval(_COUNT, *bounds)
-    return [one for row in rows if (one := _found(row))], total
+async def page(tx: Tx, filters: ContractFilter) -> list[Contract]:
+    """A page of contracts, newest first."""
+    bounds = (*bounds_of(filters), filters.limit, filters.offset)
+    return [one for row in await tx.fetch(_LIST, *bounds) if (one := _found(row))]
+
+
+async def count(tx: Tx, filters: ContractFilter) -> int:
+    """How many contracts there are in all."""
+    total: int = await tx.fetchval(_COUNT, *bounds_of(filters))
+    return total
+
+
+def bounds_of(filters: ContractFilter) -> tuple[Any, ...]:
+    """The parameters of WANTED."""
+    return (filters.of, filters.reader, filters.role, filters.status, filters.counterparty, filters.is_open)
 
 
 async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
@@ -268,8 +282,7 @@ async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:
     """How many transfers that should have paid this part were aborted."""
-    count: int = await tx.fetchval(_PAYMENTS_FAILED, contract_id, milestone)
-    return count
+    return int(await tx.fetchval(_PAYMENTS_FAILED, contract_id, milestone))
 
 
 async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
@@ -280,14 +293,12 @@ async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
 
 async def count_binding(tx: Tx, did: str) -> int:
     """How many contracts keep an agent from ending."""
-    count: int = await tx.fetchval(_COUNT_BINDING, did)
-    return count
+    return int(await tx.fetchval(_COUNT_BINDING, did))
 
 
 async def count_open(tx: Tx, did: str) -> int:
     """How many contracts of an agent are under way, or hold units after their failure."""
-    count: int = await tx.fetchval(_COUNT_UNDER_WAY, did)
-    return count
+    return int(await tx.fetchval(_COUNT_UNDER_WAY, did))
 
 
 async def save(tx: Tx, before: Contract, after: Contract) -> bool:
@@ -332,11 +343,6 @@ async def _save_milestones(tx: Tx, before: Contract, after: Contract) -> None:
         )
 
 
-async def note(tx: Tx, line: HistoryLine) -> None:
-    """Add a line to the history."""
-    await tx.execute(_NOTE, line.contract_id, *_noted(line))
-
-
 def _noted(line: HistoryLine) -> list[Any]:
     deliverable = None if line.deliverable is None else json.dumps(line.deliverable)
     return [line.act, line.actor_did, line.milestone, line.note, deliverable, line.at]
@@ -362,9 +368,10 @@ async def counts(tx: Tx, payer: str, payee: str) -> bool:
 
 
 def _found(row: asyncpg.Record | None) -> Contract | None:
-    if row is None:
-        return None
-    members = dict(row)
+    return None if row is None else _read(dict(row))
+
+
+def _read(members: dict[str, Any]) -> Contract:
     stored = json.loads(members.pop("milestones") or "[]")
     return _contract(members, tuple(_milestone(**one) for one in stored))
 

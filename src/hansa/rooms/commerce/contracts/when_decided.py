@@ -68,4 +68,4 @@ async def answer_when_decided(runtime: Runtime, begun: Begun) -> str:
 
 def contract_json(contract: ContractShown, settings: Settings) -> str:
     """The contract as it is answered."""
-    return ContractOut.of(contract, settings.trust_domain).model_dump_json()
+    return ContractOut.of(contract, settings.ledger_id).model_dump_json()

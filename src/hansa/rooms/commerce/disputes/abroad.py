@@ -45,9 +45,9 @@ class SlashedHere:
 
 async def abroad_of(tx: Tx, did: str, settings: Settings) -> Abroad | None:
     """Where a party is; None for an agent of this registry."""
-    if transfers.namespace_of(did) in {None, settings.issuer}:
+    if not await transfers.is_foreign(tx, did, settings):
         return None
-    peer = await settlements.peer_of_party(tx, did)
+    peer = await settlements.peer_of_party(tx, did, settings)
     if peer is None or peer.settlement_currency == settings.settlement_currency:
         return Abroad(peer, settlements.SAME_UNIT)
     return Abroad(peer, await transfers.rate_from(tx, peer.spiffe_id or ""))

@@ -42,7 +42,7 @@ async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, An
     bundle = {
         "kind": KIND,
         "rules": RULES_VERSION,
-        "registry": settings.trust_domain,
+        "registry": settings.ledger_id,
         "currency": settings.settlement_currency,
         "dispute": _complaint(dispute),
         **await _contract(tx, dispute),

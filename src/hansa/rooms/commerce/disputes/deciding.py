@@ -101,9 +101,9 @@ async def meet_deadline(tx: Tx, dispute_id: int, settings: Settings) -> None:
 
 async def _count_against_peer(tx: Tx, dispute: Dispute, settings: Settings) -> None:
     """A dispute that an agent of another registry lost is evidence on that registry."""
-    if not transfers.is_foreign(dispute.defendant_did, settings):
+    if not await transfers.is_foreign(tx, dispute.defendant_did, settings):
         return
-    peer = await transfers.peer_of(tx, dispute.defendant_did)
+    peer = await transfers.peer_of(tx, dispute.defendant_did, settings)
     if peer is not None:
         await federation.record_signal(tx, peer.id, "dispute_lost", str(dispute.id))
 

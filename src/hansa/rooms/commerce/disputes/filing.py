@@ -75,8 +75,8 @@ async def file_malpractice(tx: Tx, agent: Agent, record: Malpractice, settings: 
 async def _lock_parties(tx: Tx, complaint: Complaint, settings: Settings) -> None:
     """Neither party ends while the dispute comes to be. Raises: DefendantUnknown, Forbidden."""
     for did in sorted((complaint.complainant_did, complaint.defendant_did)):
-        if transfers.is_foreign(did, settings):
-            if await transfers.peer_of(tx, did) is None:
+        if await transfers.is_foreign(tx, did, settings):
+            if await transfers.peer_of(tx, did, settings) is None:
                 raise DefendantUnknown
             continue
         owned = await agents.lock_owner_and_status(tx, did)

@@ -22,18 +22,19 @@ from hansa.rooms.commerce.payments.routes import hot_router, router
 from hansa.rooms.commerce.payments.rules import Terms, Token
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
 from hansa.rooms.commerce.payments.settlements import (
+    HAS_LEFT,
     SETTLEMENTS,
     Settlements,
-    has_left_settling,
     resume_settlements,
 )
 from hansa.rooms.commerce.payments.settling_across import begin_within, end_by_decision
+from hansa.rooms.commerce.payments.store import HAS_DUE
 from hansa.rooms.commerce.payments.store import named as named_tokens
 from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
 
 JOBS: tuple[JobKind, ...] = (
-    scheduled("payments: expire tokens", 60, expire_due_tokens),
-    scheduled("payments: resume settlements", 5, resume_settlements, has_left_settling),
+    scheduled("payments: expire tokens", 60, expire_due_tokens, HAS_DUE),
+    scheduled("payments: resume settlements", 5, resume_settlements, HAS_LEFT),
     PURCHASE_ENDS,
 )
 

@@ -44,17 +44,19 @@ class Gathered:
         if not _is_plain(agent, answer.order, capability_token):
             return None
         secret = new_hex(TOKEN_PREFIX)
-        wanted = _authorization(agent, answer, secret)
+        authorization = _authorization(agent, answer, secret)
 
         def render(receipts: Sequence[ledger.Receipt]) -> str:
             written = AUTHORIZE.outcome_of(receipts[0])
-            if written.sealed == wanted.sealed:
-                return answer.shown(secret, wanted.id, written.expires_at)
+            if written.sealed == authorization.sealed:
+                return answer.shown(secret, authorization.id, written.expires_at)
             return answer.repeated_receipt(receipts[0])
 
         group = ledger.GROUP_COMMIT.of(self._runtime)
         try:
-            return await group.submit([AUTHORIZE.alone(wanted)], answer.request, render, answer.repeated)
+            return await group.submit(
+                [AUTHORIZE.alone(authorization)], answer.request, render, answer.repeated
+            )
         except (KeyReused, KeyInProgress, AnswerUnreadable, Unavailable):
             raise
         except (Refused, ledger.ClaimRefused):

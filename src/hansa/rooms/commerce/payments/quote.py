@@ -69,14 +69,15 @@ async def quote(
     currency = _text(terms.get("currency")).upper() or card.settlement_currency or book.currency
     if amount is None and price is not None and currency == book.currency:
         amount = amount_of(price)
-    peer = await transfers.peer_of(tx, payee) if transfers.is_foreign(payee, settings) else None
+    is_foreign = await transfers.is_foreign(tx, payee, settings)
+    peer = await transfers.peer_of(tx, payee, settings) if is_foreign else None
     if amount and peer is not None and gross_up and peer.settlement_currency == book.currency:
         amount = transfers.raised_by_fee(peer, amount)
     received = amount if amount is None or peer is None else transfers.net_at_peer(peer, amount)
     rate = None
     if peer is not None and peer.settlement_currency != book.currency:
-        wanted = amount_of(price) if price and currency == peer.settlement_currency else None
-        amounts = await _swapped(tx, peer, amount, wanted, settings)
+        received = amount_of(price) if price and currency == peer.settlement_currency else None
+        amounts = await _swapped(tx, peer, amount, received, settings)
         amount, received = amounts or (None, None)
         rate = Fraction(*amounts) if amounts is not None else None
     return Quote(
@@ -96,13 +97,13 @@ async def quote(
 
 
 async def _swapped(
-    tx: Tx, peer: federation.PeerRecord, amount: Minor | None, wanted: Minor | None, settings: Settings
+    tx: Tx, peer: federation.PeerRecord, amount: Minor | None, received: Minor | None, settings: Settings
 ) -> tuple[Minor, Minor] | None:
     """What is paid and received of the amount that is named, or else of the price; None where the pool does not swap it."""
-    if peer.spiffe_id is None or not (amount or wanted):
+    if peer.spiffe_id is None or not (amount or received):
         return None
     return await transfers.swapped_amounts(
-        tx, peer.spiffe_id, settings, sent=amount or None, received=None if amount else wanted
+        tx, peer.spiffe_id, settings, sent=amount or None, received=None if amount else received
     )
 
 

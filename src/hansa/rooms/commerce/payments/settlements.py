@@ -14,6 +14,7 @@ import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import ledger, transfers
 
@@ -83,12 +84,20 @@ class Settlements:
 SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
 
 
+async def _token_abroad(tx: Tx, token_id: UUID, settings: Settings) -> Token | None:
+    """The token, where its payee is an agent of another registry."""
+    token = await store.find(tx, token_id)
+    if token is None or not await transfers.is_foreign(tx, token.payee, settings):
+        return None
+    return token
+
+
 async def settle_token(runtime: Runtime, token_id: UUID) -> None:
     """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable."""
     book = ledger.Book.of(runtime.settings)
-    token = await runtime.database.look(lambda tx: store.find(tx, token_id))
-    if token is not None and transfers.is_foreign(token.payee, runtime.settings):
-        await settle_across(runtime, token)
+    abroad = await runtime.database.look(lambda tx: _token_abroad(tx, token_id, runtime.settings))
+    if abroad is not None:
+        await settle_across(runtime, abroad)
         return
     try:
         await runtime.database.act(lambda tx: _pay_or_time_out(tx, token_id, book))
@@ -99,9 +108,8 @@ async def settle_token(runtime: Runtime, token_id: UUID) -> None:
         await runtime.database.act(lambda tx: _fail(tx, token_id, book, reason))
 
 
-async def has_left_settling(tx: Tx) -> bool:
-    """Whether a process left tokens settling."""
-    return bool(await store.settling(tx, LEFT_SECONDS, 1))
+HAS_LEFT = store.has_settling(LEFT_SECONDS)
+"""Whether a process left tokens settling."""
 
 
 async def resume_settlements(runtime: Runtime) -> None:

@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 
@@ -40,6 +41,10 @@ SELECT {COLUMNS}, v.is_expired, v.is_first, v.caller_status FROM commerce_verify
 WITH ORDINALITY AS v (t, is_first, is_expired, caller_status, place) CROSS JOIN LATERAL (SELECT (v.t).*) t ORDER BY v.place
 """  # noqa: S608
 
+_SETTLING = """
+FROM commerce_payment_token WHERE status = 'settling' AND settling_at <= clock_timestamp() - make_interval(secs => {})
+"""
+
 _BEGIN = f"""
 UPDATE commerce_payment_token t SET status = 'settling', settling_at = clock_timestamp(), task_id = $3, capture_amount = $4
 WHERE t.token_sha256 = $1 AND CASE t.capture_by WHEN 'payee' THEN t.payee ELSE t.caller END = $2
@@ -63,10 +68,9 @@ _SECONDS_TO_SETTLE = f"""
 SELECT extract(epoch FROM settling_at - clock_timestamp())::float + {SETTLING_SECONDS} FROM commerce_payment_token WHERE id = $1
 """  # noqa: S608
 
-_DUE = """
-SELECT id FROM commerce_payment_token
-WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp() ORDER BY expires_at LIMIT $1
-"""
+_PAST = "FROM commerce_payment_token WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()"
+
+_DUE = f"SELECT id {_PAST} ORDER BY expires_at LIMIT $1"
 
 _PLAIN_DUE = """
 UPDATE commerce_payment_token t SET status = 'expired', ended_at = clock_timestamp()
@@ -276,11 +280,19 @@ async def due(tx: Tx, limit: int) -> list[UUID]:
     return [row["id"] for row in await tx.fetch(_DUE, limit)]
 
 
+HAS_DUE = Question(f"SELECT EXISTS (SELECT {_PAST})")
+"""Whether an open token is past its expiry."""
+
+
+def has_settling(older_than_seconds: float) -> Question:
+    """Whether a token has been settling for so long."""
+    return Question(f"SELECT EXISTS (SELECT {_SETTLING.format(older_than_seconds)})")
+
+
 async def settling(tx: Tx, older_than_seconds: float, limit: int) -> list[UUID]:
     """Tokens that have been settling for so long, the oldest first."""
     rows = await tx.fetch(
-        "SELECT id FROM commerce_payment_token WHERE status = 'settling'"
-        " AND settling_at <= clock_timestamp() - make_interval(secs => $1) ORDER BY settling_at LIMIT $2",
+        f"SELECT id {_SETTLING.format('$1')} ORDER BY settling_at LIMIT $2",
         older_than_seconds,
         limit,
     )

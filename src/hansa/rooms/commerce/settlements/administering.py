@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.database import Tx
 
 from . import settlement as protocol
 from . import store
-from .errors import SettlementDecided, SettlementUnknown
+from .errors import EvidenceMissing, SettlementDecided, SettlementUnknown
 from .records import Kept
 from .taking_in import order_slash
 
@@ -29,6 +29,15 @@ async def read_settlement(tx: Tx, settlement_id: int) -> Kept:
     if kept is None:
         raise SettlementUnknown
     return kept
+
+
+async def read_evidence(tx: Tx, settlement_id: int) -> list[str]:
+    """The messages of the other registry about a settlement, as it signed them. Raises: SettlementUnknown, EvidenceMissing."""
+    row = (await read_settlement(tx, settlement_id)).row
+    messages = [row[name] for name in ("message", "outcome") if row[name] is not None]
+    if not messages:
+        raise EvidenceMissing
+    return messages
 
 
 async def list_settlements(tx: Tx, filters: SettlementFilter) -> tuple[list[Kept], int]:

@@ -4,18 +4,26 @@ The registry that slashed repeats the signed award, with the facts of the disput
 issued once for each (peer, dispute), in the commit that keeps the award.
 """
 
-import json
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
-from hansa.rooms import agents, federation, journal, ledger, transfers
+from hansa.rooms import agents, federation, journal, ledger
 
 from . import settlement as protocol
 from . import store
 from .settlement import Award, Claim, Direction, Settlement, Status
-from .taking_in import REFUSED_MAX, Compensated, Owed, Request, compensate, is_signed_verdict, minted
+from .taking_in import (
+    REFUSED_MAX,
+    Compensated,
+    Owed,
+    Request,
+    compensate,
+    is_between,
+    is_signed_verdict,
+    minted,
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,7 @@ async def take_award(tx: Tx, request: Request, award: Award, settings: Settings)
     peer, claim = request.peer, request.claim
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
-    is_own = transfers.namespace_of(claim.complainant_did) == settings.issuer
-    if not is_own or transfers.namespace_of(claim.defendant_did) != peer.did_namespace:
+    if not await is_between(tx, peer, settings, own=claim.complainant_did, other=claim.defendant_did):
         await federation.count_refusal(tx, peer.id, "foreign_namespace")
         return None
     await store.lock_peer(tx, peer.spiffe_id)
@@ -62,8 +69,7 @@ async def take_award(tx: Tx, request: Request, award: Award, settings: Settings)
     if refusal is not None and await store.refused(tx, peer.spiffe_id, REFUSED_MAX) >= REFUSED_MAX:
         return None
     after = protocol.compensated(claim, award, refusal, await store.now(tx))
-    verdict = json.dumps(request.verdict, ensure_ascii=False)
-    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, after, verdict, is_due=False)
+    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, after, request.message, is_due=False)
     await _issue(tx, peer, settlement_id, after, settings)
     return after
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation, transfers
 
 from . import settlement, store
@@ -22,9 +23,9 @@ class RuledAbroad:
     rate: Fraction
 
 
-async def peer_of_party(tx: Tx, did: str) -> federation.PeerRecord | None:
+async def peer_of_party(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord | None:
     """The direct peer whose agent this is; None where there is none."""
-    peer = await transfers.peer_of(tx, did)
+    peer = await transfers.peer_of(tx, did, settings)
     return None if peer is None or peer.spiffe_id is None or peer.ledger_id is None else peer
 
 

@@ -10,6 +10,13 @@ class SettlementUnknown(NotFound):
     sentence = "There is no settlement of a slash with this id."
 
 
+class EvidenceMissing(NotFound):
+    """The other registry has signed nothing about the settlement yet."""
+
+    code = "SETTLEMENT_EVIDENCE_MISSING"
+    sentence = "The other registry has signed nothing about this settlement yet."
+
+
 class SettlementDecided(Conflict):
     """Only an incoming settlement that is pending and not expired is approved or rejected."""
 

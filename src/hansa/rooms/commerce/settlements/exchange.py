@@ -131,7 +131,7 @@ async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: s
     if read is None:
         await _count_malformed(runtime, peer)
         return None
-    request = Request(peer, *read)
+    request = Request(peer, *read, text)
     settlement_id = await runtime.database.act(lambda tx: take_request(tx, request, runtime.settings))
     if settlement_id is None:
         return None
@@ -150,7 +150,7 @@ async def answer_confirmations(
         if award is None:
             after = await take_confirmation(runtime, peer, text)
         else:
-            after = await _take_award(runtime, Request(peer, award[0], award[2]), award[1])
+            after = await _take_award(runtime, Request(peer, award[0], award[2], text), award[1])
         if after is not None and after.is_closed:
             answers.append(envelope.signed_receipt(await _key(runtime), after.claim, after.status))
     return answers
@@ -205,10 +205,6 @@ async def _count_malformed(runtime: Runtime, peer: federation.PeerRecord) -> Non
     await runtime.database.act(lambda tx: federation.count_refusal(tx, peer.id, "message_malformed"))
 
 
-async def _is_due(tx: Tx) -> bool:
-    return bool(await store.peers_due(tx))
-
-
 async def _enqueue_due(tx: Tx) -> None:
     await jobs.enqueue_many(tx, DELIVERY, [jobs.NewJob(peer) for peer in await store.peers_due(tx)])
 
@@ -218,6 +214,10 @@ EXCHANGE_JOBS = (
         DELIVERY, deliver, at_once=2, retries=jobs.Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
     ),
     jobs.sweep_of(
-        "commerce: settlements that are due", SWEEP_SECONDS, _is_due, _enqueue_due, once_a_turn=True
+        "commerce: settlements that are due",
+        SWEEP_SECONDS,
+        store.HAS_PEER_DUE,
+        _enqueue_due,
+        once_a_turn=True,
     ),
 )

@@ -13,11 +13,12 @@ from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms import federation
 
-from .administering import SettlementFilter, approve, list_settlements, read_settlement, reject
-from .errors import SettlementDecided, SettlementUnknown
+from .administering import SettlementFilter, approve, list_settlements, read_evidence, read_settlement, reject
+from .errors import EvidenceMissing, SettlementDecided, SettlementUnknown
 from .exchange import answer_confirmations, answer_requests
 from .schemas import (
     SettlementDirection,
+    SettlementEvidence,
     SettlementOut,
     SettlementReasonIn,
     SettlementStatus,
@@ -66,6 +67,17 @@ async def list_slash_settlements(
 async def read_slash_settlement(settlement_id: SettlementId, _: Administrator, db: Db) -> SettlementOut:
     """One settlement."""
     return SettlementOut.of(await db.read(lambda tx: read_settlement(tx, settlement_id)))
+
+
+@admin_router.get(
+    "/settlements/{settlement_id}/evidence",
+    responses=problems(*ADMIN_REFUSALS, SettlementUnknown, EvidenceMissing),
+)
+async def read_settlement_evidence(
+    settlement_id: SettlementId, _: Administrator, db: Db
+) -> SettlementEvidence:
+    """What the other registry signed about one settlement, to be verified offline by the keys of that registry."""
+    return SettlementEvidence(messages=await db.read(lambda tx: read_evidence(tx, settlement_id)))
 
 
 @admin_router.post(

@@ -71,6 +71,17 @@ class SettlementOut(BaseModel):
         )
 
 
+class SettlementEvidence(BaseModel):
+    """What the other registry signed about one settlement. `hansa verify settlement` verifies it by the keys of that registry."""
+
+    kind: Literal["slash.evidence.v1"] = "slash.evidence.v1"
+    messages: list[str] = Field(
+        description="Compact JWS by the key of the other registry, typ `fed-slash+jws`: its request or award, and its last"
+        " confirmation or receipt.",
+        examples=[["eyJhbGciOiJFZERTQSJ9.eyJraW5kIjoiZmVkLnNsYXNoLnYxIn0.c2lnbmF0dXJl"]],
+    )
+
+
 _WRITTEN = frozenset({"amount", "slashed_amount", "tx_id", "peer"})
 
 

@@ -70,5 +70,5 @@ async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:
 
 SLASHING_JOBS = (
     TransactionalKind(SLASHES, _run),
-    sweep_of("commerce: settlements without a decision", SWEEP_SECONDS, store.has_overdue, expire_overdue),
+    sweep_of("commerce: settlements without a decision", SWEEP_SECONDS, store.HAS_OVERDUE, expire_overdue),
 )

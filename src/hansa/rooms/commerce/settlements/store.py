@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 
 from .records import Kept
 from .settlement import Claim, Direction, Settlement, Status
@@ -19,7 +20,7 @@ LONGEST_PAUSE_SECONDS = 600
 
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  auto_approved, compensation, reason, verdict, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount)
+  auto_approved, compensation, reason, message, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14),
   CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17, $18)
 RETURNING settlement_id
@@ -64,6 +65,17 @@ SELECT count(*) FROM (
 """
 
 
+_PEERS_DUE = "SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clock_timestamp()"
+
+HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be sent something now."""
+
+HAS_OVERDUE = Question(
+    "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
+)
+"""Whether the time of a settlement without a decision has passed."""
+
+
 @dataclass(frozen=True)
 class Written:
     """What a step adds beside the state: the own transaction, the signed outcome, what was issued, and a message to be sent."""
@@ -77,8 +89,8 @@ class Written:
 NOTHING_MORE = Written()
 
 
-async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | None, *, is_due: bool) -> int:
-    """Write a settlement; a second one of the same peer, direction and dispute is a unique violation."""
+async def add(tx: Tx, peer: str, frame: str, new: Settlement, message: str | None, *, is_due: bool) -> int:
+    """Write a settlement, with the message of the peer that asked for it; a second one of the same peer, direction and dispute is a unique violation."""
     claim = new.claim
     settlement_id: int = await tx.fetchval(
         _ADD,
@@ -94,7 +106,7 @@ async def add(tx: Tx, peer: str, frame: str, new: Settlement, verdict: str | Non
         new.is_auto_approved,
         new.compensation,
         new.reason,
-        verdict,
+        message,
         new.expires_at,
         is_due,
         Decimal(new.rate.numerator),
@@ -162,14 +174,7 @@ async def take_due(tx: Tx, peer: str, direction: Direction, most: int) -> list[K
 
 async def peers_due(tx: Tx) -> list[str]:
     """The peers that are to be sent something now."""
-    rows = await tx.fetch("SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clock_timestamp()")
-    return [row["peer"] for row in rows]
-
-
-async def has_overdue(tx: Tx) -> bool:
-    """Whether the time of a settlement without a decision has passed."""
-    statement = "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
-    return bool(await tx.fetchval(statement))
+    return [row["peer"] for row in await tx.fetch(_PEERS_DUE)]
 
 
 async def overdue(tx: Tx, most: int) -> list[Kept]:

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
-from hansa.rooms import agents, federation, journal, ledger, transfers
+from hansa.rooms import agents, federation, journal, ledger
 from hansa_verify import NotAKey, read_keys, verify_document
 
 from . import settlement as protocol
@@ -26,11 +26,12 @@ AUTO_APPROVED_IN_A_DAY = Fraction(10)
 
 @dataclass(frozen=True)
 class Request:
-    """A claim of a peer with the facts that it signed."""
+    """A claim of a peer with the facts that it signed, and its message as it came."""
 
     peer: federation.PeerRecord
     claim: Claim
     verdict: dict[str, Any]
+    message: str
 
 
 async def take_request(tx: Tx, request: Request, settings: Settings) -> int | None:
@@ -38,7 +39,7 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
     peer, claim = request.peer, request.claim
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
-    if not _lies_in_namespaces(peer, settings, own=claim.defendant_did, other=claim.complainant_did):
+    if not await is_between(tx, peer, settings, own=claim.defendant_did, other=claim.complainant_did):
         await federation.count_refusal(tx, peer.id, "foreign_namespace")
         return None
     await store.lock_peer(tx, peer.spiffe_id)
@@ -53,9 +54,8 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
         return None
     is_auto = refusal is None and await _is_auto_approved(tx, request, settings)
     new = protocol.claimed(claim, refusal, await store.now(tx), is_auto=is_auto)
-    verdict = json.dumps(request.verdict, ensure_ascii=False)
     settlement_id = await store.add(
-        tx, peer.spiffe_id, peer.ledger_id, new, verdict, is_due=new.status is Status.FAILED
+        tx, peer.spiffe_id, peer.ledger_id, new, request.message, is_due=new.status is Status.FAILED
     )
     if new.status is Status.SLASHING:
         await order_slash(tx, settlement_id)
@@ -113,7 +113,7 @@ def is_signed_verdict(request: Request) -> bool:
     """Whether the facts are of this dispute, and signed with a key of the peer."""
     bundle, claim = request.verdict, request.claim
     complaint = bundle.get("dispute")
-    if not isinstance(complaint, dict) or bundle.get("registry") != request.peer.trust_domain:
+    if not isinstance(complaint, dict) or bundle.get("registry") != request.peer.ledger_id:
         return False
     named = (complaint.get("id"), complaint.get("defendant_did"), complaint.get("complainant_did"))
     if named != (claim.dispute_id, claim.defendant_did, claim.complainant_did):
@@ -205,6 +205,10 @@ def minted(after: Settlement, done: Compensated, settings: Settings) -> DisputeC
     )
 
 
-def _lies_in_namespaces(peer: federation.PeerRecord, settings: Settings, *, own: str, other: str) -> bool:
-    is_own = transfers.namespace_of(own) == settings.issuer
-    return is_own and transfers.namespace_of(other) == peer.did_namespace
+async def is_between(
+    tx: Tx, peer: federation.PeerRecord, settings: Settings, *, own: str, other: str
+) -> bool:
+    """Whether `own` is an agent of this registry and `other` one for which the peer speaks."""
+    return await federation.is_own_did(tx, own, settings) and await federation.speaks_for(
+        tx, peer, other, settings
+    )

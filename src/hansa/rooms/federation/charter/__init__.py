@@ -1,7 +1,7 @@
 """The charter: the keys that stand for the registry."""
 
 from .authorizing import authorizations_admin_router
-from .card_content import BORDER_FEE
+from .card_content import BORDER_FEE, NO_LICENCE
 from .card_editing import CardEditor, edit_card, read_editable_version, set_icon
 from .card_fx import SwapTerms
 from .card_icon import ICON_MAX_BYTES, icon_admin_router, icon_router, rewritten_icon
@@ -29,6 +29,7 @@ __all__ = [
     "CARD_PATHS",
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
+    "NO_LICENCE",
     "SEALED_REGISTRY_KEYS",
     "CardEditor",
     "CardMark",

@@ -23,6 +23,7 @@ SCHEMA_AT = "/.well-known/registry-card-schema.json"
 PROTOCOL_VERSION = "1.0"
 PAYMENT_PROTOCOL = "a2a-payment-v1"
 A2A_VERSIONS = ("0.3", "1.0")
+NOT_MINTING = frozenset({"sandbox", "cloud-operator"})
 BORDER_FEE = Fraction(5, 1000)
 """The published rate of transfers to another registry (Specification 2, "Federation sync"): 0.5 percent."""
 DISCLOSURE_VERSION = "1.0"
@@ -74,7 +75,8 @@ def tier_of(settings: Settings, facts: CardFacts) -> str:
     """The tier that the registry has by its settings and its licence."""
     if settings.is_central_registry and settings.trust_domain in settings.sovereign_mainframes:
         return "sovereign-mainframe"
-    return "regional-mainframe" if facts.licence_type == "frame" else settings.registry_tier
+    is_frame = facts.licence_type == "frame" and not settings.is_operator
+    return "regional-mainframe" if is_frame else settings.registry_tier
 
 
 def _identity(settings: Settings, facts: CardFacts) -> dict[str, Any]:
@@ -104,7 +106,7 @@ def _capabilities(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "federation_enabled": settings.federation_address is not None,
         "fiat_onramp_enabled": False,
         "fiat_providers": [],
-        "minting_capability": "disabled" if tier_of(settings, facts) == "sandbox" else "sovereign",
+        "minting_capability": "disabled" if tier_of(settings, facts) in NOT_MINTING else "sovereign",
         "bridge_capability": "none",
         "a2a_versions_supported": list(A2A_VERSIONS),
         "registry_card_versions_served": [CARD_VERSION],
@@ -154,12 +156,14 @@ def _fees(settings: Settings, facts: CardFacts) -> dict[str, Any]:
 
 
 def _federation(settings: Settings, policy: Mapping[str, Any], facts: CardFacts) -> dict[str, Any]:
+    # An operator registry states the certificate of its frame.
+    is_mainframe = not settings.is_operator
     return {
         "protocol_version": PROTOCOL_VERSION,
         "supported_auth_methods": ["mtls-spiffe"] if settings.federation_address else [],
         "policy_hash": digest(policy).hex(),
-        "is_genesis_registry": facts.licence_type == "genesis",
-        "is_sovereign_frame": facts.licence_type in {"genesis", "frame"},
+        "is_genesis_registry": is_mainframe and facts.licence_type == "genesis",
+        "is_sovereign_frame": is_mainframe and facts.licence_type in {"genesis", "frame"},
         "licence": dict(facts.licence or NO_LICENCE),
     }
 

@@ -90,7 +90,7 @@ class ProtectedResourceOut(BaseModel):
     },
 )
 async def read_security_txt(_: Public, settings: Config) -> Response:
-    """security.txt: whom to tell of a vulnerability; 404 where the operator has set no SECURITY_CONTACT."""
+    """security.txt: where to report a vulnerability; 404 where the operator has set no SECURITY_CONTACT."""
     text = security_txt(settings, datetime.now(UTC))
     return Response(text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": CACHED})
 

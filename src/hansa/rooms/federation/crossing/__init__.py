@@ -2,9 +2,11 @@
 
 from .errors import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
 from .licence_round import refresh_licences
+from .operator_round import OPERATOR_LICENCE
 from .require import require_may_cross, require_not_blocked
 
 __all__ = [
+    "OPERATOR_LICENCE",
     "AgentBlocked",
     "LicenceRequired",
     "PeerPaused",

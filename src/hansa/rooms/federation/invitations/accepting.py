@@ -1,11 +1,15 @@
 """Accept an invitation of another registry: verify it, redeem it there, write the peer here.
 
-Each step can be repeated: after a lost answer or a crash the same command goes on where the last one ended.
+Each step can be repeated: after a lost answer or a crash the same command goes on where the last one ended. An operator registry
+that accepts an invitation of its frame receives its certificates with the answer, and takes them in the commit that writes the peer.
 """
 
 import asyncio
 import json
+from collections.abc import Sequence
 from datetime import timedelta
+
+from pydantic import ValidationError
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_act
@@ -13,7 +17,15 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.trust_bundle import TrustBundle
 from hansa.rooms.federation.charter import present_signing_key
+from hansa.rooms.federation.identity import (
+    CertificatesRefused,
+    Requested,
+    prepare_requests,
+    receive_certificates,
+    set_own_roots,
+)
 from hansa.rooms.federation.peers import (
     JOB,
     NewPeer,
@@ -28,8 +40,10 @@ from hansa.rooms.federation.peers import (
 from . import documents
 from .documents import Document, DocumentUnreadable
 from .errors import AcceptanceRefused, InvitationRefused
-from .inviting import own_party
-from .verifying import VerifiedParty, verify_party
+from .inviting import own_party, require_address
+from .places import place_of_inviter
+from .schemas import RedeemedOut
+from .verifying import PEER_TYPES, VerifiedParty, verify_party
 
 REDEEM_AT = "/api/v1/federation/invitations/redeem"
 ACCEPTANCE_LIFETIME = timedelta(minutes=10)
@@ -49,24 +63,62 @@ async def accept(
     Raises: InvitationRefused, AcceptanceRefused, PeerUnreachable, PeerRemoving, RootCollision, FederationOff, and as
     `verify_party`.
     """
-    party = await own_party(runtime)
+    require_address(runtime.settings)
     try:
         invitation = documents.read("invitation", text)
     except DocumentUnreadable as trouble:
         raise InvitationRefused(f"The invitation is refused: {trouble}.", field="invitation") from None
+    place = place_of_inviter(runtime.settings, invitation)
     now = await runtime.database.look(database_time)
-    inviter = await verify_party(runtime, invitation, now)
+    inviter = await verify_party(runtime, invitation, now, place)
+    requested = await _requested(runtime, inviter) if place == "frame" else []
+    party = await own_party(runtime)
 
     async def signed(tx: Tx) -> str:
         key = await present_signing_key(tx, runtime.seal)
-        return documents.sign("acceptance", key, party, invitation.jti, key.now + ACCEPTANCE_LIFETIME)
+        ends_at, csrs = key.now + ACCEPTANCE_LIFETIME, [one.request for one in requested]
+        return documents.sign("acceptance", key, party, invitation.jti, ends_at, csrs=csrs)
 
-    await _redeem(runtime, inviter, await runtime.database.read(signed))
-    peer = await runtime.database.act(lambda tx: _admit(tx, administrator, invitation, inviter, net_in_limit))
-    return await _read_first(runtime, peer)
+    redeemed = await _redeem(runtime, inviter, await runtime.database.read(signed))
+    new = NewPeer(
+        inviter.party.public_url,
+        inviter.bundle,
+        "approved",
+        PEER_TYPES[place],
+        net_in_limit,
+        inviter.party.registry_name,
+    )
+
+    async def admit(tx: Tx) -> PeerRecord:
+        if requested:
+            await _receive(tx, requested, redeemed, inviter.bundle)
+        return await _admit(tx, administrator, invitation, new)
+
+    return await _read_first(runtime, await runtime.database.act(admit))
 
 
-async def _redeem(runtime: Runtime, inviter: VerifiedParty, acceptance: str) -> None:
+async def _requested(runtime: Runtime, frame: VerifiedParty) -> list[Requested]:
+    """Take over the roots of the frame, and write the keys for which certificates are requested."""
+
+    async def prepare(tx: Tx) -> list[Requested]:
+        await set_own_roots(tx, frame.bundle.pem)
+        return await prepare_requests(tx, runtime.seal, runtime.settings)
+
+    return await runtime.database.act(prepare)
+
+
+async def _receive(
+    tx: Tx, requested: Sequence[Requested], redeemed: RedeemedOut, bundle: TrustBundle
+) -> None:
+    """Raises: AcceptanceRefused."""
+    certificates = [one.certificate for one in redeemed.svids or ()]
+    try:
+        await receive_certificates(tx, requested, certificates, bundle)
+    except CertificatesRefused as trouble:
+        raise AcceptanceRefused(f"The answer of the frame is refused: {trouble}.") from None
+
+
+async def _redeem(runtime: Runtime, inviter: VerifiedParty, acceptance: str) -> RedeemedOut:
     """Raises: AcceptanceRefused, PeerUnreachable."""
     url = inviter.party.public_url + REDEEM_AT
     body = json.dumps({"acceptance": acceptance}).encode()
@@ -80,27 +132,16 @@ async def _redeem(runtime: Runtime, inviter: VerifiedParty, acceptance: str) -> 
         raise PeerUnreachable(f"The registry that invited cannot answer now: {_detail_in(answer)}")
     if answer.status != CREATED:
         raise AcceptanceRefused(f"The registry that invited refused the acceptance: {_detail_in(answer)}")
+    try:
+        return RedeemedOut.model_validate_json(answer.body)
+    except ValidationError:
+        raise AcceptanceRefused("The answer of the registry that invited cannot be read.") from None
 
 
-async def _admit(
-    tx: Tx,
-    administrator: Developer | None,
-    invitation: Document,
-    inviter: VerifiedParty,
-    net_in_limit: int | None,
-) -> PeerRecord:
-    party = inviter.party
-    new = NewPeer(
-        party.public_url,
-        inviter.bundle,
-        "approved",
-        net_in_limit=net_in_limit,
-        registry_name=party.registry_name,
-    )
+async def _admit(tx: Tx, administrator: Developer | None, invitation: Document, new: NewPeer) -> PeerRecord:
     peer = await admit_peer(tx, new)
-    await record_act(
-        tx, administrator, act="peer.accept", subject=party.trust_domain, reason=str(invitation.jti)
-    )
+    subject, reason = invitation.party.trust_domain, str(invitation.jti)
+    await record_act(tx, administrator, act="peer.accept", subject=subject, reason=reason)
     await jobs.enqueue(tx, JOB, str(peer.id))
     return peer
 

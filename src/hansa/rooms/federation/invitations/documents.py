@@ -2,24 +2,29 @@
 
 - `peer-invitation+jws` {kind `fed.peer-invitation.v1`, jti, iss {trust_domain, registry_name}, public_url,
   federation_base_url, bundle_sha256, iat, exp}; `peer-acceptance+jws` has the same members and kind `fed.peer-acceptance.v1`.
+- An invitation of a frame for an operator registry names it in `operator`. Its acceptance has `csrs`: a request for each of
+  the two certificates of the operator, in PEM.
 - Nothing in a document is believed before its signature was verified by the key set at its own public_url.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from hansa.foundation.plumbing.settings import is_operator_name
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.federation.charter import SigningKey, detached_signature
+from hansa.rooms.federation.identity import REQUEST_MAX_CHARACTERS
 from hansa_verify import NotAKey, NotCanonical, encoded, key_thumbprint, read_json, read_keys
 from hansa_verify.jws import CompactSignature, read_compact
 
 Kind = Literal["invitation", "acceptance"]
 
-DOCUMENT_MAX_CHARACTERS = 4096
+DOCUMENT_MAX_CHARACTERS = 8192
+CSRS_MAX = 4
 CLOCK_SKEW_SECONDS = 60
 TIME_MAX = 253_402_300_799
 NAME_MAX, DOMAIN_MAX, URL_MAX = 128, 253, 500
@@ -45,13 +50,18 @@ class Party:
 
 @dataclass(frozen=True)
 class Document:
-    """An invitation or acceptance, read. `signature` was not verified yet."""
+    """An invitation or acceptance, read. `signature` was not verified yet.
+
+    `operator` is the name that an invitation is for, None: another frame. `csrs` are the requests of an acceptance.
+    """
 
     jti: UUID
     party: Party
     issued_at: datetime
     expires_at: datetime
     signature: CompactSignature
+    operator: str | None = None
+    csrs: tuple[str, ...] = ()
 
     def signer_thumbprint(self, keys: str) -> str | None:
         """The thumbprint of the key in this key set that signed it, or None."""
@@ -65,7 +75,16 @@ class Document:
         return None
 
 
-def sign(kind: Kind, key: SigningKey, party: Party, jti: UUID, expires_at: datetime) -> str:
+def sign(
+    kind: Kind,
+    key: SigningKey,
+    party: Party,
+    jti: UUID,
+    expires_at: datetime,
+    *,
+    operator: str | None = None,
+    csrs: Sequence[str] = (),
+) -> str:
     """The signed document; its `iat` is the time at which the key was read."""
     payload = canonical_json(
         {
@@ -77,6 +96,8 @@ def sign(kind: Kind, key: SigningKey, party: Party, jti: UUID, expires_at: datet
             "bundle_sha256": party.bundle_sha256,
             "iat": int(key.now.timestamp()),
             "exp": int(expires_at.timestamp()),
+            **({} if operator is None else {"operator": operator}),
+            **({"csrs": list(csrs)} if csrs else {}),
         }
     )
     signed = detached_signature(key, payload, {"typ": f"peer-{kind}+jws"})
@@ -91,15 +112,32 @@ def read(kind: Kind, text: str) -> Document:
     members = found.payload
     if members.get("kind") != f"fed.peer-{kind}.v1":
         raise DocumentUnreadable(f"expected the kind fed.peer-{kind}.v1")
-    if members.get("csrs"):
-        raise DocumentUnreadable("csrs is not accepted: this registry certifies no operator registries")
     return Document(
         _uuid(members.get("jti")),
         _party(members),
         _moment(members.get("iat"), "iat"),
         _moment(members.get("exp"), "exp"),
         found,
+        _operator(members) if kind == "invitation" else None,
+        _csrs(members) if kind == "acceptance" else (),
     )
+
+
+def _operator(members: Mapping[str, Any]) -> str | None:
+    if members.get("operator") is None:
+        return None
+    name = _text(members, "operator", NAME_MAX)
+    if not is_operator_name(name):
+        raise DocumentUnreadable("operator is no name of an operator registry")
+    return name
+
+
+def _csrs(members: Mapping[str, Any]) -> tuple[str, ...]:
+    found = members.get("csrs", [])
+    is_read = isinstance(found, list) and len(found) <= CSRS_MAX
+    if not is_read or not all(isinstance(one, str) and len(one) <= REQUEST_MAX_CHARACTERS for one in found):
+        raise DocumentUnreadable("csrs is a list of requests in PEM")
+    return tuple(found)
 
 
 def _party(members: Mapping[str, Any]) -> Party:

@@ -26,6 +26,13 @@ class InvitationRefused(Invalid):
     sentence = "The invitation cannot be used."
 
 
+class OperatorNotInvited(Invalid):
+    """No operator registry of that name is invited here."""
+
+    code = "OPERATOR_NOT_INVITED"
+    sentence = "This registry invites no operator registry of this name."
+
+
 class AcceptanceRefused(Conflict):
     """The registry that invited refused the acceptance."""
 

@@ -8,10 +8,13 @@ from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings, is_operator_name
 from hansa.rooms.federation.charter import present_signing_key
-from hansa.rooms.federation.peers import FederationOff, own_bundle
+from hansa.rooms.federation.identity import FederationOff
+from hansa.rooms.federation.peers import own_bundle, require_name
 
 from . import documents, store
+from .errors import OperatorNotInvited
 
 LIFETIME_MIN_SECONDS = 60
 LIFETIME_MAX_SECONDS = 604_800
@@ -25,32 +28,60 @@ class SignedInvitation:
     expires_at: datetime
 
 
-async def invite(runtime: Runtime, administrator: Developer | None, lifetime: timedelta) -> SignedInvitation:
-    """Sign an invitation that one registry redeems once. Raises: FederationOff, KeyDoesNotOpen."""
+async def invite(
+    runtime: Runtime, administrator: Developer | None, lifetime: timedelta, operator: str | None = None
+) -> SignedInvitation:
+    """Sign an invitation that one registry redeems once, with `operator` one of this name in this trust domain.
+
+    Raises: FederationOff, KeyDoesNotOpen, OperatorNotInvited, PeerNameRefused.
+    """
+    if operator is not None:
+        _require_invitable(runtime.settings, operator)
     party = await own_party(runtime)
     jti = uuid4()
 
     async def add(tx: Tx) -> SignedInvitation:
-        expires_at = await store.add(tx, jti, lifetime)
+        expires_at = await store.add(tx, jti, lifetime, operator)
         key = await present_signing_key(tx, runtime.seal)
-        await record_act(tx, administrator, act="peer.invite", subject=str(jti))
-        return SignedInvitation(documents.sign("invitation", key, party, jti, expires_at), expires_at)
+        await record_act(tx, administrator, act="peer.invite", subject=str(jti), reason=operator)
+        text = documents.sign("invitation", key, party, jti, expires_at, operator=operator)
+        return SignedInvitation(text, expires_at)
 
     return await runtime.database.act(add)
+
+
+def _require_invitable(settings: Settings, operator: str) -> None:
+    """Raises: OperatorNotInvited, PeerNameRefused."""
+    if not settings.issues_identities:
+        raise OperatorNotInvited("Only a registry with a certificate authority of its own invites operators.")
+    require_name(operator, field="operator")
+    if not is_operator_name(operator) or operator != operator.strip("-."):
+        raise OperatorNotInvited(
+            "The name of an operator registry has 1 to 120 letters, digits, dots, underscores or hyphens, a dot or hyphen not first or last.",
+            field="operator",
+        )
+    if operator == settings.registry_name:
+        raise OperatorNotInvited(f"{operator} is the name of this registry.", field="operator")
 
 
 async def own_party(runtime: Runtime) -> documents.Party:
     """What an invitation says of this registry. Raises: FederationOff, where peers cannot dial it."""
     settings = runtime.settings
-    if settings.federation_address is None:
-        raise FederationOff(
-            "This registry has no address for peers: set FEDERATION_PORT or FEDERATION_BASE_URL."
-        )
-    bundle = await own_bundle(runtime.database, settings.trust_domain, runtime.authority)
+    address = require_address(settings)
+    bundle = await own_bundle(runtime)
     return documents.Party(
         settings.trust_domain,
         settings.registry_name,
         settings.base_url,
-        settings.federation_address,
+        address,
         bundle.thumbprint,
     )
+
+
+def require_address(settings: Settings) -> str:
+    """What peers dial. Raises: FederationOff, where they cannot."""
+    if settings.federation_address is None:
+        raise FederationOff(
+            "This registry has no address for peers: set FEDERATION_PORT or FEDERATION_BASE_URL."
+        )
+    return settings.federation_address

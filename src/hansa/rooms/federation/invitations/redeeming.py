@@ -1,6 +1,7 @@
 """Redeem an invitation of this registry: verify who accepts it, burn its id and write the peer in one commit.
 
-A repeat with the same key, address and bundle gets the same answer; a lost answer is asked for again by it.
+A repeat with the same key, address and bundle gets the same answer; a lost answer is asked for again by it. An operator
+registry of this frame gets its certificates with each answer, for the keys of its requests.
 """
 
 from dataclasses import dataclass
@@ -9,13 +10,23 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.identity import (
+    CertificateRequest,
+    CertificatesRefused,
+    FederationOff,
+    IssuedLeaf,
+    certify,
+    read_requests,
+)
 from hansa.rooms.federation.peers import JOB, NewPeer, PeerRecord, admit_peer, database_time, find_registry
 
 from . import store
 from .documents import Document, DocumentUnreadable, read
 from .errors import InvitationRefused, InvitationUnknown, InvitationUsed
-from .store import Redeemer
-from .verifying import VerifiedParty, verify_party
+from .places import place_of_acceptor
+from .store import Invitation, Redeemer
+from .verifying import PEER_TYPES, Place, VerifiedParty, verify_party
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,7 @@ class Redemption:
 
     document: Document
     verified: VerifiedParty
+    place: Place
 
     @property
     def redeemer(self) -> Redeemer:
@@ -32,7 +44,15 @@ class Redemption:
         return Redeemer(self.verified.signer_thumbprint, party.public_url, party.bundle_sha256)
 
 
-async def redeem(runtime: Runtime, text: str) -> PeerRecord:
+@dataclass(frozen=True)
+class Redeemed:
+    """The registry that accepted, and the certificates that an operator gets."""
+
+    peer: PeerRecord
+    leaves: list[IssuedLeaf] | None
+
+
+async def redeem(runtime: Runtime, text: str) -> Redeemed:
     """Make the registry that accepts a peer. Never within a transaction.
 
     Raises: InvitationRefused, InvitationUnknown, InvitationUsed, PeerRemoving, RootCollision, and as `verify_party`.
@@ -41,13 +61,31 @@ async def redeem(runtime: Runtime, text: str) -> PeerRecord:
         document = read("acceptance", text)
     except DocumentUnreadable as trouble:
         raise InvitationRefused(f"The acceptance is refused: {trouble}.", field="acceptance") from None
-    await runtime.database.look(lambda tx: _require_redeemable(tx, document))
+    invitation = await runtime.database.look(lambda tx: _require_redeemable(tx, document))
+    settings = runtime.settings
+    place = place_of_acceptor(settings, document, invitation)
+    requests = _requests(settings, document, invitation)
     now = await runtime.database.look(database_time)
-    redemption = Redemption(document, await verify_party(runtime, document, now))
-    return await runtime.database.act(lambda tx: _burn(tx, redemption))
+    redemption = Redemption(document, await verify_party(runtime, document, now, place), place)
+    peer = await runtime.database.act(lambda tx: _burn(tx, redemption))
+    if invitation.operator is None:
+        return Redeemed(peer, None)
+    if runtime.authority is None:
+        raise FederationOff
+    return Redeemed(peer, certify(runtime.authority, requests, now))
 
 
-async def _require_redeemable(tx: Tx, document: Document) -> None:
+def _requests(settings: Settings, document: Document, invitation: Invitation) -> list[CertificateRequest]:
+    """What an operator asks for. Raises: InvitationRefused."""
+    if invitation.operator is None:
+        return []
+    try:
+        return read_requests(document.csrs, settings.trust_domain, invitation.operator)
+    except CertificatesRefused as trouble:
+        raise InvitationRefused(f"The acceptance is refused: {trouble}.", field="acceptance") from None
+
+
+async def _require_redeemable(tx: Tx, document: Document) -> Invitation:
     """Nothing is read from an address before: only an invitation that exists permits that."""
     invitation = await store.read(tx, document.jti)
     if invitation is None or (invitation.redeemer is None and not invitation.is_open):
@@ -56,13 +94,20 @@ async def _require_redeemable(tx: Tx, document: Document) -> None:
         stated = (document.party.public_url, document.party.bundle_sha256)
         if stated != (invitation.redeemer.public_url, invitation.redeemer.bundle_sha256):
             raise InvitationUsed
+    return invitation
 
 
 async def _burn(tx: Tx, redemption: Redemption) -> PeerRecord:
     party, jti = redemption.verified.party, redemption.document.jti
     if not await store.redeem(tx, jti, redemption.redeemer):
         return await _repeated(tx, redemption)
-    new = NewPeer(party.public_url, redemption.verified.bundle, "approved", registry_name=party.registry_name)
+    new = NewPeer(
+        party.public_url,
+        redemption.verified.bundle,
+        "approved",
+        PEER_TYPES[redemption.place],
+        registry_name=party.registry_name,
+    )
     peer = await admit_peer(tx, new)
     await record_operator_act(tx, act="peer.redeem", subject=str(jti), reason=party.trust_domain)
     await jobs.enqueue(tx, JOB, str(peer.id))

@@ -11,8 +11,8 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.federation.charter import KeyDoesNotOpen
+from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peers import (
-    FederationOff,
     PeerNameRefused,
     PeerOut,
     PeerRemoving,
@@ -22,7 +22,13 @@ from hansa.rooms.federation.peers import (
 )
 
 from .accepting import accept
-from .errors import AcceptanceRefused, InvitationRefused, InvitationUnknown, InvitationUsed
+from .errors import (
+    AcceptanceRefused,
+    InvitationRefused,
+    InvitationUnknown,
+    InvitationUsed,
+    OperatorNotInvited,
+)
 from .inviting import invite
 from .redeeming import redeem
 from .schemas import AcceptIn, InvitationIn, InvitationOut, RedeemedOut, RedeemIn
@@ -40,12 +46,17 @@ ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid, F
 VERIFIED = (InvitationRefused, HostRefused, PeerNameRefused, PeerRemoving, PeerUnreachable, RootCollision)
 
 
-@invitations_admin_router.post("", status_code=201, responses=problems(*ADMINISTERED))
+@invitations_admin_router.post(
+    "", status_code=201, responses=problems(*ADMINISTERED, OperatorNotInvited, PeerNameRefused)
+)
 async def invite_registry(
     body: InvitationIn, administrator: Administrator, request: Request
 ) -> InvitationOut:
-    """Sign an invitation for one registry. Send it to its administrators by a channel that others do not read."""
-    return InvitationOut.of(await invite(runtime_of(request), administrator, body.lifetime))
+    """Sign an invitation for one registry. Send it to its administrators by a channel that others do not read.
+
+    With `operator` it is for the operator registry of this name, which receives its certificates when it accepts.
+    """
+    return InvitationOut.of(await invite(runtime_of(request), administrator, body.lifetime, body.operator))
 
 
 @invitations_admin_router.post(
@@ -61,7 +72,10 @@ async def accept_invitation(body: AcceptIn, administrator: Administrator, reques
 @invitations_router.post(
     "/federation/invitations/redeem",
     status_code=201,
-    responses=problems(TooManyRequests, BodyInvalid, *VERIFIED, InvitationUnknown, InvitationUsed),
+    response_model_exclude_none=True,
+    responses=problems(
+        FederationOff, TooManyRequests, BodyInvalid, *VERIFIED, InvitationUnknown, InvitationUsed
+    ),
 )
 async def redeem_invitation(_: Public, body: RedeemIn, request: Request) -> RedeemedOut:
     """Redeem an invitation of this registry. A repeat by the same key, address and trust bundle gets the same answer."""

@@ -6,10 +6,12 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StrictInt
 
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms.federation.peers import NetInLimit, PeerRecord, PeerStatus, minor_limit
+from hansa.rooms.federation.identity import OperatorSvidOut
+from hansa.rooms.federation.peers import NetInLimit, PeerStatus, minor_limit
 
 from .documents import DOCUMENT_MAX_CHARACTERS
 from .inviting import LIFETIME_MAX_SECONDS, LIFETIME_MIN_SECONDS, SignedInvitation
+from .redeeming import Redeemed
 
 
 class InvitationIn(RequestBody):
@@ -19,6 +21,14 @@ class InvitationIn(RequestBody):
         StrictInt,
         Field(ge=LIFETIME_MIN_SECONDS, le=LIFETIME_MAX_SECONDS, description="Lifetime in seconds."),
     ] = LIFETIME_MAX_SECONDS
+
+    operator: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9._-]{1,120}$",
+            description="Name of an operator registry of this trust domain; without it the invitation is for another frame.",
+        ),
+    ] = None
 
     @property
     def lifetime(self) -> timedelta:
@@ -70,6 +80,12 @@ class RedeemedOut(BaseModel):
         description="`active` once the documents of the registry were read over mutual TLS."
     )
 
+    svids: list[OperatorSvidOut] | None = Field(
+        default=None, description="For an operator registry: a certificate for each of its requests."
+    )
+
     @classmethod
-    def of(cls, peer: PeerRecord) -> "RedeemedOut":
-        return cls(name=peer.name, trust_domain=peer.trust_domain, status=peer.status)
+    def of(cls, redeemed: Redeemed) -> "RedeemedOut":
+        peer, leaves = redeemed.peer, redeemed.leaves
+        svids = None if leaves is None else [OperatorSvidOut.of(leaf) for leaf in leaves]
+        return cls(name=peer.name, trust_domain=peer.trust_domain, status=peer.status, svids=svids)

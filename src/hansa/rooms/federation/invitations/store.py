@@ -7,13 +7,13 @@ from uuid import UUID
 from hansa.foundation.plumbing.database import Tx
 
 _ADD = """
-INSERT INTO federation_invitation (jti, expires_at)
-VALUES ($1, date_trunc('second', clock_timestamp() + $2::interval)) RETURNING expires_at
+INSERT INTO federation_invitation (jti, expires_at, operator_name)
+VALUES ($1, date_trunc('second', clock_timestamp() + $2::interval), $3) RETURNING expires_at
 """
 
 _READ = """
 SELECT expires_at > clock_timestamp() AS is_open, redeemer_thumbprint AS thumbprint,
-  redeemer_public_url AS public_url, redeemer_bundle_sha256 AS bundle_sha256
+  redeemer_public_url AS public_url, redeemer_bundle_sha256 AS bundle_sha256, operator_name
 FROM federation_invitation WHERE jti = $1
 """
 
@@ -35,15 +35,16 @@ class Redeemer:
 
 @dataclass(frozen=True)
 class Invitation:
-    """An invitation; `redeemer` is None before it was redeemed."""
+    """An invitation; `redeemer` is None before it was redeemed. `operator` is the name that it is for, None: another frame."""
 
     is_open: bool
     redeemer: Redeemer | None
+    operator: str | None
 
 
-async def add(tx: Tx, jti: UUID, lifetime: timedelta) -> datetime:
+async def add(tx: Tx, jti: UUID, lifetime: timedelta, operator: str | None) -> datetime:
     """Write an invitation; returns its end."""
-    expires_at: datetime = await tx.fetchval(_ADD, jti, lifetime)
+    expires_at: datetime = await tx.fetchval(_ADD, jti, lifetime, operator)
     return expires_at
 
 
@@ -54,7 +55,7 @@ async def read(tx: Tx, jti: UUID) -> Invitation | None:
         return None
     members = (row["thumbprint"], row["public_url"], row["bundle_sha256"])
     redeemer = None if members[0] is None else Redeemer(*members)
-    return Invitation(row["is_open"] and redeemer is None, redeemer)
+    return Invitation(row["is_open"] and redeemer is None, redeemer, row["operator_name"])
 
 
 async def redeem(tx: Tx, jti: UUID, redeemer: Redeemer) -> bool:

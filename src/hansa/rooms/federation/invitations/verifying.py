@@ -2,21 +2,34 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
 from hansa.rooms.federation.peers import (
     CardRefused,
     ExpectedRegistry,
+    PeerType,
     bundle_in_document,
     callable_address,
     judge_card,
+    own_bundle,
     read_publicly,
     require_name,
 )
 
 from .documents import CLOCK_SKEW_SECONDS, Document, Party
 from .errors import InvitationRefused
+
+Place = Literal["elsewhere", "frame", "operator"]
+"""What the other registry is to this one: of another trust domain, this operator's frame, or an operator of the same frame."""
+
+PEER_TYPES: dict[Place, PeerType] = {
+    "elsewhere": "direct_peer",
+    "frame": "frame",
+    "operator": "cloud_operator",
+}
 
 
 @dataclass(frozen=True)
@@ -28,15 +41,15 @@ class VerifiedParty:
     signer_thumbprint: str
 
 
-async def verify_party(runtime: Runtime, document: Document, now: datetime) -> VerifiedParty:
+async def verify_party(runtime: Runtime, document: Document, now: datetime, place: Place) -> VerifiedParty:
     """Read the registry at the stated address and compare it with the document. Never within a transaction.
 
-    Raises: InvitationRefused, HostRefused, PeerNameRefused, PeerUnreachable.
+    Inside one frame the roots are one: an operator's are compared with those of this registry, and kept as these.
+
+    Raises: InvitationRefused, HostRefused, PeerNameRefused, PeerUnreachable, FederationOff.
     """
     party, settings = document.party, runtime.settings
     _require_in_time(document, now)
-    if party.trust_domain == settings.trust_domain:
-        raise InvitationRefused("The document is of this registry's own trust domain; expected another one.")
     require_name(party.registry_name, field="iss.registry_name")
     address = callable_address(party.public_url, settings.outgoing_allow_hosts, field="public_url")
     found = await read_publicly(runtime, address)
@@ -51,15 +64,40 @@ async def verify_party(runtime: Runtime, document: Document, now: datetime) -> V
         raise _refused(
             "bundle_mismatch", "the registry publishes another trust bundle than the document states"
         )
+    if place == "operator":
+        bundle = await _own_roots(runtime, bundle)
     assert found.card is not None
-    expected = ExpectedRegistry(party.trust_domain, settings.issuer or None, party.registry_name)
     try:
-        card = judge_card(found.card, found.keys, expected, now=now)
+        card = judge_card(found.card, found.keys, _expected(party, settings, place), now=now)
     except CardRefused as refused:
         raise _refused(refused.reason, refused.said) from None
     if card.federation_base_url != party.federation_base_url:
         raise _refused("address_mismatch", "the card states another federation_base_url than the document")
+    if place != "elsewhere" and card.settlement_currency != settings.settlement_currency:
+        raise _refused(
+            "currency_mismatch",
+            f"a frame and its operators have one unit, here {settings.settlement_currency},"
+            f" there {card.settlement_currency}",
+        )
     return VerifiedParty(party, bundle, thumbprint)
+
+
+def _expected(party: Party, settings: Settings, place: Place) -> ExpectedRegistry:
+    path = f"/registry/{party.registry_name}" if place == "operator" else ""
+    return ExpectedRegistry(
+        party.trust_domain,
+        settings.issuer or None,
+        party.registry_name,
+        is_of_own_frame=place != "elsewhere",
+        ledger_id=None if place == "elsewhere" else f"{party.trust_domain}{path}",
+    )
+
+
+async def _own_roots(runtime: Runtime, bundle: TrustBundle) -> TrustBundle:
+    own = await own_bundle(runtime)
+    if bundle.thumbprint != own.thumbprint:
+        raise _refused("roots_differ", "the registry has not the roots of this trust domain")
+    return own
 
 
 def _require_in_time(document: Document, now: datetime) -> None:

@@ -11,12 +11,14 @@ from .keys import (
 )
 from .on_card import found_network, join_network, publish_card, renew_card
 from .operator_caller import operator_caller
+from .operator_held import AnsweredLicence, held_operator_licence, keep_operator_licence
 from .reading import list_licence_certificates
 from .records import (
     CertificateAct,
     CertificateFilter,
     CertificateRequest,
     Delivered,
+    HeldOperatorLicence,
     IssuedCertificate,
     OwnLicence,
     Subject,
@@ -39,11 +41,13 @@ from .verifying import VerifiedLicence, verify_issued_licence, verify_own_licenc
 
 __all__ = [
     "SEALED_LICENSING_KEYS",
+    "AnsweredLicence",
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
     "CertificateUnknown",
     "Delivered",
+    "HeldOperatorLicence",
     "InstallIn",
     "IssuedCertificate",
     "NewLicensingKey",
@@ -57,12 +61,14 @@ __all__ = [
     "found_network",
     "held_delivered",
     "held_licence",
+    "held_operator_licence",
     "initialize_licensing_key",
     "is_mainframe",
     "issue_certificate",
     "join_network",
     "judge_licence",
     "keep_issued_list",
+    "keep_operator_licence",
     "kept_licence",
     "licence_verdict",
     "licensing_public_key",

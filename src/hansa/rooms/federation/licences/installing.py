@@ -20,7 +20,8 @@ async def install_certificate(
 ) -> OwnLicence:
     """Keep a frame certificate of this trust domain and of the present licence-signing key, instead of an earlier one.
 
-    One of the next key makes that key the present one, and issues the active certificates of operators anew.
+    One of the next key makes that key the present one. On a new key, or in another network than before, the active certificates
+    of operators are issued anew: each names the network of its issuer.
 
     Without FEDERATION_ROOT_HASH no root is trusted, and the state is `unverified`: a delivered chain never introduces one.
 
@@ -36,10 +37,12 @@ async def install_certificate(
     state = state_of(verdict)
     if state not in {"active", "unverified"} or not _is_chain_complete(verdict):
         raise InstallRefused(f"The certificate is {verdict.code}: {verdict.reason}.", field="certificate")
+    former = await store.installed(tx)
     network = NetworkCertificate(text.strip(), licence_hash(text), tuple(one.strip() for one in chain))
     await store.install(tx, network)
     if is_for_next_key:
         await store.promote_next_key(tx)
+    if is_for_next_key or _network_of(former) != _network_of(network):
         await reissue_operators(tx, administrator, settings, seal)
     await record_act(tx, administrator, act="licence_certificate.install", subject=network.hash)
     await record_leaf(tx, "licence", network.hash, bytes.fromhex(network.hash))
@@ -75,6 +78,11 @@ def state_of(verdict: LicenceVerdict) -> str:
     """The state of the own certificate: without lists, which are judged when registries meet."""
     is_root_trusted = any(step.name == "root" and step.holds for step in verdict.steps)
     return "active" if verdict.code == "unverified" and is_root_trusted else verdict.code
+
+
+def _network_of(held: NetworkCertificate | None) -> str | None:
+    named: str | None = None if held is None else read_certificate(held.certificate).payload["network"]
+    return named
 
 
 def _is_chain_complete(verdict: LicenceVerdict) -> bool:

@@ -7,20 +7,21 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.federation.charter import CardVersion, publish_card_with_licence
+from hansa.rooms.federation.charter import NO_LICENCE, CardVersion, publish_card_with_licence
 from hansa_verify import read_certificate
 
 from . import store
 from .installing import held_licence, install_certificate
 from .issuing import issue_genesis
-from .records import Delivered, IssuedCertificate, OwnLicence
+from .operator_held import held_operator_licence
+from .records import Delivered, HeldOperatorLicence, IssuedCertificate, OwnLicence
 
 
 async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
     """The registry card with the licence that is held now; signed unless it stands so. Raises: KeyDoesNotOpen."""
     await store.lock(tx)
-    own = await held_licence(tx, settings)
-    return await publish_card_with_licence(tx, settings, seal, None if own is None else _block(own))
+    own, by_frame = await held_licence(tx, settings), await held_operator_licence(tx)
+    return await publish_card_with_licence(tx, settings, seal, _block(own, by_frame))
 
 
 async def found_network(
@@ -46,7 +47,11 @@ async def renew_card(tx: Tx, runtime: Runtime) -> None:
     await publish_card(tx, runtime.settings, runtime.seal)
 
 
-def _block(own: OwnLicence) -> dict[str, Any]:
+def _block(own: OwnLicence | None, by_frame: HeldOperatorLicence | None) -> dict[str, Any] | None:
+    """An operator registry states the network certificate of its frame, and beside it its own."""
+    operator = None if by_frame is None else by_frame.block
+    if own is None:
+        return None if operator is None else {**NO_LICENCE, "operator": operator}
     payload = read_certificate(own.network.certificate).payload
     return {
         "hash": own.network.hash,
@@ -54,5 +59,5 @@ def _block(own: OwnLicence) -> dict[str, Any]:
         "network": payload["network"],
         "plan": payload["plan"],
         "state": own.state,
-        "operator": None,
+        "operator": operator,
     }

@@ -15,10 +15,10 @@ from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.plumbing.settings import is_operator_name
 from hansa.foundation.values.errors import Forbidden
 
 from . import store
-from .rules import is_operator_name
 
 
 class NotAnOperator(Forbidden):

@@ -138,3 +138,28 @@ class ListState:
     is_due: bool
     has_certificates: bool
     now: int
+
+
+@dataclass(frozen=True)
+class HeldOperatorLicence:
+    """The certificate as it is evaluated here; `reason` is empty while it is active, `frame` the issuer's trust domain."""
+
+    certificate: str
+    hash: str
+    state: str
+    reason: str
+    plan: str
+    frame: str
+    expires_at: datetime | None
+
+    @property
+    def block(self) -> dict[str, object]:
+        """The block `federation.licence.operator` of the registry card."""
+        return {
+            "hash": self.hash,
+            "state": self.state,
+            "reason": self.reason or None,
+            "plan": self.plan,
+            "frame": self.frame,
+            "expires_at": None if self.expires_at is None else self.expires_at.isoformat(),
+        }

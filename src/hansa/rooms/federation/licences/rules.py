@@ -1,10 +1,9 @@
 """Plans, terms and payloads of licence certificates (Specification 2, "Federation licence certificate")."""
 
 import json
-import re
 from typing import Any
 
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import Settings, is_operator_name
 from hansa_verify import encoded
 
 from .errors import CertificateRefused, NotAMainframe
@@ -24,8 +23,6 @@ FRAME_PLANS: dict[str, int | None] = {
     "government": 365,
 }
 
-_OPERATOR_NAME = re.compile(r"[A-Za-z0-9._-]{1,120}", re.ASCII)
-
 
 def require_mainframe(settings: Settings) -> None:
     """Raises: NotAMainframe."""
@@ -36,11 +33,6 @@ def require_mainframe(settings: Settings) -> None:
 def is_mainframe(settings: Settings) -> bool:
     """Whether this registry is an allow-listed sovereign mainframe."""
     return settings.is_central_registry and settings.trust_domain in settings.sovereign_mainframes
-
-
-def is_operator_name(name: str) -> bool:
-    """Whether the name can stand in the SPIFFE id of an operator."""
-    return name not in {".", ".."} and _OPERATOR_NAME.fullmatch(name) is not None
 
 
 def require_frame_request(request: CertificateRequest, own_domain: str) -> None:

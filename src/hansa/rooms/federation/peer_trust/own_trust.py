@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation import peers
+from hansa.rooms.federation.identity import FederationOff
 
 from . import store
 from .rules import TrustState
@@ -55,7 +56,7 @@ async def _ask(runtime: Runtime, peer: peers.PeerRecord, turns: asyncio.Semaphor
     async with turns:
         try:
             answer = await peers.call_peer(runtime, peer, "GET", PATH, limits=LIMITS)
-        except (OutgoingTrouble, PeerClosed, peers.FederationOff):
+        except (OutgoingTrouble, PeerClosed, FederationOff):
             return
     if answer.status != OK:
         return

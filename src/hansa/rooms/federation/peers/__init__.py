@@ -3,10 +3,9 @@
 from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_peer, set_auto_slash
 from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
-from .calling import CALL_LIMITS, OWN_CERTIFICATE, PEER_CALLS, OwnCertificate, call_peer, connections_to_peers
+from .calling import CALL_LIMITS, PEER_CALLS, call_peer, connections_to_peers
 from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
 from .errors import (
-    FederationOff,
     PeerAmbiguous,
     PeerDocumentRefused,
     PeerExists,
@@ -31,26 +30,26 @@ from .reading import (
     peer_by_id,
     peer_by_name,
     peer_by_spiffe_id,
-    peer_for_namespace,
     peers,
+    peers_of_namespace,
     refusals_of,
     trust_version,
     trusted_bundles,
 )
-from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, VerifiedCard
+from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, PeerType, VerifiedCard
 from .refreshing import refresh_peer
 from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
 from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
-from .sync_store import note_synced, open_peer_ids
+from .sync_store import HAS_OPEN_PEER, note_synced, open_peer_ids
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
     "CALL_LIMITS",
+    "HAS_OPEN_PEER",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
-    "OWN_CERTIFICATE",
     "PEER_CALLS",
     "PEER_REMOVED",
     "PEER_SETTLED",
@@ -61,12 +60,10 @@ __all__ = [
     "CardRefused",
     "CardVerdictOut",
     "ExpectedRegistry",
-    "FederationOff",
     "HomeRefused",
     "NetInLimit",
     "NewPeer",
     "NodeOut",
-    "OwnCertificate",
     "PeerAmbiguous",
     "PeerDocumentRefused",
     "PeerExists",
@@ -76,6 +73,7 @@ __all__ = [
     "PeerRemoving",
     "PeerSilent",
     "PeerStatus",
+    "PeerType",
     "PeerUnknown",
     "PeerUnreachable",
     "PeerView",
@@ -112,9 +110,9 @@ __all__ = [
     "peer_by_id",
     "peer_by_name",
     "peer_by_spiffe_id",
-    "peer_for_namespace",
     "peers",
     "peers_admin_router",
+    "peers_of_namespace",
     "post_messages",
     "public_router",
     "published_for",

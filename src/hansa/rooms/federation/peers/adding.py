@@ -71,7 +71,7 @@ def readable_bundle(text: str, own_trust_domain: str) -> TrustBundle:
         raise BundleRefused(f"The trust bundle cannot be used: {trouble}.", field="bundle") from None
     if bundle.trust_domain == own_trust_domain:
         raise BundleRefused(
-            "The trust bundle is that of this registry's own trust domain; expected that of the peer.",
+            "The trust bundle is that of this registry's own trust domain, whose registries join by an invitation of the frame.",
             field="bundle",
         )
     return bundle

@@ -10,13 +10,13 @@ from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissin
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import HostRefused, Invalid, Unauthorized
+from hansa.rooms.federation.identity import FederationOff
 
 from .acts import pause_peer, quarantine_peer, release_peer, remove_peer, resume_peer
 from .adding import add_by_hand, new_peer
 from .calling import PEER_CALLS
 from .errors import (
     BundleRefused,
-    FederationOff,
     PeerAmbiguous,
     PeerExists,
     PeerNameRefused,

@@ -3,42 +3,18 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualCalls, MutualEnd
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.federation.charter import registry_id_of
+from hansa.rooms.federation.identity import OWN_IDENTITY
 
-from .errors import FederationOff
 from .records import PeerRecord
 
-CERTIFICATE_LIFETIME = timedelta(days=1)
 CALL_LIMITS = CallLimits(seconds=10.0, body_bytes=2 * 1024 * 1024)
 
 
-class OwnCertificate:
-    """The certificate that this process shows to peers, issued for a day and renewed at half of it."""
-
-    def __init__(self, authority: IdentityAuthority | None, settings: Settings) -> None:
-        self._authority = authority
-        self._spiffe_id = registry_id_of(settings.trust_domain, settings.registry_name)
-        self._svid: Svid | None = None
-
-    def svid(self) -> Svid:
-        """The certificate to show now. Raises: FederationOff."""
-        if self._authority is None:
-            raise FederationOff
-        now = datetime.now(UTC)
-        if self._svid is None or now > self._svid.expires_at - CERTIFICATE_LIFETIME / 2:
-            self._svid = self._authority.issue(self._spiffe_id, now=now, lifetime=CERTIFICATE_LIFETIME)
-        return self._svid
-
-
-OWN_CERTIFICATE: Slot[OwnCertificate] = Slot("federation: the certificate shown to peers")
 PEER_CALLS: Slot[MutualCalls] = Slot("federation: connections to peers")
 
 
@@ -67,7 +43,7 @@ async def call_peer(
 
 async def call_end(runtime: Runtime, peer_id: int, end: MutualEnd, call: Call, limits: CallLimits) -> Answer:
     """As `call_peer`, of a registry whose address and identity are known before they are stored."""
-    own = OWN_CERTIFICATE.of(runtime).svid()
+    own = await OWN_IDENTITY.of(runtime).svid()
     return await PEER_CALLS.of(runtime).send(peer_id, end, own, call, limits)
 
 

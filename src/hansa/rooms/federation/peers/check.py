@@ -10,10 +10,12 @@ from datetime import datetime
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import peer_refusals_total
 from hansa.foundation.plumbing.peer_caller import NotAPeer, Peer
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.trust_bundle import LeafRefused, TrustBundle, domain_of, uris_of
+from hansa.rooms.federation.charter import registry_id_of
 
 from . import store
 from .reading import count_refusal
@@ -54,7 +56,7 @@ async def check_peer(runtime: Runtime, leaf: x509.Certificate) -> Peer:
     spiffe_id = uris[0] if len(uris) == 1 else ""
     found, now = await runtime.database.look(lambda tx: store.presented(tx, spiffe_id))
     if found is None:
-        await _count_wrong_identity(runtime, domain_of(spiffe_id), leaf, now)
+        await _count_wrong_identity(runtime, spiffe_id, leaf, now)
         raise NotAPeer
     try:
         RECOGNISED_LEAVES.of(runtime).require(found.bundle, leaf, now)
@@ -69,20 +71,44 @@ async def approval_of(runtime: Runtime, leaf: x509.Certificate) -> Approval | No
     """How the registry that shows this certificate stands here; None: it was not added, or another identity is shown."""
     uris = uris_of(leaf)
     spiffe_id = uris[0] if len(uris) == 1 else ""
-    found = await runtime.database.look(lambda tx: store.named(tx, domain_of(spiffe_id) or ""))
+    found = await runtime.database.look(lambda tx: _added(tx, spiffe_id))
     now = await runtime.database.look(store.now)
     for peer in found:
-        is_the_one = peer.spiffe_id in {None, spiffe_id} and not peer.removing
-        if is_the_one and _certifies(runtime, peer, leaf, now):
+        if not peer.removing and _certifies(runtime, peer, leaf, now):
             return peer.approval
     return None
 
 
+async def _added(tx: Tx, spiffe_id: str) -> list[PeerRecord]:
+    """The peer of this SPIFFE id, or those of its trust domain that were added under no other one and are still to be read."""
+    known = await store.of_spiffe_id(tx, spiffe_id)
+    if known is not None:
+        return [known]
+    domain = domain_of(spiffe_id) or ""
+    return [
+        peer
+        for peer in await store.unverified(tx, domain)
+        if peer.registry_name == domain or registry_id_of(domain, peer.registry_name) == spiffe_id
+    ]
+
+
 async def _count_wrong_identity(
-    runtime: Runtime, trust_domain: str | None, leaf: x509.Certificate, now: datetime
+    runtime: Runtime, spiffe_id: str, leaf: x509.Certificate, now: datetime
 ) -> None:
-    """Count against the peer of the trust domain, if it certified the leaf: an unknown certificate counts against no peer."""
-    found = await runtime.database.look(lambda tx: store.named(tx, trust_domain or ""))
+    """Count against the peer of the trust domain, if it certified the leaf: an unknown certificate counts against no peer.
+
+    Inside the own frame all share one authority: a certificate counts against the operator whose name it states.
+    """
+    domain = domain_of(spiffe_id) or ""
+    name = registry_id_of(domain, spiffe_id.rpartition("/")[2])
+
+    async def read(tx: Tx) -> list[PeerRecord]:
+        if domain != runtime.settings.trust_domain:
+            return await store.named(tx, domain)
+        operator = await store.of_spiffe_id(tx, name)
+        return [] if operator is None else [operator]
+
+    found = await runtime.database.look(read)
     certified = [peer for peer in found if _certifies(runtime, peer, leaf, now)]
     if certified:
         await runtime.database.act(lambda tx: count_refusal(tx, certified[0].id, WRONG_IDENTITY))

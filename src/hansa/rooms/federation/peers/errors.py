@@ -13,7 +13,7 @@ class PeerUnknown(NotFound):
 
 
 class PeerAmbiguous(Conflict):
-    """Several peers have this name; their ledger ids tell them apart."""
+    """Several peers have this name; their ledger ids distinguish them."""
 
     code = "PEER_AMBIGUOUS"
     sentence = "Several peers have this name; use the trust domain or the ledger id."
@@ -33,14 +33,6 @@ class RootCollision(Conflict):
     code = "ROOT_COLLISION"
     sentence = "A root of this trust bundle has the subject and key identifier of another registry's root."
     remedy = "Ask the operator of the registry for a bundle with roots of its own."
-
-
-class FederationOff(Unavailable):
-    """The registry has no identity of its own for mutual TLS."""
-
-    code = "FEDERATION_OFF"
-    sentence = "This registry has no certificate authority for mutual TLS: AGENT_IDENTITY_ISSUER is none."
-    remedy = "Set AGENT_IDENTITY_ISSUER=embedded, then restart the registry."
 
 
 class PeerUnreachable(Unavailable):

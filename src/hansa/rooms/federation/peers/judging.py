@@ -34,13 +34,14 @@ class CardRefused(Exception):
 
 @dataclass(frozen=True)
 class ExpectedRegistry:
-    """Who the card has to be of. `registry_name` and `spiffe_id` are None where the card itself says so first."""
+    """Who the card has to be of. `registry_name`, `spiffe_id` and `ledger_id` are None where the card itself says so first."""
 
     trust_domain: str
     own_namespace: str | None
     registry_name: str | None = None
     spiffe_id: str | None = None
     is_of_own_frame: bool = False
+    ledger_id: str | None = None
 
 
 def judge_card(card: str, keys: str, expected: ExpectedRegistry, *, now: datetime) -> VerifiedCard:
@@ -59,6 +60,13 @@ def judge_card(card: str, keys: str, expected: ExpectedRegistry, *, now: datetim
     document = read_json(card)
     if expected.spiffe_id not in {None, verdict.signed["identity.spiffe_id"]}:
         raise _refused("identity_changed", "the card states another SPIFFE id than before", verdicts)
+    ledger_id = _ledger_id(verdict.signed)
+    if expected.ledger_id not in {None, ledger_id}:
+        raise _refused(
+            "ledger_mismatch",
+            f"the card is of the ledger {ledger_id}, expected was {expected.ledger_id}",
+            verdicts,
+        )
     missing = [path for path in SIGNED_TO_CROSS if path not in verdict.signed]
     if missing:
         raise _refused("leaf_unsigned", f"the card does not sign {', '.join(missing)}", verdicts)
@@ -70,7 +78,7 @@ def judge_card(card: str, keys: str, expected: ExpectedRegistry, *, now: datetim
     assert verdict.expires_at is not None
     return VerifiedCard(
         spiffe_id=verdict.signed["identity.spiffe_id"],
-        ledger_id=_ledger_id(verdict.signed),
+        ledger_id=ledger_id,
         registry_name=verdict.signed["identity.registry_name"],
         trust_domain=verdict.signed["identity.trust_domain"],
         did_namespace=verdict.signed["identity.did_namespace"],

@@ -2,24 +2,21 @@
 
 from datetime import timedelta
 
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
+from hansa.rooms.federation.identity import OWN_IDENTITY
 
 from . import store
-from .errors import FederationOff
 
 
-async def own_bundle(
-    database: Database, trust_domain: str, authority: IdentityAuthority | None
-) -> TrustBundle:
+async def own_bundle(runtime: Runtime) -> TrustBundle:
     """The roots of this trust domain. The sequence grows by one when they are not those that were shown last.
 
     Raises: FederationOff.
     """
-    if authority is None:
-        raise FederationOff
-    bundle = bundle_of(trust_domain, authority.bundle_pem, 0)
+    database, trust_domain = runtime.database, runtime.settings.trust_domain
+    bundle = bundle_of(trust_domain, await OWN_IDENTITY.of(runtime).roots_pem(), 0)
     sequence = await database.look(lambda tx: store.own_sequence(tx, bundle.thumbprint))
     if sequence is None:
         sequence = await database.act(lambda tx: store.count_own_bundle(tx, bundle.thumbprint))

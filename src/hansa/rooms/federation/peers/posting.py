@@ -14,11 +14,11 @@ from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.federation.charter import SigningKey, detached_signature
+from hansa.rooms.federation.identity import FederationOff
 from hansa_verify import NotAKey, encoded, read_keys
 from hansa_verify.jws import read_compact
 
 from .calling import call_peer
-from .errors import FederationOff
 from .records import PeerRecord
 
 LIMITS = CallLimits(seconds=10.0, body_bytes=2 * 1024 * 1024)

@@ -15,9 +15,10 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.federation.charter import LAST_AUDIT, CardUnsigned, ReadLastAudit, read_card
+from hansa.rooms.federation.identity import FederationOff
 
 from .check import approval_of
-from .errors import FederationOff, PeerAmbiguous, PeerUnknown
+from .errors import PeerAmbiguous, PeerUnknown
 from .meeting import APPROVAL_HEADER
 from .own_bundle import own_bundle
 from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
@@ -58,7 +59,7 @@ async def read_trust_bundle(_: Public, request: Request, response: Response) -> 
     A registry that asks with its certificate finds in `Peer-Approval` whether it was added here: `pending` or `approved`.
     """
     runtime = runtime_of(request)
-    bundle = await own_bundle(runtime.database, runtime.settings.trust_domain, runtime.authority)
+    bundle = await own_bundle(runtime)
     response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
     certificate = shown_certificate(request)
     approval = None if certificate is None else await approval_of(runtime, certificate)
@@ -110,7 +111,7 @@ async def read_public_registry_card(
     asked = peer or registry or LOCAL
 
     async def read(tx: Tx) -> PublicCardOut:
-        if asked not in {LOCAL, settings.registry_name, settings.trust_domain}:
+        if asked not in {LOCAL, settings.registry_name, settings.ledger_id}:
             return await _card_of_peer(tx, asked)
         own = await read_card(tx, settings.settlement_currency, last_audit)
         return PublicCardOut(card=own.card, source="local", fetched_at=None, verdicts=[])

@@ -43,8 +43,8 @@ async def peer_by_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
     return await store.of_spiffe_id(tx, spiffe_id)
 
 
-async def peer_for_namespace(tx: Tx, namespace: str) -> PeerRecord | None:
-    """The nearest peer that speaks for this DID namespace, or None; `is_open` says whether it may be crossed with."""
+async def peers_of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
+    """The peers that speak for DIDs of this namespace, the nearest first; `is_open` says whether one may be crossed with."""
     return await store.of_namespace(tx, namespace)
 
 

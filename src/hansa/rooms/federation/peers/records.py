@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from hansa.foundation.plumbing.outgoing import MutualEnd
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
 
 PeerType = Literal["direct_peer", "discovered", "cloud_operator", "frame"]
@@ -66,6 +67,10 @@ class PeerRecord:
     def name(self) -> str:
         """The NAME by which commands and routes address it, where no other peer has the same."""
         return self.registry_name
+
+    def is_of_frame(self, settings: Settings) -> bool:
+        """Whether it is this registry's frame, or an operator of the same frame: one trust domain, one authority."""
+        return self.trust_domain == settings.trust_domain
 
     @property
     def is_open(self) -> bool:

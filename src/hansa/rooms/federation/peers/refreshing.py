@@ -7,7 +7,7 @@
 - What is refused is counted, and the last good documents stay.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hansa.foundation.events import RegistryFederated
@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
 from hansa.rooms import journal
+from hansa.rooms.federation.identity import set_own_roots
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 
 from . import store
@@ -24,6 +25,7 @@ from .errors import PeerDocumentRefused, PeerUnknown, PeerUnreachable, RootColli
 from .joining import require_own_roots, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import Documents, bundle_in_document, read_over_mutual_tls, read_publicly
+from .own_bundle import own_bundle
 from .reading import count_refusal, peer_by_id
 from .records import PeerRecord, VerifiedCard
 
@@ -36,12 +38,27 @@ class Refreshed:
     refused: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Roots:
+    """By which roots a peer is judged, where not by those that it published last.
+
+    `own`: an operator of the same frame is judged by this registry's own, whatever it publishes. `are_followed`: the roots
+    of the frame are those of this operator registry too.
+    """
+
+    own: TrustBundle | None = None
+    are_followed: bool = False
+
+
 async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
     """Read a peer and store what is verified. Never within a transaction.
 
     Raises: PeerUnreachable, PeerDocumentRefused (counted), PeerUnknown, FederationOff.
     """
     peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+    roots = await _roots_of(runtime, peer)
+    if roots.own is not None:
+        peer = replace(peer, bundle=roots.own)
     now = await runtime.database.look(store.now)
     try:
         documents, card = await _verified(runtime, peer, now)
@@ -52,7 +69,7 @@ async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
     except CardRefused as refused:
         await _refuse(runtime, peer_id, refused)
         raise PeerDocumentRefused.of(refused.reason, refused.said) from None
-    return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents))
+    return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents, roots))
 
 
 async def _verified(
@@ -83,7 +100,26 @@ def expected_of(peer: PeerRecord, settings: Settings) -> ExpectedRegistry:
         settings.issuer or None,
         peer.registry_name if is_named else None,
         peer.spiffe_id,
+        is_of_own_frame=peer.is_of_frame(settings),
+        ledger_id=ledger_expected(peer, settings),
     )
+
+
+def ledger_expected(peer: PeerRecord, settings: Settings) -> str | None:
+    """The ledger id of a peer inside the own frame: only the frame itself is named by the trust domain; None elsewhere."""
+    if not peer.is_of_frame(settings):
+        return None
+    is_frame = peer.peer_type == "frame"
+    return peer.trust_domain if is_frame else f"{peer.trust_domain}/registry/{peer.registry_name}"
+
+
+async def _roots_of(runtime: Runtime, peer: PeerRecord) -> _Roots:
+    """Raises: FederationOff."""
+    if not peer.is_of_frame(runtime.settings):
+        return _Roots()
+    if peer.peer_type == "frame":
+        return _Roots(are_followed=True)
+    return _Roots(own=await own_bundle(runtime))
 
 
 def _is_due(peer: PeerRecord, now: datetime) -> bool:
@@ -111,14 +147,16 @@ async def _refuse(runtime: Runtime, peer_id: int, refused: CardRefused) -> None:
     await runtime.database.act(count)
 
 
-async def _take(tx: Tx, peer_id: int, card: VerifiedCard | None, documents: Documents) -> Refreshed:
+async def _take(
+    tx: Tx, peer_id: int, card: VerifiedCard | None, documents: Documents, roots: _Roots
+) -> Refreshed:
     await store.lock_trust(tx)
     peer = await store.lock(tx, peer_id)
     if peer is None or peer.removing:
         raise PeerUnknown
     if card is not None:
         await store_card(tx, peer_id, card)
-    refused = await _take_bundle(tx, peer, documents.bundle)
+    refused = await _take_bundle(tx, peer, documents.bundle, roots)
     await store.note_read(tx, peer_id, approved=documents.has_added_us)
     activated = await store.activate(tx, peer_id)
     if activated is not None:
@@ -132,16 +170,19 @@ async def note_federated(tx: Tx, peer: PeerRecord) -> None:
     await journal.append(tx, RegistryFederated(peer.registry_name, peer.trust_domain, peer.ledger_id))
 
 
-async def _take_bundle(tx: Tx, peer: PeerRecord, text: str) -> dict[str, int]:
+async def _take_bundle(tx: Tx, peer: PeerRecord, text: str, roots: _Roots) -> dict[str, int]:
     """Store a newer bundle. Returns what was refused, by reason."""
-    reason = await _refused_bundle(tx, peer, text)
+    if roots.own is not None:
+        await store.set_bundle(tx, peer.id, roots.own)
+        return {}
+    reason = await _refused_bundle(tx, peer, text, roots)
     if reason is None:
         return {}
     await count_refusal(tx, peer.id, reason)
     return {reason: 1}
 
 
-async def _refused_bundle(tx: Tx, peer: PeerRecord, text: str) -> str | None:
+async def _refused_bundle(tx: Tx, peer: PeerRecord, text: str, roots: _Roots) -> str | None:
     try:
         bundle = bundle_in_document(text, peer.trust_domain)
     except BundleUnreadable:
@@ -153,6 +194,8 @@ async def _refused_bundle(tx: Tx, peer: PeerRecord, text: str) -> str | None:
     except RootCollision:
         return "bundle_root_collision"
     await store.set_bundle(tx, peer.id, bundle)
+    if roots.are_followed:
+        await set_own_roots(tx, bundle.pem)
     return None
 
 

@@ -28,8 +28,12 @@ _ONE = f"SELECT {_COLUMNS} FROM federation_peer WHERE id = $1"  # noqa: S608
 
 _NAMED = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE registry_name = $1 OR trust_domain = $1 OR ledger_id = $1
-ORDER BY id LIMIT 3
+ORDER BY (ledger_id = $1) DESC NULLS LAST, id LIMIT 3
 """  # noqa: S608
+
+_UNVERIFIED = (
+    f"SELECT {_COLUMNS} FROM federation_peer WHERE trust_domain = $1 AND spiffe_id IS NULL ORDER BY id"  # noqa: S608
+)
 
 _OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
 
@@ -40,7 +44,7 @@ LEFT JOIN federation_peer ON spiffe_id = $1 AND approval = 'approved' AND NOT re
 
 _OF_NAMESPACE = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE did_namespace = $1 AND NOT removing
-ORDER BY hop_distance, (status = 'active') DESC, id LIMIT 1
+ORDER BY hop_distance, (status = 'active') DESC, id
 """  # noqa: S608
 
 # A pending peer gets no further than the handshake: that is how it proves that this registry was added there as well.
@@ -164,6 +168,11 @@ async def of_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
     return _maybe(await tx.fetchrow(_OF_SPIFFE_ID, spiffe_id))
 
 
+async def unverified(tx: Tx, trust_domain: str) -> list[PeerRecord]:
+    """The peers of this trust domain whose card was not verified yet."""
+    return [_peer(row) for row in await tx.fetch(_UNVERIFIED, trust_domain)]
+
+
 async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime]:
     """The approved peer of this SPIFFE id that is not being removed, and the database's time."""
     row = await tx.fetchrow(_PRESENTED, spiffe_id)
@@ -171,9 +180,9 @@ async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime
     return (None if row["id"] is None else _peer(row)), row["now"]
 
 
-async def of_namespace(tx: Tx, namespace: str) -> PeerRecord | None:
-    """The nearest peer that speaks for this DID namespace."""
-    return _maybe(await tx.fetchrow(_OF_NAMESPACE, namespace))
+async def of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
+    """The peers that speak for this DID namespace, the nearest first."""
+    return [_peer(row) for row in await tx.fetch(_OF_NAMESPACE, namespace)]
 
 
 async def trust_version(tx: Tx) -> int:

@@ -15,9 +15,10 @@ from hansa.foundation.plumbing.jobs import Job, LeasedKind, NewJob, PutOff, Retr
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Unavailable
+from hansa.rooms.federation.identity import FederationOff
 
 from . import store
-from .errors import FederationOff, PeerDocumentRefused, PeerStateRefused, PeerUnknown, PeerUnreachable
+from .errors import PeerDocumentRefused, PeerStateRefused, PeerUnknown, PeerUnreachable
 from .reading import peer_by_id, peer_by_name
 from .records import PeerRecord
 from .refreshing import refresh_peer

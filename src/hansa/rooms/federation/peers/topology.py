@@ -57,7 +57,7 @@ async def read_topology(tx: Tx, settings: Settings, last_audit: ReadLastAudit) -
     own = Node(
         settings.registry_name,
         settings.trust_domain,
-        settings.trust_domain,
+        settings.ledger_id,
         own_card.card["identity"]["tier"],
         "active",
         settings.settlement_currency,

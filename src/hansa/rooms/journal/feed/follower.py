@@ -31,9 +31,9 @@ Deliver = Callable[[Sequence[StoredEvent]], None]
 
 
 class Follower:
-    """The reader of one process, for as long as it is `wanted` and a little longer.
+    """The reader of one process, for as long as it `is_needed` and a little longer.
 
-    `begin` is called when following begins, then `tell` with each batch; `rest` ends that, and the next want begins anew.
+    `begin` is called when following begins, then `deliver` with each batch; `rest` ends that, and the next need begins anew.
     """
 
     def __init__(

@@ -17,8 +17,8 @@ class ListenerQueue:
     """The public events of the given type and DID that one reader has not taken yet."""
 
     def __init__(self, event_type: str | None, did: str | None) -> None:
-        wanted = (event_type and rules.OF_TYPE + event_type, did and rules.OF_AGENT + did)
-        self._keys = frozenset(key for key in wanted if key)
+        keys = (event_type and rules.OF_TYPE + event_type, did and rules.OF_AGENT + did)
+        self._keys = frozenset(key for key in keys if key)
         self._waiting: deque[LiveEvent] = deque()
         self._has_news = asyncio.Event()
         self.is_over = False

@@ -19,7 +19,7 @@ AT_ONCE_BYTES = 64 << 10
 
 
 class Reader:
-    """The sending half of a socket. Nothing here makes the teller of an event wait.
+    """The sending half of a socket. No event waits for a socket here.
 
     What the line does not take at once waits in a bounded queue. A reader whose queue overflows is lost: what waited is
     dropped, one last message says where it stood, and its socket ends.

@@ -47,4 +47,4 @@ async def follow_events(websocket: WebSocket) -> None:
     async with feed.place():
         await websocket.accept()
         with feed.reading(websocket.scope["extensions"][LINE], bearer.did) as reader:
-            await Conversation(websocket, feed, reader, bearer).run(runtime.settings.trust_domain)
+            await Conversation(websocket, feed, reader, bearer).run(runtime.settings.ledger_id)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms.journal.expansion import events_of, rows_after
@@ -83,4 +84,10 @@ async def use_ticket(tx: Tx, ticket_sha256: bytes) -> TicketBearer | None:
 
 async def forget_tickets(tx: Tx) -> None:
     """Delete expired tickets."""
-    await tx.execute("DELETE FROM journal_feed_ticket WHERE expires_at < clock_timestamp()")
+    await tx.execute(f"DELETE {_EXPIRED}")
+
+
+_EXPIRED = "FROM journal_feed_ticket WHERE expires_at < clock_timestamp()"
+
+HAS_EXPIRED_TICKET = Question(f"SELECT EXISTS (SELECT {_EXPIRED})")
+"""Whether a ticket has expired."""

@@ -35,7 +35,7 @@ async def write_projection_snapshot(
         lambda tx: write_baseline(
             tx,
             ledger,
-            frame=settings.trust_domain,
+            frame=settings.ledger_id,
             currency=settings.settlement_currency,
             administrator=administrator,
         )

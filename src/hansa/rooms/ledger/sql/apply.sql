@@ -185,11 +185,11 @@ BEGIN
     END LOOP;
   END IF;
   IF crossing_orders <> '{}' THEN
-    IF NOT dry THEN
-      PERFORM ledger_open_crossing_accounts(crossing_orders, more);
-    END IF;
     -- Whose a crossing is does not change; whatever else is read once the accounts are locked.
     parties := parties || ledger_crossing_parties(crossing_orders, more);
+    IF NOT dry THEN
+      PERFORM ledger_open_crossing_accounts(crossing_orders, more, parties);
+    END IF;
   END IF;
   IF dry THEN
     account_ids := ARRAY(SELECT a.id FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = '');

@@ -2,7 +2,7 @@
 -- The transit account of the other registry is locked by each order on a crossing, so that its rows need no lock of their
 -- own: they are read after it.
 
--- What tells the crossing of an order from all others.
+-- What identifies the crossing of an order.
 CREATE OR REPLACE FUNCTION ledger_crossing_key(own jsonb) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   RETURN concat_ws(' ', own -> 'crossing' ->> 'transit', own -> 'crossing' ->> 'direction',
@@ -36,39 +36,33 @@ BEGIN
   ORDER BY n.key;
 END $$;
 
--- The accounts that receive what crossings of closed accounts bring.
-CREATE OR REPLACE FUNCTION ledger_unclaimed_accounts(crossing_orders int[], more jsonb[]) RETURNS TABLE (did text)
-LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN QUERY
-  WITH named AS MATERIALIZED (
-    SELECT ledger_crossing_key(more[i]) AS key, more[i] -> 'crossing' ->> 'unclaimed' AS unclaimed FROM unnest(crossing_orders) i
-    WHERE more[i] -> 'crossing' ? 'unclaimed'
-  ), closed AS MATERIALIZED (
-    SELECT c.key FROM ledger_named_crossings(crossing_orders, more) c
-    WHERE c.is_closed AND EXISTS (SELECT FROM named)
-  )
-  SELECT DISTINCT n.unclaimed FROM named n WHERE n.key IN (SELECT c.key FROM closed c);
-END $$;
-
 -- Whose the crossings of these orders are, those that exist, and the accounts that are credited for closed ones.
 CREATE OR REPLACE FUNCTION ledger_crossing_parties(crossing_orders int[], more jsonb[]) RETURNS text[]
 LANGUAGE plpgsql AS $$
+DECLARE
+  agents text[]; closed text[];
 BEGIN
-  RETURN ARRAY(
-    SELECT c.agent FROM ledger_named_crossings(crossing_orders, more) c WHERE c.agent IS NOT NULL
-    UNION SELECT u.did FROM ledger_unclaimed_accounts(crossing_orders, more) u);
+  SELECT array_agg(DISTINCT c.agent), array_agg(c.key) FILTER (WHERE c.is_closed) INTO agents, closed
+  FROM ledger_named_crossings(crossing_orders, more) c WHERE c.agent IS NOT NULL;
+  IF closed IS NULL THEN
+    RETURN agents;
+  END IF;
+  RETURN agents || ARRAY(
+    SELECT DISTINCT more[i] -> 'crossing' ->> 'unclaimed' FROM unnest(crossing_orders) i
+    WHERE more[i] -> 'crossing' ? 'unclaimed' AND ledger_crossing_key(more[i]) = ANY (closed));
 END $$;
 
--- Open the system accounts that these orders need and that do not exist yet.
-CREATE OR REPLACE FUNCTION ledger_open_crossing_accounts(crossing_orders int[], more jsonb[]) RETURNS void
+-- Open the system accounts that these orders need and that do not exist yet, of those that are parties.
+CREATE OR REPLACE FUNCTION ledger_open_crossing_accounts(crossing_orders int[], more jsonb[], parties text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO ledger_account (did, kind)
   SELECT n.did, 'system' FROM (
     SELECT DISTINCT more[i] -> 'crossing' ->> 'transit' AS did FROM unnest(crossing_orders) i
     WHERE more[i] -> 'crossing' ->> 'step' = 'reserve'
-    UNION SELECT u.did FROM ledger_unclaimed_accounts(crossing_orders, more) u ORDER BY 1
+    UNION SELECT more[i] -> 'crossing' ->> 'unclaimed' FROM unnest(crossing_orders) i
+    WHERE more[i] -> 'crossing' ->> 'unclaimed' = ANY (parties)
+    ORDER BY 1
   ) n
   WHERE NOT EXISTS (SELECT FROM ledger_account a WHERE a.did = n.did AND a.unit = '')
   ON CONFLICT (did, unit) DO NOTHING;

@@ -85,7 +85,7 @@ class StakeOut(PositionOut):
 
     @classmethod
     def of_result(cls, receipt: StakeReceipt, agent: str, currency: str) -> "StakeOut":
-        """The answer that tells this receipt."""
+        """The response for this receipt."""
         return cls(
             **_members(receipt.position, agent),
             transaction_id=f"tx-{receipt.tx_id}",
@@ -119,7 +119,7 @@ class UnstakeOut(BaseModel):
 
     @classmethod
     def of_result(cls, receipt: UnstakeReceipt, agent: str, currency: str) -> "UnstakeOut":
-        """The answer that tells this receipt."""
+        """The response for this receipt."""
         return cls(
             transaction_id=f"tx-{receipt.tx_id}",
             status="completed",
@@ -152,7 +152,7 @@ class ClaimOut(BaseModel):
 
     @classmethod
     def of_result(cls, claim: Claim, agent: str, currency: str) -> "ClaimOut":
-        """The answer that tells this claim."""
+        """The response for this claim."""
         return cls(
             transaction_id=None if claim.tx_id is None else f"tx-{claim.tx_id}",
             agent_did=agent,

@@ -48,10 +48,10 @@ async def create_webhook(
     body: WebhookIn, developer: Owner, db: Db, config: Config, seal: Sealing
 ) -> NewWebhookOut:
     """Create a webhook. The secret is shown only once."""
-    wanted = subscribing.Subscription(
+    subscription = subscribing.Subscription(
         body.url, body.event_types, body.description, config.outgoing_allow_hosts
     )
-    webhook, secret = await db.act(lambda tx: subscribing.subscribe(tx, seal, developer.id, wanted))
+    webhook, secret = await db.act(lambda tx: subscribing.subscribe(tx, seal, developer.id, subscription))
     return NewWebhookOut(**vars(webhook), secret=secret)
 
 

@@ -13,7 +13,7 @@ GONE = 410
 
 # After the first failure, the second, and so on: the eighth and last try comes about a day after the first.
 PAUSES_SECONDS = (5, 5 * 60, 30 * 60, 3600, 3 * 3600, 7 * 3600, 12 * 3600)
-# What else there is to tell a receiver that fails waits no longer than this.
+# Other deliveries to a receiver that fails wait no longer than this.
 WEBHOOK_PAUSE_MAX_SECONDS = 15 * 60
 # Deliveries that failed together are not all tried again at one moment.
 JITTER = 0.1
@@ -43,6 +43,9 @@ class WebhookEvent(StrEnum):
     CONTRACT_FAILED = "contract.failed"
     CONTRACT_CANCELLED = "contract.cancelled"
     CONTRACT_EXPIRED = "contract.expired"
+    CONTRACT_DISPUTED = "contract.disputed"
+    CONTRACT_DISPUTE_DISMISSED = "contract.dispute_dismissed"
+    CONTRACT_CLOSED = "contract.closed"
     DISPUTE_FILED = "dispute.filed"
     DISPUTE_EVIDENCE_ADDED = "dispute.evidence_added"
     DISPUTE_VOTING_OPENED = "dispute.voting_opened"

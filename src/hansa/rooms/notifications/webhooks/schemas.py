@@ -93,11 +93,11 @@ class WebhookPage(Page[WebhookOut]):
     """Webhooks, oldest first."""
 
     @classmethod
-    def of(cls, webhooks: list[Webhook], wanted: "PageQuery") -> "WebhookPage":
-        page = webhooks[wanted.offset : wanted.offset + wanted.limit]
+    def of(cls, webhooks: list[Webhook], query: "PageQuery") -> "WebhookPage":
+        page = webhooks[query.offset : query.offset + query.limit]
         return cls(
             items=[WebhookOut.of(webhook) for webhook in page],
-            pagination=Pagination.of(total=len(webhooks), limit=wanted.limit, offset=wanted.offset),
+            pagination=Pagination.of(total=len(webhooks), limit=query.limit, offset=query.offset),
         )
 
 
@@ -152,10 +152,10 @@ class DeliveryPage(Page[DeliveryOut]):
     """Deliveries, newest first."""
 
     @classmethod
-    def of(cls, deliveries: list[Delivery], total: int, wanted: DeliveriesQuery) -> "DeliveryPage":
+    def of(cls, deliveries: list[Delivery], total: int, query: DeliveriesQuery) -> "DeliveryPage":
         return cls(
             items=[DeliveryOut.of(delivery) for delivery in deliveries],
-            pagination=Pagination.of(total=total, limit=wanted.limit, offset=wanted.offset),
+            pagination=Pagination.of(total=total, limit=query.limit, offset=query.offset),
         )
 
 

@@ -257,15 +257,17 @@ async def deliveries_of(
     tx: Tx, webhook_id: str, status: str | None, *, limit: int, offset: int
 ) -> tuple[list[Delivery], int]:
     """A page of deliveries, newest first, and how many there are in all."""
-    wanted = "FROM notifications_webhook_delivery WHERE webhook_id = $1 AND ($2::text IS NULL OR status = $2)"
+    selected = (
+        "FROM notifications_webhook_delivery WHERE webhook_id = $1 AND ($2::text IS NULL OR status = $2)"
+    )
     rows = await tx.fetch(
-        f"SELECT {_DELIVERY} {wanted} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4",
+        f"SELECT {_DELIVERY} {selected} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4",
         webhook_id,
         status,
         limit,
         offset,
     )
-    total: int = await tx.fetchval(f"SELECT count(*) {wanted}", webhook_id, status)
+    total: int = await tx.fetchval(f"SELECT count(*) {selected}", webhook_id, status)
     return [Delivery(**row) for row in rows], total
 
 

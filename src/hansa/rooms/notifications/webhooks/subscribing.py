@@ -30,12 +30,12 @@ class Subscription:
     allowed: Collection[str]
 
 
-async def subscribe(tx: Tx, seal: Seal, developer_id: int, wanted: Subscription) -> tuple[Webhook, str]:
+async def subscribe(tx: Tx, seal: Seal, developer_id: int, subscription: Subscription) -> tuple[Webhook, str]:
     """A new webhook and its secret, which is shown this once.
 
     Raises: HostRefused, TooManyWebhooks.
     """
-    address = require_callable(wanted.url, wanted.allowed, field="url")
+    address = require_callable(subscription.url, subscription.allowed, field="url")
     webhook_id, secret = new_name("whk_", ID_CHARACTERS), new_secret()
     await people.lock_developer(tx, developer_id)
     made = await store.add(
@@ -44,8 +44,8 @@ async def subscribe(tx: Tx, seal: Seal, developer_id: int, wanted: Subscription)
         developer_id,
         url=address.url,
         place=address.place,
-        event_types=wanted.event_types,
-        description=wanted.description,
+        event_types=subscription.event_types,
+        description=subscription.description,
         sealed_secret=seal.close(secret.encode(), purpose_of(webhook_id)),
     )
     if made is None:

@@ -19,13 +19,13 @@ def granted_scopes(
     asked: Sequence[str] | None, *, held: Collection[str], areas: Collection[str]
 ) -> tuple[str, ...]:
     """The scopes of the new key, each once, in their usual order. Raises: ScopeBroader."""
-    wanted = {EVERY_SCOPE} if asked is None or EVERY_SCOPE in asked else set(asked)
+    requested = {EVERY_SCOPE} if asked is None or EVERY_SCOPE in asked else set(asked)
     out_of_reach = sorted(
         scope
-        for scope in wanted
+        for scope in requested
         if not allows(held, scope)
         or (scope.startswith("admin:") and scope.removeprefix("admin:") not in areas)
     )
     if out_of_reach:
         raise ScopeBroader(context={"scopes": out_of_reach})
-    return tuple(scope for scope in SCOPES if scope in wanted)
+    return tuple(scope for scope in SCOPES if scope in requested)

@@ -5,8 +5,10 @@ from .ended import is_account_closed
 from .request import cancel_deletion, deletion_status_of, request_deletion
 from .routes import router
 from .schemas import DeletionOut
+from .store import HAS_DUE
 
 __all__ = [
+    "HAS_DUE",
     "DeletionOut",
     "cancel_deletion",
     "carry_out_due",

@@ -9,6 +9,7 @@ from datetime import datetime
 from hashlib import sha256
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.rooms.people.passwords import NOBODYS_HASH
 
 _COLUMNS = "developer_id, status, requested_at, effective_at"
@@ -26,11 +27,14 @@ UPDATE people_deletion SET status = 'cancelled', ended_at = now() WHERE develope
 RETURNING {_COLUMNS}
 """  # noqa: S608
 
-_DUE = f"""
-SELECT {_COLUMNS} FROM people_deletion
-WHERE status IN ('requested', 'processing') AND next_try_at <= clock_timestamp()
-ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED
-"""  # noqa: S608
+_TURN = (
+    "FROM people_deletion WHERE status IN ('requested', 'processing') AND next_try_at <= clock_timestamp()"
+)
+
+_DUE = f"SELECT {_COLUMNS} {_TURN} ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED"
+
+HAS_DUE = Question(f"SELECT EXISTS (SELECT {_TURN})")
+"""Whether the turn of a deletion has come."""
 
 _CLOSE = """
 UPDATE people_developer SET closed_at = now(), password_hash = $2, areas = '{}', is_admin = false WHERE id = $1

@@ -37,7 +37,7 @@ def given_areas(
     flags: Sequence[str] | None, *, grants_admin: bool, in_reach: Collection[str]
 ) -> tuple[str, ...]:
     """The areas that an invitation gives, each once, in their usual order. Raises: AreaOverreach."""
-    wanted = set(flags or ADMIN_AREAS) if grants_admin else set()
-    if out_of_reach := sorted(wanted - set(in_reach)):
+    requested = set(flags or ADMIN_AREAS) if grants_admin else set()
+    if out_of_reach := sorted(requested - set(in_reach)):
         raise AreaOverreach(context={"areas": out_of_reach})
-    return tuple(area for area in ADMIN_AREAS if area in wanted)
+    return tuple(area for area in ADMIN_AREAS if area in requested)

@@ -16,7 +16,7 @@ async def bond_admits(tx: Tx, did: str, settings: Settings) -> bool:
     """
     if settings.bond_mode == "off" or await store.share_state(tx, did) == State.ACTIVE:
         return True
-    if transfers.is_foreign(did, settings) and await catalogue.is_stated_bonded_here(tx, did):
+    if await transfers.is_foreign(tx, did, settings) and await catalogue.is_stated_bonded_here(tx, did):
         return True
     unbonded_accepts_total.inc()
     return settings.bond_mode == "observe"

@@ -33,10 +33,6 @@ async def compute_epoch(runtime: Runtime, epoch: date) -> None:
     await runtime.database.act(lambda tx: _write(tx, epoch, through, in_order))
 
 
-async def _is_due(tx: Tx) -> bool:
-    return await store.due_epoch(tx) is not None
-
-
 async def _due(tx: Tx) -> date | None:
     due = await store.due_epoch(tx)
     if due is None:
@@ -65,6 +61,6 @@ async def show_scores(tx: Tx) -> None:
 
 
 JOBS = (
-    scheduled("reputation: compute scores", CHECKED_EVERY_SECONDS, compute_due_epoch, _is_due),
-    sweep_of("reputation: scores on cards", CARDS_EVERY_SECONDS, store.has_scores_off_card, show_scores),
+    scheduled("reputation: compute scores", CHECKED_EVERY_SECONDS, compute_due_epoch, store.HAS_DUE_EPOCH),
+    sweep_of("reputation: scores on cards", CARDS_EVERY_SECONDS, store.HAS_OFF_CARD, show_scores),
 )

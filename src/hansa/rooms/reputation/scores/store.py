@@ -8,6 +8,7 @@ from dataclasses import astuple
 from datetime import date
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.foundation.values.money import Minor
 from hansa_verify import FORMULA, Score, Signal, grade_of
@@ -78,6 +79,9 @@ SELECT NOT EXISTS (SELECT FROM reputation_epoch WHERE epoch = t.today) AS due, t
 FROM (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today) t
 """
 
+HAS_DUE_EPOCH = Question(f"SELECT due FROM ({_IS_DUE}) t")  # noqa: S608
+"""Whether there are no scores of today yet."""
+
 _THROUGH = "SELECT coalesce(max(id), 0) FROM reputation_signal"
 
 # The penalty of a ruling is at least a minimum, so rulings are not added up here.
@@ -112,7 +116,8 @@ ON CONFLICT (agent_did) DO UPDATE SET epoch = excluded.epoch, score = excluded.s
   disputes_lost = excluded.disputes_lost
 """  # noqa: S608
 
-_HAS_OFF_CARD = "SELECT EXISTS (SELECT FROM reputation_score WHERE on_card <> score)"
+HAS_OFF_CARD = Question("SELECT EXISTS (SELECT FROM reputation_score WHERE on_card <> score)")
+"""Whether a card shows another score than that of the newest epoch."""
 
 _TAKE_OFF_CARD = """
 UPDATE reputation_score s SET on_card = s.score
@@ -245,11 +250,6 @@ async def write_scores(tx: Tx, epoch: date, scores: Sequence[tuple[str, Score]])
         columns = (agents, score, [grade_of(one) for one in score], *evidence)
         await tx.execute(_ADD_GRADES, epoch, *columns)
         await tx.execute(_WRITE_SCORES, epoch, *columns)
-
-
-async def has_scores_off_card(tx: Tx) -> bool:
-    """Whether a card shows another score than that of the newest epoch."""
-    return bool(await tx.fetchval(_HAS_OFF_CARD))
 
 
 async def take_scores_off_card(tx: Tx, most: int) -> dict[str, int]:

@@ -17,9 +17,10 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger
-from hansa.rooms.transfers.crossing.corridor import Corridor, namespace_of
-from hansa.rooms.transfers.crossing.destination import is_foreign, peer_of
+from hansa.rooms.transfers.crossing.corridor import Corridor
+from hansa.rooms.transfers.crossing.destination import is_elsewhere, peer_of
 from hansa.rooms.transfers.crossing.errors import PeerRewound, ReceiverIsLocal, ReceiverRegistryUnknown
+from hansa.rooms.transfers.crossing.sent_store import has_doubt
 from hansa.rooms.transfers.crossing.store import find_pair, now
 
 from . import sagas, store, wrapped_store
@@ -93,7 +94,7 @@ async def wrap(runtime: Runtime, agent: Agent, asked: WrapRequest) -> Begun | ag
     `require_may_cross` and `agents.hold_budget` raise.
     """
     settings = runtime.settings
-    if not is_foreign(asked.receiver_did, settings):
+    if not await is_elsewhere(runtime, asked.receiver_did):
         raise ReceiverIsLocal
     corridor = await runtime.database.look(lambda tx: _corridor_to(tx, asked.receiver_did, runtime))
     begun = await runtime.database.act(lambda tx: _lock(tx, settings, agent, corridor, asked))
@@ -131,7 +132,7 @@ async def retry(runtime: Runtime, agent: Agent, saga_id: UUID, direction: Direct
 
 
 async def _corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
-    peer = await peer_of(tx, did)
+    peer = await peer_of(tx, did, runtime.settings)
     if peer is None:
         raise ReceiverRegistryUnknown
     await federation.require_may_cross(tx, runtime.settings, peer)
@@ -145,7 +146,7 @@ async def _corridor_home(tx: Tx, asked: RedemptionRequest, runtime: Runtime) -> 
         raise WrappedCurrencyUnknown
     if peer is None or peer.ledger_id is None:
         raise ReceiverRegistryUnknown
-    if namespace_of(asked.receiver_did) != peer.did_namespace:
+    if not await federation.speaks_for(tx, peer, asked.receiver_did, runtime.settings):
         raise ReceiverNotAtHome
     await federation.require_may_cross(tx, runtime.settings, peer)
     return Corridor.to(peer, runtime)
@@ -199,5 +200,5 @@ async def _begun(
 
 
 async def _require_open(tx: Tx, corridor: Corridor) -> None:
-    if not (await find_pair(tx, corridor.key)).is_open:
+    if not (await find_pair(tx, corridor.key)).is_open or await has_doubt(tx, corridor.key):
         raise PeerRewound

@@ -15,9 +15,9 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.exchange import SIGNATORY
-from hansa.rooms.transfers.crossing.store import now
+from hansa.rooms.transfers.crossing.store import lock_pair, now
 
-from . import sagas, store
+from . import pairing, sagas, store
 from .envelope import read_message, signed_text
 from .messages import Message
 from .taking_in import take_in
@@ -70,15 +70,19 @@ async def _taken_in(runtime: Runtime, corridor: Corridor, message: Message) -> M
 
 
 async def due_messages(tx: Tx, corridor: Corridor, only: UUID | None = None) -> list[Message]:
-    """What the peer is to be sent now; deadlines that have passed are recorded first."""
+    """What the peer is to be sent now, questions before decisions; deadlines that have passed are recorded first."""
+    pair = await lock_pair(tx, corridor.key)
     messages: list[Message] = []
     moment = await now(tx)
     for kept in await store.take_due(tx, corridor.key, BATCH, only):
         move = sagas.on_due(kept.saga, moment)
         if move.passed:
             await store.write(tx, move)
-        messages += sagas.outstanding(move.saga)
-    return messages
+        messages += sagas.outstanding(move.saga or kept.saga)
+    if only is None:
+        for decision in await store.take_unconfirmed(tx, corridor.key, BATCH):
+            messages += sagas.unconfirmed(decision)
+    return [pairing.stamped(pair, message) for message in messages]
 
 
 async def ask_now(runtime: Runtime, corridor: Corridor, saga_id: UUID) -> None:
@@ -105,10 +109,6 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
             raise jobs.PutOff(silence.reason) from None
 
 
-async def _is_due(tx: Tx) -> bool:
-    return bool(await store.peers_due(tx))
-
-
 async def _enqueue_due(tx: Tx) -> None:
     await jobs.enqueue_many(tx, DELIVERY, [jobs.NewJob(peer) for peer in await store.peers_due(tx)])
 
@@ -118,6 +118,10 @@ BRIDGE_JOBS = (
         DELIVERY, deliver, at_once=4, retries=jobs.Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
     ),
     jobs.sweep_of(
-        "transfers: sagas of the bridge that are due", SWEEP_SECONDS, _is_due, _enqueue_due, once_a_turn=True
+        "transfers: sagas of the bridge that are due",
+        SWEEP_SECONDS,
+        store.HAS_PEER_DUE,
+        _enqueue_due,
+        once_a_turn=True,
     ),
 )

@@ -1,10 +1,15 @@
 """What two registries send each other about a saga of the bridge, as values. Amounts are minor units.
 
 The registry where a saga begins is its source, the other its destination; the destination decides (Specification 6 W 18).
+Every message bears the two positions of the pair, as those of transfers do; a peer that states none is taken at its word.
 """
 
+import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from hansa.rooms.transfers.crossing import messages as crossing
+from hansa.rooms.transfers.crossing.messages import NOWHERE, Position
 
 
 class Direction(StrEnum):
@@ -23,15 +28,19 @@ class MessageType(StrEnum):
     MINTED = "minted"
     UNLOCKED = "unlocked"
     CANCELLED = "cancelled"
+    RECEIPT = "receipt"
 
 
 REQUEST = {Direction.WRAP: MessageType.MINT, Direction.REDEEM: MessageType.UNLOCK}
 DONE = {Direction.WRAP: MessageType.MINTED, Direction.REDEEM: MessageType.UNLOCKED}
+ASKING = frozenset({*REQUEST.values(), MessageType.CANCEL})
+ANSWERS = frozenset({MessageType.MINTED, MessageType.UNLOCKED, MessageType.CANCELLED})
 
 
 class Code(StrEnum):
-    """Why a saga did not succeed; a destination may name others."""
+    """Why a saga did not succeed; a destination may name others. COMPLETED and CANCELLED: what a receipt confirms."""
 
+    COMPLETED = "COMPLETED"
     CANCELLED = "CANCELLED"
     ID_CONFLICT = "ID_CONFLICT"
     FRAME_ONLY = "FRAME_ONLY"
@@ -54,17 +63,58 @@ class Terms:
     amount: int
     currency: str
 
+    def digest(self, *, is_done: bool) -> str:
+        """Names the saga with everything in it, and its outcome."""
+        parts = (self.saga_id, self.direction, self.sender_did, self.receiver_did, str(self.amount))
+        return hashlib.sha256("\n".join((*parts, self.currency, str(is_done))).encode()).hexdigest()
+
+    @property
+    def holder(self) -> str:
+        """The agent that holds the wrapped units, before or after."""
+        return self.receiver_did if self.direction is Direction.WRAP else self.sender_did
+
 
 @dataclass(frozen=True)
 class Message:
-    """One signed statement about a saga. `raw` is the text as its author signed it, where it came from outside."""
+    """One signed statement about a saga. `raw` is the text as its author signed it, where it came from outside.
+
+    `proof` is a statement of the addressee about the same saga, with its signature; `claim` is its text before it is verified.
+    """
 
     type: MessageType
     terms: Terms
     code: str | None = None
+    own: Position = NOWHERE
+    seen: Position = NOWHERE
+    proof: "Message | None" = None
     raw: str | None = field(default=None, compare=False, repr=False)
+    claim: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_answer(self) -> bool:
         """Whether it is a decision of the destination, for the source."""
-        return self.type in {MessageType.MINTED, MessageType.UNLOCKED, MessageType.CANCELLED}
+        return self.type in ANSWERS
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether its author states where the two chains of the pair are."""
+        return self.own != NOWHERE
+
+    @property
+    def positions(self) -> crossing.Message:
+        """The two positions as the pair judges them."""
+        return crossing.Message(crossing.MessageType.STATE, own=self.own, seen=self.seen)
+
+    @property
+    def outcome_shown(self) -> bool | None:
+        """What the addressee decided of exactly this saga, by its own signature: carried out, or not; None where none is shown."""
+        shown = self.proof
+        if shown is None or shown.terms != self.terms or not shown.is_answer:
+            return None
+        return shown.type is not MessageType.CANCELLED
+
+    @property
+    def shows_request(self) -> bool:
+        """Whether the addressee itself began exactly this saga, by its own signature."""
+        shown = self.proof
+        return shown is not None and shown.terms == self.terms and shown.type in ASKING

@@ -3,7 +3,9 @@
 - The source locks, asks the destination, and waits for its signed answer, however long that takes. Silence refunds nothing.
 - After five minutes the source asks the destination to cancel. The destination has decided by then, or records a
   cancellation against a late request; either way it answers what it recorded.
-- A decision is recorded once and is the answer to every repetition.
+- A decision is recorded once and is the answer to every repetition. It is repeated until the source has confirmed it.
+- After a restore each side shows the other what it had signed. That is binding: a source that forgot a saga locks again what was
+  minted, a destination that forgot a decision carries it out again, and one that decided otherwise since takes that back.
 """
 
 from dataclasses import dataclass, replace
@@ -25,6 +27,8 @@ class State(StrEnum):
     COMPLETED = "COMPLETED"
     REFUNDED = "REFUNDED"
     FAILED = "FAILED"
+    IN_DOUBT = "IN_DOUBT"
+    """Minted before this registry was restored, and there are no units to be locked for it now."""
 
 
 ENDED = frozenset({State.COMPLETED, State.REFUNDED, State.FAILED})
@@ -41,17 +45,29 @@ class Money(StrEnum):
     RETURN_BURNED = "return_burned"
     MINT = "mint"
     UNLOCK = "unlock"
+    RELOCK = "relock"
+    """As LOCK and KEEP at once, of a saga that this registry began and then forgot."""
+    BURN_AGAIN = "burn_again"
+    """As BURN and END_BURN at once, of a saga that this registry began and then forgot."""
+    TAKE_BACK_MINTED = "take_back_minted"
+    """The wrapped units of a mint that this registry had cancelled before it was restored."""
+    TAKE_BACK_UNLOCKED = "take_back_unlocked"
+    """As TAKE_BACK_MINTED, of own units: they are locked again."""
 
 
 @dataclass(frozen=True)
 class Saga:
-    """A saga at its source. `deadline` is in seconds since 1970."""
+    """A saga at its source. `deadline` is in seconds since 1970.
+
+    `is_closed`: nothing is sent about it any more. A saga that has ended is opened again when a restore may have lost the decision.
+    """
 
     terms: Terms
     state: State
     deadline: float
     code: str | None = None
     answer: Message | None = None
+    is_closed: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -61,30 +77,64 @@ class Saga:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the destination recorded, for good."""
+    """What the destination recorded. `request` is a statement with which the source signed that it began the saga.
+
+    `is_in_doubt`: it was cancelled before a restore and unlocked after it, and nobody has the units to be taken back.
+    """
 
     terms: Terms
     is_done: bool
     code: str | None = None
+    request: Message | None = None
+    is_closed: bool = False
+    """The source confirmed that it has the decision."""
+    is_in_doubt: bool = False
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a registry finds for a message, in the transaction that applies it.
+
+    `refusal` is why a first request would be refused; `may_decide` is false as long as a restored registry does not know what it
+    had decided. `has_units`: whether what was signed before a restore can be carried out, or taken back, now.
+    """
+
+    refusal: str | None = None
+    may_decide: bool = True
+    has_units: bool = True
 
 
 @dataclass(frozen=True)
 class Move:
-    """What a message or a moment results in at the source; `passed` are the states for the history, in order."""
+    """What a message or a moment results in at the source; `passed` are the states for the history, in order.
 
-    saga: Saga
+    `saga` is None where the source knows none and needs none. `entry` is what the chain of the pair records.
+    """
+
+    saga: Saga | None
     passed: tuple[str, ...] = ()
     money: Money | None = None
+    entry: str | None = None
+    confirms: bool = False
+    """Whether the source has the decision of the destination, for good."""
 
 
 @dataclass(frozen=True)
 class Decided:
-    """What a request results in at the destination: a decision, new where money or `is_new` says so, and the answer."""
+    """What a message results in at the destination: the decision after it, the units that move, and the answer.
+
+    `is_new`: the decision is to be written. `entry` is what the chain of the pair records.
+    """
 
     decision: Decision | None
     answer: Message | None
     is_new: bool = False
     money: Money | None = None
+    entry: str | None = None
+
+
+NOTHING = Decided(None, None)
+ENTRY_DECIDED, ENTRY_ENDED = "saga_decided", "saga_ended"
 
 
 @dataclass(frozen=True)
@@ -99,6 +149,8 @@ class _Course:
     keep: Money
     give_back: Money
     carry_out: Money
+    again: Money
+    take_back: Money
 
 
 _COURSES = {
@@ -111,6 +163,8 @@ _COURSES = {
         keep=Money.KEEP,
         give_back=Money.RETURN,
         carry_out=Money.MINT,
+        again=Money.RELOCK,
+        take_back=Money.TAKE_BACK_MINTED,
     ),
     Direction.REDEEM: _Course(
         first=("BURN_REQUESTED", State.BURNED),
@@ -121,6 +175,8 @@ _COURSES = {
         keep=Money.END_BURN,
         give_back=Money.RETURN_BURNED,
         carry_out=Money.UNLOCK,
+        again=Money.BURN_AGAIN,
+        take_back=Money.TAKE_BACK_UNLOCKED,
     ),
 }
 
@@ -134,7 +190,7 @@ def begin(terms: Terms, now: float) -> Move:
 
 def on_due(saga: Saga, now: float) -> Move:
     """The destination is to be asked now."""
-    if saga.has_ended or saga.state is State.TIMED_OUT:
+    if saga.has_ended or saga.state in {State.TIMED_OUT, State.IN_DOUBT}:
         return Move(saga)
     if now >= saga.deadline:
         return Move(replace(saga, state=State.TIMED_OUT), (State.TIMED_OUT,))
@@ -143,47 +199,133 @@ def on_due(saga: Saga, now: float) -> Move:
 
 
 def outstanding(saga: Saga) -> tuple[Message, ...]:
-    """What the destination is sent until it answers."""
-    if saga.has_ended:
+    """What the destination is sent until it answers; of a saga that has ended, with the answer that the destination signed."""
+    if saga.is_closed or saga.state is State.IN_DOUBT:
         return ()
-    if saga.state is State.TIMED_OUT:
-        return (Message(MessageType.CANCEL, saga.terms),)
-    return (Message(REQUEST[saga.terms.direction], saga.terms),)
+    cancels = saga.state in {State.TIMED_OUT, State.REFUNDED, State.FAILED}
+    kind = MessageType.CANCEL if cancels else REQUEST[saga.terms.direction]
+    return (Message(kind, saga.terms, proof=saga.answer if saga.has_ended else None),)
 
 
-def on_answer(saga: Saga, message: Message) -> Move:
+def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
     """The destination has decided: the units are kept, or given back."""
-    if saga.has_ended or message.terms != saga.terms:
+    if saga is None or saga.state is State.IN_DOUBT:
+        return _on_forgotten(saga, message, findings)
+    if message.terms != saga.terms:
         return Move(saga)
+    return _on_ended(saga, message) if saga.has_ended else _on_first(saga, message)
+
+
+def receipt_of(move: Move, message: Message) -> Message | None:
+    """The confirmation of a decision that the destination repeats; None where it does not repeat it, or it does not count here."""
+    if not (move.confirms and message.shows_request):
+        return None
+    code = Code.CANCELLED if message.type is MessageType.CANCELLED else Code.COMPLETED
+    return Message(MessageType.RECEIPT, message.terms, code)
+
+
+def _on_first(saga: Saga, message: Message) -> Move:
     course = _COURSES[saga.terms.direction]
     if message.type is DONE[saga.terms.direction]:
-        completed = replace(saga, state=State.COMPLETED, answer=message)
-        return Move(completed, course.done, course.keep)
+        completed = replace(saga, state=State.COMPLETED, answer=message, is_closed=True)
+        return Move(completed, course.done, course.keep, ENTRY_ENDED, confirms=True)
     if message.type is not MessageType.CANCELLED:
         return Move(saga)
     undone = State(course.undone[-1])
-    ended = replace(saga, state=undone, answer=message, code=message.code or Code.CANCELLED)
-    return Move(ended, tuple(course.undone), course.give_back)
+    code = message.code or Code.CANCELLED
+    ended = replace(saga, state=undone, answer=message, code=code, is_closed=True)
+    return Move(ended, tuple(course.undone), course.give_back, ENTRY_ENDED, confirms=True)
 
 
-def decide(decision: Decision | None, message: Message, refusal: str | None) -> Decided:
+def _on_ended(saga: Saga, message: Message) -> Move:
+    """The destination repeats its decision. One that contradicts what it had signed is shown that signature."""
+    expected = DONE[saga.terms.direction] if saga.state is State.COMPLETED else MessageType.CANCELLED
+    agrees = message.type is expected
+    return Move(replace(saga, is_closed=agrees), confirms=agrees)
+
+
+def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Move:
+    """After a restore, the own signature under the request is binding where the destination carried it out."""
+    terms = message.terms
+    if not message.shows_request or (saga is not None and saga.terms != terms):
+        return Move(saga)
+    if message.type is MessageType.CANCELLED and saga is None:
+        return Move(None, confirms=True)
+    if message.type is not DONE[terms.direction]:
+        return Move(saga)
+    course = _COURSES[terms.direction]
+    before = (*course.first, course.requested) if saga is None else ()
+    known = saga or Saga(terms, course.requested, 0.0)
+    if findings.has_units:
+        completed = replace(known, state=State.COMPLETED, answer=message, is_closed=True)
+        return Move(completed, (*before, *course.done), course.again, ENTRY_ENDED, confirms=True)
+    if terms.direction is Direction.REDEEM:
+        # The wrapped units are set aside by another redemption, or not minted again yet: the destination repeats its decision.
+        return Move(saga)
+    return Move(replace(known, state=State.IN_DOUBT), (*before, State.IN_DOUBT) if saga is None else ())
+
+
+def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:
     """The destination's side: carry out, refuse or cancel once, and answer the same for good.
 
-    `refusal` is why a first request would be refused. What is no request changes nothing and gets no answer.
+    What is no message of a source changes nothing and gets no answer.
     """
     terms = message.terms
+    if message.type is MessageType.RECEIPT:
+        return _on_receipt(decision, message)
+    if message.type not in {MessageType.CANCEL, REQUEST[terms.direction]}:
+        return NOTHING
+    if decision is not None and decision.terms != terms:
+        return Decided(None, Message(MessageType.CANCELLED, terms, Code.ID_CONFLICT))
+    shown = message.outcome_shown
+    if shown is not None and (decision is None or decision.is_done is not shown or decision.is_in_doubt):
+        return _on_own_signature(decision, message, findings, is_done=shown)
     if decision is not None:
-        if decision.terms != terms:
-            return Decided(None, Message(MessageType.CANCELLED, terms, Code.ID_CONFLICT))
         return Decided(decision, answer_of(decision))
-    if message.type is MessageType.CANCEL:
-        return _recorded(Decision(terms, is_done=False, code=Code.CANCELLED))
-    if message.type is not REQUEST[terms.direction]:
-        return Decided(None, None)
-    if refusal is not None:
-        return _recorded(Decision(terms, is_done=False, code=refusal))
+    return _on_first_request(message, findings) if findings.may_decide else NOTHING
+
+
+def _on_first_request(message: Message, findings: Findings) -> Decided:
+    terms = message.terms
+    code = Code.CANCELLED if message.type is MessageType.CANCEL else findings.refusal
+    if code is not None:
+        return _recorded(Decision(terms, is_done=False, code=code, request=message))
     carry_out = _COURSES[terms.direction].carry_out
-    return replace(_recorded(Decision(terms, is_done=True)), money=carry_out)
+    return replace(_recorded(Decision(terms, is_done=True, request=message)), money=carry_out)
+
+
+def _on_own_signature(
+    decision: Decision | None, message: Message, findings: Findings, *, is_done: bool
+) -> Decided:
+    """The source shows what this registry had signed before it was restored: that is what it decided."""
+    money = signed_money(decision, message)
+    if money is not None and not findings.has_units:
+        # The source repeats what it shows. Nothing else stops for units that are wrapped: they come back to their holder.
+        if money is not Money.TAKE_BACK_UNLOCKED or decision is None or decision.is_in_doubt:
+            return NOTHING
+        return Decided(replace(decision, is_in_doubt=True, is_closed=True), None, is_new=True)
+    assert message.proof is not None
+    code = None if is_done else message.proof.code or Code.CANCELLED
+    return replace(_recorded(Decision(message.terms, is_done, code, request=message)), money=money)
+
+
+def signed_money(decision: Decision | None, message: Message) -> Money | None:
+    """What this registry still has to move, because the source shows its signature under another outcome."""
+    shown, was_done = message.outcome_shown, decision is not None and decision.is_done
+    if shown is None or shown is was_done:
+        return None
+    course = _COURSES[message.terms.direction]
+    return course.carry_out if shown else course.take_back
+
+
+def _on_receipt(decision: Decision | None, message: Message) -> Decided:
+    """The source has this decision: it is not repeated any more."""
+    if decision is None or decision.terms != message.terms or decision.is_closed:
+        return NOTHING
+    confirmed = Code.COMPLETED if decision.is_done else Code.CANCELLED
+    if message.code != confirmed:
+        return NOTHING
+    return Decided(replace(decision, is_closed=True), None, is_new=True)
 
 
 def answer_of(decision: Decision) -> Message:
@@ -192,5 +334,12 @@ def answer_of(decision: Decision) -> Message:
     return Message(kind, decision.terms, decision.code)
 
 
+def unconfirmed(decision: Decision) -> tuple[Message, ...]:
+    """What the source is sent until it confirms: the decision, with the source's own signature under the request."""
+    if decision.is_closed:
+        return ()
+    return (replace(answer_of(decision), proof=decision.request),)
+
+
 def _recorded(decision: Decision) -> Decided:
-    return Decided(decision, answer_of(decision), is_new=True)
+    return Decided(decision, answer_of(decision), is_new=True, entry=ENTRY_DECIDED)

@@ -9,8 +9,10 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.rooms import agents
 
+from .envelope import kept_message, shortest
 from .messages import Direction, Terms
 from .sagas import Decision, Move, Saga, State
 
@@ -31,9 +33,16 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, {_STEPS.format("$10")}, $11, $12, $1
   clock_timestamp() + make_interval(secs => $16))
 """  # noqa: S608
 
+_ADD_FORGOTTEN = f"""
+INSERT INTO transfers_bridge_saga (saga_id, direction, peer, frame, sender_did, receiver_did, amount, currency, state, answer,
+  history, deadline)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, {_STEPS.format("$11")}, clock_timestamp())
+"""  # noqa: S608
+
 _WRITE = f"""
-UPDATE transfers_bridge_saga SET state = $2, code = $3, answer = $4, history = history || {_STEPS.format("$5")},
-  updated_at = clock_timestamp(), next_at = CASE WHEN $6 THEN NULL ELSE next_at END
+UPDATE transfers_bridge_saga SET state = $2, code = $3, answer = $4, history = history || coalesce({_STEPS.format("$5")}, '[]'),
+  updated_at = CASE WHEN state = $2 THEN updated_at ELSE clock_timestamp() END,
+  next_at = CASE WHEN NOT $6 THEN coalesce(next_at, clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS})) END
 WHERE saga_id = $1
 """  # noqa: S608
 
@@ -45,19 +54,43 @@ WHERE saga_id IN (SELECT saga_id FROM transfers_bridge_saga WHERE peer = $1 AND 
 RETURNING *
 """  # noqa: S608
 
-_PEERS_DUE = "SELECT DISTINCT peer FROM transfers_bridge_saga WHERE next_at <= clock_timestamp()"
+_TAKE_UNCONFIRMED = f"""
+UPDATE transfers_bridge_decision SET tries = tries + 1,
+  next_at = clock_timestamp() + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16), {LONGEST_PAUSE_SECONDS}))
+WHERE (peer, saga_id) IN (SELECT peer, saga_id FROM transfers_bridge_decision WHERE peer = $1 AND next_at <= clock_timestamp()
+  ORDER BY next_at LIMIT $2 FOR UPDATE)
+RETURNING *
+"""  # noqa: S608
 
+_PEERS_DUE = """
+SELECT peer FROM transfers_bridge_saga WHERE next_at <= clock_timestamp()
+UNION SELECT peer FROM transfers_bridge_decision WHERE next_at <= clock_timestamp()
+"""
+
+HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be asked now."""
+
+# A decision is made anew only on the own signature of before a restore.
 _DECIDE = """
-INSERT INTO transfers_bridge_decision (peer, saga_id, direction, frame, sender_did, receiver_did, amount, currency, is_done,
-  code, request)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+INSERT INTO transfers_bridge_decision AS row (peer, saga_id, direction, frame, sender_did, receiver_did, amount, currency, is_done,
+  code, request, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+  CASE WHEN NOT $12 THEN clock_timestamp() + make_interval(secs => $13) END)
+ON CONFLICT (peer, saga_id) DO UPDATE SET is_done = excluded.is_done, code = excluded.code, request = excluded.request,
+  is_in_doubt = false, next_at = excluded.next_at, tries = 0,
+  decided_at = CASE WHEN row.is_done = excluded.is_done THEN row.decided_at ELSE clock_timestamp() END
 """
 
 _TOMBSTONES = """
 SELECT count(*) FROM (SELECT FROM transfers_bridge_decision WHERE peer = $1 AND NOT is_done LIMIT $2) AS kept
 """
 
-_IS_SETTLED = "SELECT NOT EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND next_at IS NOT NULL)"
+_IS_SETTLED = """
+SELECT NOT EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND next_at IS NOT NULL)
+  AND NOT EXISTS (SELECT FROM transfers_bridge_decision WHERE peer = $1 AND next_at IS NOT NULL)
+  AND NOT EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND state = 'IN_DOUBT')
+  AND NOT EXISTS (SELECT FROM transfers_bridge_decision WHERE peer = $1 AND is_in_doubt)
+"""
 
 
 @dataclass(frozen=True)
@@ -88,6 +121,7 @@ class NewSaga:
 async def add(tx: Tx, new: NewSaga) -> None:
     """Write a saga that begins."""
     saga = new.move.saga
+    assert saga is not None
     terms = saga.terms
     await tx.execute(
         _ADD,
@@ -107,6 +141,27 @@ async def add(tx: Tx, new: NewSaga) -> None:
         new.request_scope,
         saga.deadline,
         FIRST_RETRY_SECONDS,
+    )
+
+
+async def add_forgotten(tx: Tx, peer: str, frame: str, move: Move) -> None:
+    """Write a saga that was begun here before a restore."""
+    saga = move.saga
+    assert saga is not None
+    terms = saga.terms
+    await tx.execute(
+        _ADD_FORGOTTEN,
+        UUID(terms.saga_id),
+        terms.direction.value,
+        peer,
+        frame,
+        terms.sender_did,
+        terms.receiver_did,
+        terms.amount,
+        terms.currency,
+        saga.state.value,
+        None if saga.answer is None else shortest(saga.answer),
+        [str(step) for step in move.passed],
     )
 
 
@@ -130,16 +185,21 @@ async def decision_rows(tx: Tx, saga_id: UUID) -> list[asyncpg.Record]:
 async def write(tx: Tx, move: Move) -> None:
     """Write a move of a locked saga."""
     saga = move.saga
-    answer = saga.answer.raw if saga.answer else None
+    assert saga is not None
+    answer = shortest(saga.answer) if saga.answer else None
     steps = [str(step) for step in move.passed]
-    await tx.execute(
-        _WRITE, UUID(saga.terms.saga_id), saga.state.value, saga.code, answer, steps, saga.has_ended
-    )
+    is_quiet = saga.is_closed or saga.state is State.IN_DOUBT
+    await tx.execute(_WRITE, UUID(saga.terms.saga_id), saga.state.value, saga.code, answer, steps, is_quiet)
 
 
 async def take_due(tx: Tx, peer: str, most: int, only: UUID | None = None) -> list[KeptSaga]:
     """Sagas about which the peer is asked now, or only this one; locked, and the next time is set."""
     return [_kept(row) for row in await tx.fetch(_TAKE_DUE, peer, only, most)]
+
+
+async def take_unconfirmed(tx: Tx, peer: str, most: int) -> list[Decision]:
+    """Decisions that the peer has not confirmed and is sent now; the next time is set."""
+    return [_decision(row) for row in await tx.fetch(_TAKE_UNCONFIRMED, peer, most)]
 
 
 async def peers_due(tx: Tx) -> list[str]:
@@ -151,14 +211,13 @@ async def decision(tx: Tx, peer: str, saga_id: UUID) -> Decision | None:
     """What was decided about a saga of this peer."""
     statement = "SELECT * FROM transfers_bridge_decision WHERE peer = $1 AND saga_id = $2"
     row = await tx.fetchrow(statement, peer, saga_id)
-    if row is None:
-        return None
-    return Decision(_terms(row), row["is_done"], row["code"])
+    return None if row is None else _decision(row)
 
 
-async def add_decision(tx: Tx, peer: str, frame: str, decided: Decision, request: str) -> None:
-    """Record a decision and the request that the peer signed; a second one for the same saga is a unique violation."""
+async def write_decision(tx: Tx, peer: str, frame: str, decided: Decision) -> None:
+    """Record a decision and the request that the peer signed, under the lock of the pair."""
     terms = decided.terms
+    assert decided.request is not None
     await tx.execute(
         _DECIDE,
         peer,
@@ -171,8 +230,16 @@ async def add_decision(tx: Tx, peer: str, frame: str, decided: Decision, request
         terms.currency,
         decided.is_done,
         decided.code,
-        request,
+        shortest(decided.request),
+        decided.is_closed,
+        FIRST_RETRY_SECONDS,
     )
+
+
+async def close_decision(tx: Tx, peer: str, decided: Decision) -> None:
+    """The source has the decision, or it is in doubt: it is not sent again by itself."""
+    statement = "UPDATE transfers_bridge_decision SET next_at = NULL, is_in_doubt = $3 WHERE peer = $1 AND saga_id = $2"
+    await tx.execute(statement, peer, UUID(decided.terms.saga_id), decided.is_in_doubt)
 
 
 async def tombstones(tx: Tx, peer: str, most: int) -> int:
@@ -191,8 +258,26 @@ def history_of(row: asyncpg.Record) -> list[dict[str, Any]]:
     return list(json.loads(row["history"]))
 
 
+def _decision(row: asyncpg.Record) -> Decision:
+    return Decision(
+        _terms(row),
+        row["is_done"],
+        row["code"],
+        kept_message(row["request"]),
+        is_closed=row["next_at"] is None,
+        is_in_doubt=row["is_in_doubt"],
+    )
+
+
 def _kept(row: asyncpg.Record) -> KeptSaga:
-    saga = Saga(_terms(row), State(row["state"]), row["deadline"].timestamp(), row["code"])
+    saga = Saga(
+        _terms(row),
+        State(row["state"]),
+        row["deadline"].timestamp(),
+        row["code"],
+        None if row["answer"] is None else kept_message(row["answer"]),
+        is_closed=row["next_at"] is None,
+    )
     return KeptSaga(
         saga,
         row["peer"],

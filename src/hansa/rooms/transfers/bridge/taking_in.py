@@ -1,9 +1,10 @@
-"""Take a message of a peer about the bridge in: row, event and units in one transaction.
+"""Take a message of a peer about the bridge in: chain, row, event and units in one transaction.
 
-A decision about a saga of a peer is made under the lock of the pair with that peer, so that of two requests with one id the
-second finds what the first recorded. An answer is applied under the lock of the own saga.
+Every message is applied under the lock of the pair with that peer, so that of two requests with one id the second finds what
+the first recorded; an answer also under the lock of the own saga.
 """
 
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from hansa.foundation.events import UnitsUnwrapped, UnitsWrapped
@@ -12,26 +13,44 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, federation, journal, ledger
-from hansa.rooms.transfers.crossing.corridor import Corridor, namespace_of
+from hansa.rooms.transfers.crossing.corridor import Corridor
+from hansa.rooms.transfers.crossing.pair_chain import Pair
+from hansa.rooms.transfers.crossing.peer_keys import own_keys
+from hansa.rooms.transfers.crossing.sent_store import has_doubt
 from hansa.rooms.transfers.crossing.store import lock_pair
 
-from . import sagas, store, wrapped_store
-from .messages import Code, Direction, Message, MessageType, Terms
-from .sagas import Money
+from . import locked_store, pairing, sagas, store, wrapped_store
+from .envelope import proved
+from .messages import REQUEST, Code, Direction, Message, Terms
+from .sagas import Findings, Money, Saga, State
 from .wrapped_store import WrappedAmount
 
 TOMBSTONES_MAX = 100_000
+FORGOTTEN = frozenset({Money.RELOCK, Money.BURN_AGAIN})
 
 
 async def take_in(tx: Tx, corridor: Corridor, message: Message) -> Message | None:
-    """Apply a message whose signature was verified; the answer, if there is one."""
-    if not _lies_in_namespaces(corridor, message):
+    """Apply a message whose signature was verified; the answer, if there is one, bears the positions after it."""
+    if not await _is_between(tx, corridor, message):
         await federation.count_refusal(tx, corridor.peer.id, "foreign_namespace")
         return None
-    if message.is_answer:
-        await _apply_answer(tx, corridor, message)
+    proven = message if message.claim is None else proved(message, await own_keys(tx))
+    if proven is None:
+        await federation.count_refusal(tx, corridor.peer.id, "message_malformed")
         return None
-    return await _decide(tx, corridor, message)
+    pair = await pairing.observe(tx, corridor.key, await lock_pair(tx, corridor.key), proven)
+    if pair is None:
+        return None
+    taken = await (_apply_answer if proven.is_answer else _decide)(tx, corridor, pair, proven)
+    return None if taken.answer is None else pairing.stamped(taken.pair, taken.answer)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What a message resulted in: the pair after it, and the answer."""
+
+    pair: Pair
+    answer: Message | None = None
 
 
 def wrapped_currency_of(terms: Terms, home_trust_domain: str) -> str:
@@ -45,25 +64,78 @@ def wrapped_amount(terms: Terms, corridor: Corridor, did: str) -> WrappedAmount:
     return WrappedAmount(name, corridor.key, did, terms.amount, UUID(terms.saga_id))
 
 
-def _lies_in_namespaces(corridor: Corridor, message: Message) -> bool:
+async def _is_between(tx: Tx, corridor: Corridor, message: Message) -> bool:
     """Whether payer and payee belong to the registries that the message says."""
     own, other = message.terms.receiver_did, message.terms.sender_did
     if message.is_answer:
         own, other = other, own
-    return (
-        namespace_of(own) == corridor.settings.issuer and namespace_of(other) == corridor.peer.did_namespace
-    )
+    elsewhere = await federation.held_elsewhere(tx, [own, other]) if corridor.is_within_frame else {}
+    return corridor.is_between(own, other, elsewhere)
 
 
-async def _apply_answer(tx: Tx, corridor: Corridor, message: Message) -> None:
-    kept = await store.find(tx, UUID(message.terms.saga_id), lock=True)
-    if kept is None or kept.peer != corridor.key:
+async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _Taken:
+    terms = message.terms
+    kept = await store.find(tx, UUID(terms.saga_id), lock=True)
+    if kept is not None and kept.peer != corridor.key:
+        return _Taken(pair)
+    saga = None if kept is None else kept.saga
+    findings = Findings(has_units=await _has_units_again(tx, corridor, saga, message))
+    move = sagas.on_answer(saga, message, findings)
+    receipt = sagas.receipt_of(move, message)
+    if move.saga is None or move.saga == saga:
+        return _Taken(pair, receipt)
+    if move.entry is not None:
+        is_done = move.saga.state is State.COMPLETED
+        pair = await pairing.record(tx, corridor.key, pair, move.entry, terms, is_done=is_done)
+    if kept is None:
+        await store.add_forgotten(tx, corridor.key, corridor.frame, move)
+    else:
+        await store.write(tx, move)
+    if move.money in FORGOTTEN:
+        await _move_again(tx, corridor, terms)
+    elif move.money is not None:
+        assert kept is not None
+        await _move_at_source(tx, corridor, kept, move.money)
+    return _Taken(pair, receipt)
+
+
+async def _has_units_again(tx: Tx, corridor: Corridor, saga: Saga | None, message: Message) -> bool:
+    """Whether a saga that this registry forgot can be made up for now; True where it is not forgotten."""
+    if (saga is not None and saga.state is not State.IN_DOUBT) or not message.shows_request:
+        return True
+    terms = message.terms
+    if terms.direction is Direction.REDEEM:
+        return await wrapped_store.holds(tx, wrapped_amount(terms, corridor, terms.sender_did))
+    return await _payer_again(tx, corridor, terms.sender_did, terms) is not None
+
+
+async def _payer_again(tx: Tx, corridor: Corridor, payer: str, terms: Terms) -> str | None:
+    """The account whose units are locked again: that of the agent, or that for shortfalls; None where neither has as many."""
+    accounts, amount = (payer, corridor.book.shortfall), Minor(terms.amount)
+    for account in accounts:
+        again = ledger.BridgeAmount(corridor.frame, UUID(terms.saga_id), account, amount)
+        if await ledger.can_lock_again(tx, again, corridor.book):
+            return account
+    return None
+
+
+async def _lock_again(tx: Tx, corridor: Corridor, payer: str, terms: Terms) -> None:
+    account = await _payer_again(tx, corridor, payer, terms)
+    assert account is not None
+    again = ledger.BridgeAmount(corridor.frame, UUID(terms.saga_id), account, Minor(terms.amount))
+    await journal.append(tx, completed(UnitsWrapped, corridor, terms, home=corridor.book.frame))
+    await locked_store.lock(tx, corridor.key, terms.holder, terms.amount)
+    await ledger.lock_again(tx, again, corridor.book)
+
+
+async def _move_again(tx: Tx, corridor: Corridor, terms: Terms) -> None:
+    if terms.direction is Direction.WRAP:
+        await _lock_again(tx, corridor, terms.sender_did, terms)
         return
-    move = sagas.on_answer(kept.saga, message)
-    if move.money is None:
-        return
-    await store.write(tx, move)
-    await _move_at_source(tx, corridor, kept, move.money)
+    burnt = wrapped_amount(terms, corridor, terms.sender_did)
+    assert await wrapped_store.set_aside(tx, burnt)
+    await wrapped_store.end_burn(tx, burnt)
+    await journal.append(tx, completed(UnitsUnwrapped, corridor, terms, home=corridor.frame))
 
 
 async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.KeptSaga, money: Money) -> None:
@@ -71,11 +143,12 @@ async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.KeptSaga, mone
     match money:
         case Money.KEEP:
             assert kept.hold_id is not None
-            await journal.append(tx, _completed(corridor, terms, home=corridor.book.frame))
+            await journal.append(tx, completed(UnitsWrapped, corridor, terms, home=corridor.book.frame))
+            await locked_store.lock(tx, corridor.key, terms.holder, terms.amount)
             await ledger.keep_locked(tx, kept.hold_id, amount, corridor.book)
         case Money.END_BURN:
             await wrapped_store.end_burn(tx, wrapped_amount(terms, corridor, terms.sender_did))
-            await journal.append(tx, _completed(corridor, terms, home=corridor.frame))
+            await journal.append(tx, completed(UnitsUnwrapped, corridor, terms, home=corridor.frame))
         case Money.RETURN:
             assert kept.hold_id is not None
             await _free_request(tx, kept)
@@ -93,26 +166,46 @@ async def _free_request(tx: Tx, kept: store.KeptSaga) -> None:
         await idempotency.forget(tx, kept.request_scope)
 
 
-async def _decide(tx: Tx, corridor: Corridor, message: Message) -> Message | None:
-    pair = await lock_pair(tx, corridor.key)
-    saga_id = UUID(message.terms.saga_id)
-    known = await store.decision(tx, corridor.key, saga_id)
+async def _decide(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _Taken:
+    terms = message.terms
+    known = await store.decision(tx, corridor.key, UUID(terms.saga_id))
+    money = sagas.signed_money(known, message)
     refusal = None
-    if known is None and message.type is not MessageType.CANCEL:
-        refusal = Code.PEER_REWOUND if not pair.is_open else await _why_refused(tx, corridor, message.terms)
-    decided = sagas.decide(known, message, refusal)
+    if known is None and money is None and message.type is REQUEST[terms.direction]:
+        refusal = await _why_refused(tx, corridor, pair, terms)
+    has_units = money is None or await _has_units_for(tx, corridor, terms, money)
+    decided = sagas.decide(known, message, Findings(refusal, pair.may_decide, has_units))
     if not decided.is_new:
-        return decided.answer
+        return _Taken(pair, decided.answer)
     assert decided.decision is not None
-    assert message.raw is not None
-    if not decided.decision.is_done and await _is_full(tx, corridor):
+    if known is None and not decided.decision.is_done and await _is_full(tx, corridor):
         # Without a tombstone a late request could still succeed, so that nothing is answered.
         await federation.count_refusal(tx, corridor.peer.id, "bridge_tombstones")
-        return None
-    await store.add_decision(tx, corridor.key, corridor.frame, decided.decision, message.raw)
+        return _Taken(pair)
+    if decided.entry is None:
+        await store.close_decision(tx, corridor.key, decided.decision)
+        return _Taken(pair, decided.answer)
+    # A peer without positions confirms nothing.
+    written = replace(decided.decision, is_closed=not message.has_positions)
+    await store.write_decision(tx, corridor.key, corridor.frame, written)
+    is_done = written.is_done
+    pair = await pairing.record(tx, corridor.key, pair, decided.entry, terms, is_done=is_done)
     if decided.money is not None:
-        await _carry_out(tx, corridor, message.terms, decided.money)
-    return decided.answer
+        await _carry_out(tx, corridor, terms, decided.money)
+    return _Taken(pair, decided.answer)
+
+
+async def _has_units_for(tx: Tx, corridor: Corridor, terms: Terms, money: Money) -> bool:
+    """Whether what this registry signed before a restore can be carried out, or taken back, now."""
+    match money:
+        case Money.MINT:
+            return await _why_not_minted(tx, corridor, terms) is None
+        case Money.UNLOCK:
+            return await _why_not_unlocked(tx, corridor, terms) is None
+        case Money.TAKE_BACK_MINTED:
+            return await wrapped_store.holds(tx, wrapped_amount(terms, corridor, terms.receiver_did))
+        case _:
+            return await _payer_again(tx, corridor, terms.receiver_did, terms) is not None
 
 
 async def _is_full(tx: Tx, corridor: Corridor) -> bool:
@@ -120,18 +213,32 @@ async def _is_full(tx: Tx, corridor: Corridor) -> bool:
 
 
 async def _carry_out(tx: Tx, corridor: Corridor, terms: Terms, money: Money) -> None:
-    if money is Money.MINT:
-        await wrapped_store.mint(tx, wrapped_amount(terms, corridor, terms.receiver_did))
-        await journal.append(tx, _completed(corridor, terms, home=corridor.frame))
-        return
-    await journal.append(tx, _completed(corridor, terms, home=corridor.book.frame))
-    amount, saga_id = Minor(terms.amount), UUID(terms.saga_id)
-    unlocked = ledger.BridgeAmount(corridor.frame, saga_id, terms.receiver_did, amount)
-    await ledger.unlock(tx, unlocked, corridor.book)
+    wrapped = wrapped_amount(terms, corridor, terms.receiver_did)
+    match money:
+        case Money.MINT:
+            await wrapped_store.mint(tx, wrapped)
+            await journal.append(tx, completed(UnitsWrapped, corridor, terms, home=corridor.frame))
+        case Money.TAKE_BACK_MINTED:
+            await wrapped_store.take_back(tx, wrapped)
+            await journal.append(tx, completed(UnitsUnwrapped, corridor, terms, home=corridor.frame))
+        case Money.TAKE_BACK_UNLOCKED:
+            await _lock_again(tx, corridor, terms.receiver_did, terms)
+        case _:
+            await journal.append(tx, completed(UnitsUnwrapped, corridor, terms, home=corridor.book.frame))
+            await locked_store.unlock(tx, corridor.key, terms.holder, terms.amount)
+            amount, saga_id = Minor(terms.amount), UUID(terms.saga_id)
+            unlocked = ledger.BridgeAmount(corridor.frame, saga_id, terms.receiver_did, amount)
+            await ledger.unlock(tx, unlocked, corridor.book)
 
 
-async def _why_refused(tx: Tx, corridor: Corridor, terms: Terms) -> str | None:
+async def _why_refused(tx: Tx, corridor: Corridor, pair: Pair, terms: Terms) -> str | None:
     """Why this registry does not carry a first request out, as the code of a signed refusal."""
+    if not pair.is_open or await has_doubt(tx, corridor.key):
+        return Code.PEER_REWOUND
+    return await _why_not_carried_out(tx, corridor, terms)
+
+
+async def _why_not_carried_out(tx: Tx, corridor: Corridor, terms: Terms) -> str | None:
     settings, is_wrap = corridor.settings, terms.direction is Direction.WRAP
     if is_wrap and not federation.is_mainframe(settings):
         return Code.FRAME_ONLY
@@ -158,14 +265,16 @@ async def _why_not_minted(tx: Tx, corridor: Corridor, terms: Terms) -> str | Non
 
 
 async def _why_not_unlocked(tx: Tx, corridor: Corridor, terms: Terms) -> str | None:
-    are_locked = await ledger.are_locked(tx, Minor(terms.amount), corridor.frame, corridor.book)
+    are_locked = await locked_store.are_locked(tx, corridor.key, terms.holder, terms.amount)
     return None if are_locked else Code.INSUFFICIENT_LOCK
 
 
-def _completed(corridor: Corridor, terms: Terms, *, home: str) -> UnitsWrapped | UnitsUnwrapped:
+def completed(
+    event: type[UnitsWrapped | UnitsUnwrapped], corridor: Corridor, terms: Terms, *, home: str
+) -> UnitsWrapped | UnitsUnwrapped:
+    """The event of units that are wrapped from now on, or not any more; `home` is the ledger id of their registry."""
     is_own = home == corridor.book.frame
     trust_domain = corridor.settings.trust_domain if is_own else corridor.peer.trust_domain
-    event = UnitsWrapped if terms.direction is Direction.WRAP else UnitsUnwrapped
     return event(
         saga_id=terms.saga_id,
         sender_did=terms.sender_did,

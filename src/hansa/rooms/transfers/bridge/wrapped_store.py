@@ -37,9 +37,24 @@ INSERT INTO transfers_wrapped_balance AS b (wrapped_currency, did, balance) VALU
 ON CONFLICT (wrapped_currency, did) DO UPDATE SET balance = b.balance + excluded.balance RETURNING balance
 """
 
+_TAKE_BACK = """
+WITH held AS (
+  UPDATE transfers_wrapped_balance SET balance = balance - $3 WHERE wrapped_currency = $1 AND did = $2 AND balance >= $3
+  RETURNING balance
+)
+UPDATE transfers_wrapped SET wrapped = wrapped - $3, locked_proved = locked_proved - $3 FROM held WHERE wrapped_currency = $1
+RETURNING held.balance
+"""
+
+_HELD = """
+SELECT b.balance FROM transfers_wrapped w JOIN transfers_wrapped_balance b USING (wrapped_currency)
+WHERE wrapped_currency = $1 AND did = $2 FOR UPDATE OF w
+"""
+
 _POST = """
-INSERT INTO transfers_wrapped_posting (peer, saga_id, kind, wrapped_currency, did, delta, balance_after)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO transfers_wrapped_posting (peer, saga_id, kind, wrapped_currency, did, delta, balance_after, turn)
+SELECT $1, $2, $3, $4, $5, $6, $7,
+  (SELECT count(*) FROM transfers_wrapped_posting WHERE peer = $1 AND saga_id = $2 AND kind = 'take_back')
 """
 
 _SUPPLY = """
@@ -58,7 +73,9 @@ ORDER BY wrapped_currency COLLATE "C"
 
 _IS_BOUND = """
 SELECT EXISTS (SELECT FROM transfers_wrapped_balance WHERE did = $1 AND balance > 0)
-  OR EXISTS (SELECT FROM transfers_bridge_saga WHERE sender_did = $1 AND next_at IS NOT NULL)
+  OR EXISTS (SELECT FROM transfers_bridge_saga WHERE sender_did = $1 AND next_at IS NOT NULL
+    AND state NOT IN ('COMPLETED', 'REFUNDED', 'FAILED'))
+  OR EXISTS (SELECT FROM transfers_bridge_saga WHERE sender_did = $1 AND state = 'IN_DOUBT')
 """
 
 
@@ -132,6 +149,19 @@ async def give_back(tx: Tx, returned: WrappedAmount) -> None:
     """The home did not unlock: the holder has its wrapped units again."""
     await tx.execute(_RETURN, returned.wrapped_currency, returned.amount)
     await _credit(tx, returned, "return")
+
+
+async def take_back(tx: Tx, minted: WrappedAmount) -> None:
+    """A mint that its home does not know ends; the caller found that its holder has as many."""
+    balance: int | None = await tx.fetchval(_TAKE_BACK, minted.wrapped_currency, minted.did, minted.amount)
+    assert balance is not None
+    await _post(tx, minted, "take_back", -minted.amount, balance)
+
+
+async def holds(tx: Tx, wanted: WrappedAmount) -> bool:
+    """Whether the agent holds so many; the row of the unit is locked afterwards."""
+    balance: int | None = await tx.fetchval(_HELD, wanted.wrapped_currency, wanted.did)
+    return balance is not None and balance >= wanted.amount
 
 
 async def supply(tx: Tx) -> list[WrappedSupply]:

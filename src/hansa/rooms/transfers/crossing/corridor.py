@@ -1,13 +1,13 @@
 """The peer whose messages are taken in and sent to, and the book that they concern."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.did import namespace_of
 from hansa.rooms import federation, ledger
 
-from . import protocol
-from .messages import Message
 from .payment_slot import PAYMENT_DECIDED, PaymentDecided
 
 
@@ -44,18 +44,18 @@ class Corridor:
         theirs = self.peer.settlement_currency
         return None if theirs == self.book.currency else theirs
 
-    def lies_in_namespaces(self, message: Message) -> bool:
-        """Whether payer and payee belong to the registries that the message says."""
-        assert message.body is not None
-        own, other = message.body.receiver_did, message.body.sender_did
-        if protocol.concerns_sent(message):
-            own, other = other, own
-        return namespace_of(own) == self.settings.issuer and namespace_of(other) == self.peer.did_namespace
+    @property
+    def is_within_frame(self) -> bool:
+        """Whether the other registry has the trust domain of this one: then both mint DIDs of one namespace."""
+        return self.peer.trust_domain == self.settings.trust_domain
 
+    def is_between(self, own: str, other: str, elsewhere: Mapping[str, str | None]) -> bool:
+        """Whether `own` is an agent of this registry and `other` one for which the peer speaks.
 
-def namespace_of(did: str) -> str | None:
-    """The issuer part of a DID; None where it has none."""
-    match did.split(":"):
-        case ["did", _, issuer, _]:
-            return issuer
-    return None
+        `elsewhere`: the DIDs of the own namespace that other registries hold, as `federation.held_elsewhere` has them.
+        """
+        if namespace_of(own) != self.settings.issuer or own in elsewhere:
+            return False
+        if federation.is_shared(other, self.settings):
+            return elsewhere.get(other) == self.key
+        return namespace_of(other) == self.peer.did_namespace

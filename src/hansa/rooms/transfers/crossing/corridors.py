@@ -21,14 +21,14 @@ class Corridors:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._asked: dict[str, asyncio.Future[Found]] = {}
+        self._pending: dict[str, asyncio.Future[Found]] = {}
         self._reading: asyncio.Task[None] | None = None
 
     async def to(self, did: str) -> Corridor:
         """The corridor by which units reach the DID now. Raises: as `corridor_to`, Unavailable."""
-        answer = self._asked.get(did)
+        answer = self._pending.get(did)
         if answer is None:
-            answer = self._asked[did] = asyncio.get_running_loop().create_future()
+            answer = self._pending[did] = asyncio.get_running_loop().create_future()
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read())
         # Several callers may await one answer; the end of one of them does not take it from the others.
@@ -38,8 +38,8 @@ class Corridors:
         raise found.refusal() if isinstance(found, NoCorridor) else found
 
     async def _read(self) -> None:
-        while self._asked:
-            asked, self._asked = self._asked, {}
+        while self._pending:
+            asked, self._pending = self._pending, {}
             try:
                 found = await self._found(list(asked))
                 for did, answer in asked.items():

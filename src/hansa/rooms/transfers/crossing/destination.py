@@ -1,7 +1,7 @@
-"""Where a receiver is: which peer speaks for its DID, and whether units may cross to it."""
+"""Where a receiver is: which peer has the agent, and whether units may cross to it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,12 +13,13 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.did import namespace_of
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, share
-from hansa.rooms import federation
+from hansa.rooms import catalogue, federation
 from hansa.rooms.transfers import pools
 
-from .corridor import Corridor, namespace_of
+from .corridor import Corridor
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
 from .judging import is_withheld_abroad, withheld_abroad
 
@@ -28,19 +29,74 @@ FEE_PATH = "fees.cross_registry.base_rate_percent"
 STEPS_DOWN = 2
 
 
-def is_foreign(did: str, settings: Settings) -> bool:
-    """Whether the DID names an issuer other than this registry."""
-    namespace = namespace_of(did)
-    return namespace not in {None, settings.issuer, "system"}
+def names_another_issuer(did: str, settings: Settings) -> bool:
+    """Whether the DID itself says that it is of another trust domain."""
+    return namespace_of(did) not in {None, settings.issuer, "system"}
 
 
-async def peer_of(tx: Tx, did: str) -> federation.PeerRecord | None:
-    """The direct peer that speaks for the DID and was an active peer once; None where there is none."""
-    namespace = namespace_of(did)
-    found = None if namespace is None else await federation.peer_for_namespace(tx, namespace)
-    if found is None or found.hop_distance > 1 or found.approval == "pending":
+async def foreign_among(tx: Tx, dids: Iterable[str], settings: Settings) -> set[str]:
+    """Those of the DIDs that are of another registry: of another issuer, or held by another one of this trust domain."""
+    asked = set(dids)
+    named = {did for did in asked if names_another_issuer(did, settings)}
+    shared = [did for did in asked if federation.is_shared(did, settings)]
+    return named | set(await federation.held_elsewhere(tx, shared))
+
+
+async def is_foreign(tx: Tx, did: str, settings: Settings) -> bool:
+    """Whether the DID is one of another registry, by what is known here."""
+    return bool(await foreign_among(tx, [did], settings))
+
+
+async def is_elsewhere(runtime: Runtime, did: str) -> bool:
+    """As `is_foreign`, after the frame was asked about a DID of this trust domain that is not known here.
+
+    Never within a transaction. Raises: FrameSilent.
+    """
+    settings = runtime.settings
+    if names_another_issuer(did, settings) or not federation.is_shared(did, settings):
+        return names_another_issuer(did, settings)
+    await federation.learn_holders(runtime, [did])
+    return await runtime.database.look(lambda tx: is_foreign(tx, did, settings))
+
+
+async def peer_of(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord | None:
+    """The direct peer that has the agent and was an active peer once; None where there is none.
+
+    Within a trust domain the claim of the DID says which one. Elsewhere the namespace does, and where several peers share it,
+    the mirrored card.
+    """
+    return (await _peers_of(tx, [did], settings))[did]
+
+
+async def _peers_of(
+    tx: Tx, dids: Sequence[str], settings: Settings
+) -> dict[str, federation.PeerRecord | None]:
+    shared = [did for did in dids if federation.is_shared(did, settings)]
+    holders = await federation.held_elsewhere(tx, shared)
+    registries = {
+        holder: None if holder is None else await federation.peer_by_spiffe_id(tx, holder)
+        for holder in set(holders.values())
+    }
+    found: dict[str, federation.PeerRecord | None] = {}
+    for did in shared:
+        found[did] = _direct(registries.get(holders.get(did)))
+    others: dict[str | None, list[str]] = {}
+    for did in dids:
+        if did not in found:
+            others.setdefault(namespace_of(did), []).append(did)
+    for namespace, named in others.items():
+        peers = [] if namespace is None else await federation.peers_of_namespace(tx, namespace)
+        homes = await catalogue.mirrored_homes(tx, named) if len(peers) > 1 else {}
+        for did in named:
+            known = [peer for peer in peers if did not in homes or peer.ledger_id == homes[did]]
+            found[did] = _direct(known[0] if known else None)
+    return found
+
+
+def _direct(peer: federation.PeerRecord | None) -> federation.PeerRecord | None:
+    if peer is None or peer.removing or peer.hop_distance > 1 or peer.approval == "pending":
         return None
-    return found if FEE_PATH in found.signed else None
+    return peer if FEE_PATH in peer.signed else None
 
 
 @dataclass(frozen=True)
@@ -64,21 +120,25 @@ async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
 async def corridors_to(tx: Tx, dids: Sequence[str], runtime: Runtime) -> dict[str, Corridor | NoCorridor]:
     """As `corridor_to`, of several DIDs, with one reading for each registry; a refusal stands for its DID alone."""
     withheld = await withheld_abroad(tx, set(dids))
-    by_namespace: dict[str | None, Corridor | NoCorridor] = {}
+    peers = await _peers_of(tx, dids, runtime.settings)
+    by_registry: dict[int | None, Corridor | NoCorridor] = {}
     found: dict[str, Corridor | NoCorridor] = {}
     for did in dids:
-        namespace = namespace_of(did)
-        if namespace not in by_namespace:
-            by_namespace[namespace] = await _corridor_or_refusal(tx, did, runtime)
-        corridor = by_namespace[namespace]
+        peer = peers[did]
+        registry = None if peer is None else peer.id
+        if registry not in by_registry:
+            by_registry[registry] = await _corridor_or_refusal(tx, peer, runtime)
+        corridor = by_registry[registry]
         is_withheld = did in withheld and isinstance(corridor, Corridor)
         found[did] = NoCorridor(partial(_agent_blocked, did)) if is_withheld else corridor
     return found
 
 
-async def _corridor_or_refusal(tx: Tx, did: str, runtime: Runtime) -> Corridor | NoCorridor:
+async def _corridor_or_refusal(
+    tx: Tx, peer: federation.PeerRecord | None, runtime: Runtime
+) -> Corridor | NoCorridor:
     try:
-        corridor = Corridor.to(await _open_peer(tx, did, runtime.settings), runtime)
+        corridor = Corridor.to(await _open(tx, peer, runtime.settings), runtime)
     except Refused as refusal:
         return NoCorridor(partial(copy, refusal))
     if corridor.currency_received is not None and not await pools.has_pool(tx, corridor.key):
@@ -95,7 +155,7 @@ async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.
 
     Raises: ReceiverRegistryUnknown, CurrencyDiffers, AgentBlocked, and what `require_may_cross` raises.
     """
-    peer = await _open_peer(tx, did, settings)
+    peer = await _open(tx, await peer_of(tx, did, settings), settings)
     if await is_withheld_abroad(tx, did):
         raise _agent_blocked(did)
     if peer.settlement_currency != settings.settlement_currency:
@@ -103,8 +163,7 @@ async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.
     return peer
 
 
-async def _open_peer(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
-    peer = await peer_of(tx, did)
+async def _open(tx: Tx, peer: federation.PeerRecord | None, settings: Settings) -> federation.PeerRecord:
     if peer is None:
         raise ReceiverRegistryUnknown
     await federation.require_may_cross(tx, settings, peer)

@@ -1,23 +1,28 @@
-"""Messages as they travel: each a compact JWS by the key of the author's registry, `fed-transfer+jws`.
+"""Messages as they travel: compact JWS by the key of the author's registry, `fed-transfer+jws`.
 
-A `proof` is the whole text of an earlier statement of the addressee. It counts only under a key that this registry has or
-had itself.
+- A `proof` is the whole text of an earlier statement of the addressee. It counts only under a key that this registry has or
+  had itself.
+- What nobody proves anything with later, PREPARE and the confirmation of a receipt, is signed for several transfers at once
+  (`transfers`, decision 0145), for a registry that says that it reads this.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation
-from hansa_verify import encoded
+from hansa_verify import encoded, read_json
 from hansa_verify.jws import CompactSignature, read_compact
 
-from .messages import Body, Message, MessageType, Position, Swap
+from .messages import Body, Code, Message, MessageType, Place, Position, Swap
 
 TYPE = "fed-transfer+jws"
 KIND = "fed.transfer.v1"
@@ -27,25 +32,89 @@ CODE_MAX_CHARACTERS = 64
 PURPOSE_MAX_CHARACTERS = 32
 PURPOSE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz_")
 NUMBER_MAX = 2**53
-HEAD_CHARACTERS = 64
 AMOUNT_CHARACTERS, CURRENCY_CHARACTERS = 32, 8
 PARSED_MAX = 1024
 """Messages kept as they were parsed: those of the transfers under way with all peers."""
 WITHOUT_TRANSFER = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
+TOGETHER = frozenset({(MessageType.PREPARE, None), (MessageType.RECEIPT, Code.CLOSED.value)})
+"""Type and code of what is signed for several transfers at once."""
+TOGETHER_CHARACTERS = 11_000
+"""Of the transfers that are signed at once: with the signature they are below MESSAGE_MAX_CHARACTERS in base64."""
+MEMBERS_CHARACTERS = 500
+"""What a transfer takes besides its DIDs and its memo, at most."""
+ESCAPED_CHARACTERS = 12
+"""What a character takes at most in canonical JSON."""
+
+_HEAD = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_SORTED = msgspec.json.Encoder(order="sorted")
 
 
 class MalformedMessage(Exception):
     """The text is no message of that author."""
 
 
+def signed_texts(
+    key: federation.SigningKey, messages: Sequence[Message], *, together: bool = False
+) -> list[str]:
+    """The messages with the signature of this registry: one text each, as every registry reads them.
+
+    `together`, for a registry that reads `transfers`: those of `TOGETHER` come last, several in one text.
+    """
+    if not together:
+        return [signed_text(key, message) for message in messages]
+    alone: list[str] = []
+    alike: dict[tuple[str, str | None, Position, Position], list[Message]] = {}
+    for message in messages:
+        if (message.type, message.code) in TOGETHER and message.proof is None:
+            named = (message.type.value, message.code, message.own, message.seen)
+            alike.setdefault(named, []).append(message)
+        else:
+            alone.append(signed_text(key, message))
+    return alone + [_signed_at_once(key, some) for many in alike.values() for some in _divided(many)]
+
+
 def signed_text(key: federation.SigningKey, message: Message) -> str:
-    """The message with the signature of this registry."""
-    payload = canonical_json(_members(message, int(key.now.timestamp())))
+    """One message with the signature of this registry."""
+    return _signed(key, _head_members(message, key) | _transfer_members(message))
+
+
+def _signed_at_once(key: federation.SigningKey, messages: Sequence[Message]) -> str:
+    first = messages[0]
+    if len(messages) == 1:
+        return signed_text(key, first)
+    return _signed(
+        key, _head_members(first, key) | {"transfers": [_transfer_members(one) for one in messages]}
+    )
+
+
+def _divided(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """The messages in parts that each fit into one text."""
+    part: list[Message] = []
+    size = 0
+    for message in messages:
+        body = message.body
+        assert body is not None
+        added = (
+            MEMBERS_CHARACTERS
+            + len(body.sender_did)
+            + len(body.receiver_did)
+            + ESCAPED_CHARACTERS * len(body.memo or "")
+        )
+        if part and size + added > TOGETHER_CHARACTERS:
+            yield part
+            part, size = [], 0
+        part.append(message)
+        size += added
+    yield part
+
+
+def _signed(key: federation.SigningKey, members: dict[str, Any]) -> str:
+    payload = canonical_json(members)
     entry = federation.detached_signature(key, payload, {"typ": TYPE})
     return f"{entry['protected']}.{encoded(payload)}.{entry['signature']}"
 
 
-def _members(message: Message, issued_at: int) -> dict[str, Any]:
+def _head_members(message: Message, key: federation.SigningKey) -> dict[str, Any]:
     members: dict[str, Any] = {
         "kind": KIND,
         "type": message.type.value,
@@ -53,26 +122,34 @@ def _members(message: Message, issued_at: int) -> dict[str, Any]:
         "seq": message.own.seq,
         "head": message.own.head,
         "seen": {"epoch": message.seen.epoch, "seq": message.seen.seq, "head": message.seen.head},
-        "iat": issued_at,
+        "iat": int(key.now.timestamp()),
     }
-    body = message.body
-    if body is not None:
-        members |= {
-            "transfer_id": body.transfer_id,
-            "sender_did": body.sender_did,
-            "receiver_did": body.receiver_did,
-            "amount": format_amount(body.amount),
-            "currency": body.currency,
-            **_swap_members(body.swap),
-        }
     optional = {
-        "memo": body.memo if body else None,
-        "purpose": body.purpose if body else None,
-        "net": None if message.net is None else format_amount(message.net),
-        "fee": None if message.fee is None else format_amount(message.fee),
         "code": message.code,
         "nonce": message.nonce,
+        "place": {"epoch": message.place[0], "seq": message.place[1]} if message.place else None,
         "proof": message.proof.raw if message.proof else None,
+    }
+    return members | {name: value for name, value in optional.items() if value is not None}
+
+
+def _transfer_members(message: Message) -> dict[str, Any]:
+    body = message.body
+    if body is None:
+        return {}
+    members = {
+        "transfer_id": body.transfer_id,
+        "sender_did": body.sender_did,
+        "receiver_did": body.receiver_did,
+        "amount": format_amount(body.amount),
+        "currency": body.currency,
+        **_swap_members(body.swap),
+    }
+    optional = {
+        "memo": body.memo,
+        "purpose": body.purpose,
+        "net": None if message.net is None else format_amount(message.net),
+        "fee": None if message.fee is None else format_amount(message.fee),
     }
     return members | {name: value for name, value in optional.items() if value is not None}
 
@@ -89,8 +166,8 @@ def _swap_members(swap: Swap | None) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def read_message(text: str, peer_keys: Mapping[str, bytes]) -> Message:
-    """The message of a peer with these keys by their kid; its proof is a claim still. Raises: MalformedMessage."""
+def read_messages(text: str, peer_keys: Mapping[str, bytes]) -> tuple[Message, ...]:
+    """What a peer with these keys by their kid signed in one text; proofs are claims still. Raises: MalformedMessage."""
     return _signed_by(text, peer_keys)
 
 
@@ -101,7 +178,7 @@ def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
     """
     if message.claim is None:
         return message
-    proof = _signed_by(message.claim, own_keys)
+    proof = _only(_signed_by(message.claim, own_keys))
     # What a statement of this registry relied on was verified when it was made.
     relied_on = None if proof.claim is None else kept_message(proof.claim)
     return replace(message, proof=replace(proof, proof=relied_on))
@@ -109,52 +186,85 @@ def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
 
 def kept_message(text: str) -> Message:
     """A message that was verified before it was kept."""
-    return _parsed(text)[1]
+    return _only(_parsed(text)[1])
 
 
-def _signed_by(text: str, keys: Mapping[str, bytes]) -> Message:
-    signature, message = _parsed(text)
+def _only(messages: tuple[Message, ...]) -> Message:
+    if len(messages) != 1:
+        raise MalformedMessage("transfers")
+    return messages[0]
+
+
+def _signed_by(text: str, keys: Mapping[str, bytes]) -> tuple[Message, ...]:
+    signature, messages = _parsed(text)
     public_key = keys.get(signature.entry.kid or "")
     if public_key is None or not signature.is_by(public_key):
         raise MalformedMessage("signature")
-    return message
+    return messages
 
 
 # A message that came in is read once more with its row, when the next one about its transfer comes.
 @lru_cache(PARSED_MAX)
-def _parsed(text: str) -> tuple[CompactSignature, Message]:
-    """The message as it is written; its signature is not verified. Raises: MalformedMessage."""
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
+def _parsed(text: str) -> tuple[CompactSignature, tuple[Message, ...]]:
+    """The messages as they are written; their signature is not verified. Raises: MalformedMessage."""
+    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS, _read_payload)
     if signature is None:
         raise MalformedMessage("form")
-    return signature, _message(signature, text)
-
-
-def _message(signature: CompactSignature, text: str) -> Message:
-    """The payload as a value. Raises: MalformedMessage."""
-    payload = signature.payload
-    if payload.get("kind") != KIND:
-        raise MalformedMessage("kind")
     try:
-        kind = MessageType(_text(payload, "type", CODE_MAX_CHARACTERS))
-        own = _position(payload)
-        seen = payload.get("seen")
-        if not isinstance(seen, dict):
-            raise MalformedMessage("seen")
-        return Message(
-            kind,
-            None if kind in WITHOUT_TRANSFER else _body(payload),
-            net=_amount(payload, "net"),
-            fee=_amount(payload, "fee"),
-            code=_optional(payload, "code", CODE_MAX_CHARACTERS),
-            nonce=_optional(payload, "nonce", CODE_MAX_CHARACTERS),
-            own=own,
-            seen=_position(seen),
-            raw=text,
-            claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
-        )
+        return signature, _messages(signature.payload, text)
     except (ValueError, NotAnAmount) as trouble:
         raise MalformedMessage("members") from trouble
+
+
+def _read_payload(raw: bytes) -> Any:
+    """The value of a strict JSON text. Raises: NotCanonical.
+
+    What is written as this registry writes it has no member twice and no number in two spellings: reading it fast is strict.
+    """
+    try:
+        value = msgspec.json.decode(raw)
+        if _SORTED.encode(value) == raw:
+            return value
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    return read_json(raw)
+
+
+def _messages(payload: Mapping[str, Any], text: str) -> tuple[Message, ...]:
+    """The payload as values. Raises: MalformedMessage, ValueError."""
+    if payload.get("kind") != KIND:
+        raise MalformedMessage("kind")
+    kind = MessageType(_text(payload, "type", CODE_MAX_CHARACTERS))
+    seen = payload.get("seen")
+    if not isinstance(seen, dict):
+        raise MalformedMessage("seen")
+    head = Message(
+        kind,
+        code=_optional(payload, "code", CODE_MAX_CHARACTERS),
+        nonce=_optional(payload, "nonce", CODE_MAX_CHARACTERS),
+        own=_position(payload),
+        seen=_position(seen),
+        claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
+        place=_place(payload),
+    )
+    if "transfers" in payload:
+        return tuple(_of_transfer(head, one) for one in _transfers(head, payload["transfers"]))
+    if kind in WITHOUT_TRANSFER:
+        return (replace(head, raw=text),)
+    return (replace(_of_transfer(head, payload), raw=text),)
+
+
+def _transfers(head: Message, listed: Any) -> Sequence[Mapping[str, Any]]:
+    """Raises: MalformedMessage, where the messages of these transfers are not to be signed at once."""
+    if (head.type, head.code) not in TOGETHER or head.claim is not None:
+        raise MalformedMessage("transfers")
+    if not isinstance(listed, list) or not listed or not all(isinstance(one, dict) for one in listed):
+        raise MalformedMessage("transfers")
+    return listed
+
+
+def _of_transfer(head: Message, members: Mapping[str, Any]) -> Message:
+    return replace(head, body=_body(members), net=_amount(members, "net"), fee=_amount(members, "fee"))
 
 
 def _body(payload: Mapping[str, Any]) -> Body:
@@ -167,10 +277,15 @@ def _body(payload: Mapping[str, Any]) -> Body:
         _text(payload, "receiver_did", DID_MAX_CHARACTERS),
         parse_positive(_text(payload, "amount", AMOUNT_CHARACTERS)),
         _text(payload, "currency", CURRENCY_CHARACTERS),
-        _optional(payload, "memo", MEMO_MAX_CHARACTERS),
+        _memo(payload),
         _swap(payload),
         _purpose(payload),
     )
+
+
+def _memo(payload: Mapping[str, Any]) -> str | None:
+    """As the payer wrote it, which may be an empty text."""
+    return "" if payload.get("memo") == "" else _optional(payload, "memo", MEMO_MAX_CHARACTERS)
 
 
 def _purpose(payload: Mapping[str, Any]) -> str | None:
@@ -195,10 +310,19 @@ def _swap(payload: Mapping[str, Any]) -> Swap | None:
 
 
 def _position(members: Mapping[str, Any]) -> Position:
-    head = _text(members, "head", HEAD_CHARACTERS)
-    if len(head) != HEAD_CHARACTERS or not set(head) <= set("0123456789abcdef"):
+    head = members.get("head")
+    if not isinstance(head, str) or not _HEAD.fullmatch(head):
         raise MalformedMessage("head")
     return Position(_number(members, "epoch"), _number(members, "seq"), head)
+
+
+def _place(payload: Mapping[str, Any]) -> Place | None:
+    place = payload.get("place")
+    if place is None:
+        return None
+    if not isinstance(place, dict):
+        raise MalformedMessage("place")
+    return _number(place, "epoch"), _number(place, "seq")
 
 
 def _number(members: Mapping[str, Any], name: str) -> int:

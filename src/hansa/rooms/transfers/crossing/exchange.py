@@ -19,12 +19,12 @@ from hansa.rooms import federation
 
 from . import pair_chain, received_store, receiver, sender, sent_store, store
 from .corridor import Corridor
-from .envelope import MalformedMessage, read_message, signed_text
+from .envelope import MalformedMessage, read_messages, signed_texts
 from .high_water import HIGH_WATER
-from .messages import Message
+from .messages import MESSAGES_MAX, Message
 from .peer_keys import keys_of_peer
 from .sender import Judgement
-from .taking_in import ApplyAlone, take_in
+from .taking_in import ApplyAlone, dids_in, take_in
 from .writing import Changes, write_changes
 
 DELIVERY = "transfers: messages to a peer"
@@ -39,8 +39,13 @@ SIGNATORY: Slot[federation.Signatory] = Slot("transfers: signatory of messages t
 _log = structlog.get_logger()
 
 
+READING_TRANSFERS: Slot[set[str]] = Slot("transfers: peers that read several transfers in one text")
+"""The SPIFFE ids of those whose last answer to this process said so."""
+
+
 class _Answers(msgspec.Struct):
     messages: list[str]
+    reads_transfers: bool = False
 
 
 class PeerSilent(Exception):
@@ -69,7 +74,9 @@ async def answers_to(runtime: Runtime, corridor: Corridor, messages: Sequence[Me
 
 
 async def _sent(runtime: Runtime, corridor: Corridor, messages: Sequence[Message]) -> list[str]:
-    body = {"messages": await signed(runtime, messages)}
+    reading = READING_TRANSFERS.of(runtime)
+    texts = await signed(runtime, messages, together=corridor.key in reading)
+    body = {"messages": texts, "reads_transfers": True}
     try:
         answer = await federation.call_peer(runtime, corridor.peer, "POST", PATH, body, limits=LIMITS)
     except OutgoingTrouble as trouble:
@@ -79,32 +86,47 @@ async def _sent(runtime: Runtime, corridor: Corridor, messages: Sequence[Message
     if answer.status != OK:
         raise PeerSilent(f"status_{answer.status}")
     try:
-        return msgspec.json.decode(answer.body, type=_Answers).messages
+        answers = msgspec.json.decode(answer.body, type=_Answers)
     except msgspec.DecodeError:
         raise PeerSilent("unreadable_answer") from None
+    if answers.reads_transfers:
+        reading.add(corridor.key)
+    else:
+        reading.discard(corridor.key)
+    return answers.messages
 
 
-async def signed(runtime: Runtime, messages: Sequence[Message]) -> list[str]:
-    """The messages with the signature of this registry."""
+async def signed(runtime: Runtime, messages: Sequence[Message], *, together: bool) -> list[str]:
+    """The messages with the signature of this registry; `together` as in `signed_texts`."""
     if not messages:
         return []
     key = await SIGNATORY.of(runtime).present_key()
-    return [signed_text(key, message) for message in messages]
+    return signed_texts(key, messages, together=together)
 
 
 async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[str]) -> list[Message]:
-    """Take in what a peer sent, in one transaction; what is not its message is counted and left out."""
-    messages, malformed = [], 0
+    """Take in what a peer sent, in one transaction; what is not its message, or one too many, is counted and left out."""
+    messages: list[Message] = []
+    malformed = 0
     peer_keys = keys_of_peer(corridor.peer)
     for text in texts:
         try:
-            messages.append(read_message(text, peer_keys))
+            messages += read_messages(text, peer_keys)
         except MalformedMessage:
             malformed += 1
+    if len(messages) > MESSAGES_MAX:
+        malformed += len(messages) - MESSAGES_MAX
+        del messages[MESSAGES_MAX:]
     if malformed:
         await runtime.database.act(
             lambda tx: federation.count_refusal(tx, corridor.peer.id, "message_malformed", malformed)
         )
+    if corridor.is_within_frame:
+        try:
+            await federation.learn_holders(runtime, dids_in(messages))
+        except federation.FrameSilent as silence:
+            _log.warning("messages of a peer not applied", code=silence.code)
+            return []
     return await _taken_in(runtime, corridor, messages) if messages else []
 
 

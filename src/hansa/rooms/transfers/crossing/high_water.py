@@ -1,15 +1,17 @@
 """How far the own chains had come, in a file beside the keys: a database that is behind it lost decisions that peers hold.
 
-- Compared before the process serves, and each second: a failover to a replica that lost the last second is seen as well.
+- Compared before the process serves, and each second: a failover to a replica that lost the last second is seen as well. While
+  there is no pair, every FIRST_SECONDS.
 - For each pair that is behind a new epoch begins: nothing is decided until the peer answered, and each side sends what the other one
   lacks. Where the file is missing, the heads are awaited in the same epoch.
-- The file follows the database by a second at most. What it does not show the peers show by the pair chain.
+- The file follows the database by a second at most, for the first pair by FIRST_SECONDS. What it does not show the peers show by the pair chain.
 """
 
 import json
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from uuid import uuid4
 
 import structlog
@@ -22,6 +24,7 @@ from . import pair_chain, store
 
 FILE = "crossing-high-water.json"
 COMPARED_SECONDS = 1.0
+FIRST_SECONDS = 5.0
 
 Place = tuple[int, int]
 """Epoch and number."""
@@ -36,6 +39,7 @@ class HighWater:
         self._runtime = runtime
         self._path: Path = runtime.settings.data_dir / "keys" / FILE
         self._known: dict[str, Place] | None = None
+        self._compared_at = 0.0
         self._is_missing = False
         self._is_unwritable = False
 
@@ -44,12 +48,18 @@ class HighWater:
         if self._known is None:
             await self.compare()
 
+    async def compare_if_due(self) -> None:
+        """As `compare`; left out where there was no pair a moment ago."""
+        if self._known or monotonic() >= self._compared_at + FIRST_SECONDS:
+            await self.compare()
+
     async def compare(self) -> None:
         """Compare the database with what was known, begin epochs where it is behind, and write down what is known now."""
         if self._known is None:
             self._known, self._is_missing = self._read()
+        self._compared_at = monotonic()
         known = self._known
-        found = await self._runtime.database.look(store.places)
+        found = await self._runtime.database.look_again(store.places)
         if self._is_missing:
             self._is_missing = False
             await self._await_heads(found)
@@ -63,7 +73,7 @@ class HighWater:
             )
             for peer, place in behind.items():
                 await self._runtime.database.act(partial(_begin_epoch, peer=peer, known=place))
-            found = await self._runtime.database.look(store.places)
+            found = await self._runtime.database.look_again(store.places)
         if found != known:
             self._known = found
             self._write(found)
@@ -112,7 +122,7 @@ HIGH_WATER: Slot[HighWater] = Slot("transfers: high-water marks of the own chain
 
 
 async def _compare(runtime: Runtime) -> None:
-    await HIGH_WATER.of(runtime).compare()
+    await HIGH_WATER.of(runtime).compare_if_due()
 
 
 HIGH_WATER_TASK = PeriodicTask("transfers: high-water marks", COMPARED_SECONDS, _compare)

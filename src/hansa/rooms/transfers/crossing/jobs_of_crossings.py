@@ -21,16 +21,16 @@ async def ask_for_heads(tx: Tx) -> None:
             await store.write_pair(tx, peer, asking)
 
 
-async def _is_due(tx: Tx) -> bool:
-    return bool(await store.peers_due(tx))
-
-
 CROSSING_JOBS = (
     LeasedKind(
         DELIVERY, deliver, at_once=8, retries=Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
     ),
     sweep_of(
-        "transfers: what peers are due to be sent", SWEEP_SECONDS, _is_due, enqueue_due, once_a_turn=True
+        "transfers: what peers are due to be sent",
+        SWEEP_SECONDS,
+        store.HAS_PEER_DUE,
+        enqueue_due,
+        once_a_turn=True,
     ),
     sweep("transfers: heads of quiet peers", ASK_SECONDS, ask_for_heads),
 )

@@ -5,11 +5,20 @@ seen the chain of the other. Who wrote a message is known by its signature befor
 """
 
 import hashlib
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 NO_HEAD = "0" * 64
+MESSAGES_MAX = 500
+"""Of one request: of the texts, and of the messages in them."""
+DROPPED = ""
+"""The text of a statement that was dropped: it was here, and proves nothing any more."""
 PAYMENT_TOKEN, CONTRACT = "payment_token", "contract"
+
+
+Place = tuple[int, int]
+"""Epoch and number of an entry of a chain."""
 
 
 class MessageType(StrEnum):
@@ -48,8 +57,7 @@ class Code(StrEnum):
     POOL_DIFFERS = "POOL_DIFFERS"
 
 
-@dataclass(frozen=True)
-class Swap:
+class Swap(msgspec.Struct, frozen=True):
     """What a receiver of another currency gets: at least `min_amount_out`, in minor units of `currency_received`.
 
     `amount_out` is fixed by a sender's registry that is the home of the pool; None: the receiver's fixes it.
@@ -66,8 +74,7 @@ class Swap:
         return f"{self.currency_received} {self.min_amount_out} {self.amount_out} {self.quote_id}"
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     """What is transferred. The same id with another body is refused.
 
     `purpose` is what the transfer pays for, in lower-case characters and `_`: PAYMENT_TOKEN, CONTRACT, or None for a plain transfer.
@@ -92,8 +99,7 @@ class Body:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """A place in a chain of decisions and receipts; epoch 0 is the place before any."""
 
     epoch: int = 0
@@ -109,8 +115,7 @@ NOWHERE = Position()
 """What is known of a chain before its first message."""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """One signed statement. `proof` is a statement of the addressee that this one relies on, with its signature."""
 
     type: MessageType
@@ -122,10 +127,12 @@ class Message:
     own: Position = NOWHERE
     seen: Position = NOWHERE
     proof: "Message | None" = None
-    raw: str | None = field(default=None, compare=False, repr=False)
+    raw: str | None = None
     """The statement as its author signed it, where it came from outside."""
-    claim: str | None = field(default=None, compare=False, repr=False)
+    claim: str | None = None
     """The text of a proof that was not verified yet: it is read only where something rests on it."""
+    place: Place | None = None
+    """Of a receipt: its entry in the author's chain."""
 
     def is_of(self, body: Body) -> bool:
         """Whether the message is about exactly this transfer."""

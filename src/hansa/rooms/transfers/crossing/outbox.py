@@ -120,7 +120,7 @@ class Outbox:
                 caller.set_result(rows[transfer_id])
 
     async def _rows(self, transfer_ids: Collection[UUID]) -> dict[UUID, asyncpg.Record]:
-        return await self._runtime.database.look(lambda tx: sent_store.sent_rows(tx, list(transfer_ids)))
+        return await self._runtime.database.look(lambda tx: sent_store.outcomes(tx, list(transfer_ids)))
 
 
 OUTBOX: Slot[Outbox] = Slot("transfers: messages that wait for peers")

@@ -8,8 +8,10 @@
 """
 
 import hashlib
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+import msgspec
+from msgspec.structs import replace
 
 from .messages import NOWHERE, Message, MessageType, Position
 
@@ -32,8 +34,7 @@ class Crossing(StrEnum):
     """This registry was restored, or may have been; what it decided before is not known yet."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """The two chains as one registry knows them. `floor` is what was seen of the peer when `nonce` was made."""
 
     own: Position = BEGIN
@@ -58,8 +59,7 @@ class Pair:
         return self.nonce is not None
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(msgspec.Struct, frozen=True):
     """What the positions of a message result in.
 
     `resend`: one of the two began a new epoch. Every decision and receipt is sent until it is answered in this epoch:
@@ -123,8 +123,12 @@ def is_outdated(pair: Pair, message: Message) -> bool:
 
     `pair` is the state after the message was observed.
     """
-    late = message.own.epoch < pair.seen.epoch or message.seen.epoch < pair.own.epoch
-    return message.type is MessageType.RECEIPT and late
+    return message.type is MessageType.RECEIPT and is_of_earlier_epoch(pair, message.own, message.seen)
+
+
+def is_of_earlier_epoch(pair: Pair, own: Position, seen: Position) -> bool:
+    """Whether an author with these positions did not know of the present epoch of either side yet."""
+    return own.epoch < pair.seen.epoch or max(seen.epoch, BEGIN.epoch) < pair.own.epoch
 
 
 def observe(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str) -> Observed:

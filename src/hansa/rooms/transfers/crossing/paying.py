@@ -1,6 +1,6 @@
 """Transfers to other registries that pay something of a room above, which names them: a payment token, a part of a contract.
 
-The transfer is reserved in the transaction of the room above, and `PAYMENT_DECIDED` tells the room in the commit of the
+The transfer is reserved in the transaction of the room above, and `PAYMENT_DECIDED` notifies the room in the commit of the
 decision. The name of a transfer is used once: what was reserved under it, or replayed after a restore, is not reserved again.
 """
 
@@ -50,6 +50,7 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
     Raises: PeerRewound, the refusals of swaps, AccountUnknown, AccountSuspended, InsufficientBalance.
     """
     order, book = payment.order, corridor.book
+    await federation.require_confirmed(tx, [order.payer], corridor.settings)
     terms = await swap_terms(tx, corridor, order, payment.bounds)
     body = Body(
         str(payment.transfer_id),

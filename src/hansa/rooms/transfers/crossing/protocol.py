@@ -3,7 +3,7 @@
 The rows of a transfer are of the two directions: `sent` under this registry's ids, `received` under the peer's.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from . import receiver, sender
 from .messages import Code, Message, MessageType
@@ -14,8 +14,7 @@ from .states import NOTHING, Received, ReceivedState, Sent, SentState, Step
 OF_RECEIVER = frozenset({MessageType.PREPARED, MessageType.REFUSED, MessageType.QUERY})
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """What was read for a message, in the transaction that applies it."""
 
     terms: Terms

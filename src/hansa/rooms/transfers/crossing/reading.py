@@ -46,7 +46,7 @@ def _received_of(row: Record) -> dict[str, Any]:
     if row["currency_received"] is None:
         fee = row["expected_fee"]
         return {"net": Minor(row["amount"] - fee), "fee": Minor(fee)}
-    prepared = sent_store.sent_of(row).prepared
+    prepared = sent_store.promise_of(row)
     if prepared is not None:
         return {"net": Minor(prepared.net or 0), "fee": Minor(prepared.fee or 0)}
     return {"net": Minor(row["amount_out"] or row["min_amount_out"]), "fee": Minor(row["expected_fee"])}

@@ -3,14 +3,14 @@
 What it once signed as prepared it credits, also when the row was lost in a restore, as long as the peer's limit has room.
 """
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from .messages import Body, Code, Message, MessageType, states
 from .states import NOTHING, Money, MoneyKind, Received, ReceivedState, Step
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """What the receiver's registry finds before it prepares: its fee, its refusal, the room under the peer's limit."""
 
     net: int
@@ -150,6 +150,7 @@ def _receipt(received: Received, code: Code) -> Message:
         fee=received.fee,
         code=code,
         proof=received.decision,
+        place=received.place,
     )
 
 

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.money import Minor
-from hansa.rooms import agents, ledger
+from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers import pools
 
 from . import sent_store
@@ -78,6 +78,9 @@ async def reserve(
     """
     if corridor.currency_received is None and asked.bounds.are_stated:
         raise pools.NotASwap
+    settings, payer = runtime.settings, asked.order.payer
+    if settings.is_operator:
+        await runtime.database.look(lambda tx: federation.require_confirmed(tx, [payer], settings))
     if corridor.currency_received is None and agents.pays_plainly(agent, asked.payment.capability_token):
         return await _gathered(runtime, corridor, asked)
     return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, asked))

@@ -3,14 +3,14 @@
 A decision that bears this registry's own signature is binding, also when the row that recorded it was lost in a restore.
 """
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from .messages import Body, Code, Message, MessageType, Swap, states
 from .states import NOTHING, Money, MoneyKind, Sent, SentState, Step
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """What the sender's registry finds before it decides.
 
     `may_decide` is false as long as a restored registry does not know what it had decided. `has_units` says whether the

@@ -10,24 +10,28 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .envelope import kept_message
+from .messages import DROPPED, Code, Message, MessageType
 from .row_columns import FIRST_PAUSE_SECONDS, PAUSE, body_columns, body_of, columns, swap_values
 from .states import Sent, SentState
 
 _WRITE_SENT = f"""
 INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, purpose, backend, deadline,
-  decided_at, credited_at, next_at)
+  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, purpose, receipt_epoch,
+  receipt_seq, backend, deadline, decided_at, credited_at, next_at)
 SELECT n.transfer_id, $1, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.expected_fee, n.code,
-  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose, '2pc', clock_timestamp(), clock_timestamp(),
+  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose,
+  n.receipt_epoch, n.receipt_seq, '2pc', clock_timestamp(), clock_timestamp(),
   CASE WHEN n.state = 'committed' AND n.receipt IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN n.receipt IS NULL AND n.state <> 'in_doubt'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[],
-  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::text[]) AS n (transfer_id, sender_did,
+  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::text[],
+  $19::bigint[], $20::bigint[]) AS n (transfer_id, sender_did,
   receiver_did, amount, currency, memo, state, expected_fee, code, prepared, receipt, currency_received, min_amount_out,
-  amount_out, quote_id, purpose)
+  amount_out, quote_id, purpose, receipt_epoch, receipt_seq)
 ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
-  receipt = excluded.receipt,
+  receipt = excluded.receipt, receipt_epoch = coalesce(excluded.receipt_epoch, row.receipt_epoch),
+  receipt_seq = coalesce(excluded.receipt_seq, row.receipt_seq),
   decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
   credited_at = coalesce(row.credited_at, excluded.credited_at),
   tries = CASE WHEN row.state = excluded.state THEN row.tries ELSE 0 END,
@@ -42,6 +46,21 @@ UPDATE transfers_sent SET tries = tries + 1, next_at = least(clock_timestamp() +
 WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND next_at <= clock_timestamp()
   ORDER BY next_at LIMIT $2) RETURNING *
 """  # noqa: S608
+
+
+_HAS_DOUBT = """
+SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')
+  OR EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND state = 'IN_DOUBT')
+  OR EXISTS (SELECT FROM transfers_bridge_decision WHERE peer = $1 AND is_in_doubt)
+"""
+
+
+_OUTCOMES = """
+SELECT transfer_id, state, code, backend, sender_did, receiver_did, frame, amount, currency, currency_received, min_amount_out,
+  amount_out, expected_fee, balance_after, memo, created_at, decided_at, credited_at,
+  CASE WHEN currency_received IS NOT NULL THEN prepared END AS prepared
+FROM transfers_sent WHERE transfer_id = ANY ($1)
+"""
 
 
 class NewSent(msgspec.Struct, frozen=True):
@@ -74,10 +93,14 @@ async def sent_row(tx: Tx, transfer_id: UUID) -> asyncpg.Record | None:
     return await tx.fetchrow("SELECT * FROM transfers_sent WHERE transfer_id = $1", transfer_id)
 
 
-async def sent_rows(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.Record]:
-    """As `sent_row`, of several."""
-    statement = "SELECT * FROM transfers_sent WHERE transfer_id = ANY ($1)"
-    return {row["transfer_id"]: row for row in await tx.fetch(statement, transfer_ids)}
+async def outcomes(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.Record]:
+    """What callers read of several transfers: the promise only of swaps, which it prices, and not the receipt."""
+    return {row["transfer_id"]: row for row in await tx.fetch(_OUTCOMES, transfer_ids)}
+
+
+def promise_of(row: asyncpg.Record) -> Message | None:
+    """What the receiver's registry promised, as far as it was read."""
+    return None if row["prepared"] is None else kept_message(row["prepared"])
 
 
 async def lock_sent(
@@ -108,6 +131,7 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
             one.receipt.raw if one.receipt else None,
             *swap_values(one.body.swap),
             one.body.purpose,
+            *((one.receipt and one.receipt.place) or (None, None)),
         )
         for one in changed
     ]
@@ -116,9 +140,8 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
 
 
 async def has_doubt(tx: Tx, peer: str) -> bool:
-    """Whether a transfer to this peer was committed before a restore and has no units now."""
-    statement = "SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')"
-    return bool(await tx.fetchval(statement, peer))
+    """Whether a transfer to this peer, or a saga with it, was decided before a restore and has no units now."""
+    return bool(await tx.fetchval(_HAS_DOUBT, peer))
 
 
 async def take_due_sent(tx: Tx, peer: str, most: int) -> list[Sent]:
@@ -133,7 +156,15 @@ def sent_of(row: asyncpg.Record) -> Sent:
         SentState(row["state"]),
         row["deadline"].timestamp(),
         row["expected_fee"],
-        None if row["prepared"] is None else kept_message(row["prepared"]),
+        promise_of(row),
         row["code"],
-        None if row["receipt"] is None else kept_message(row["receipt"]),
+        _receipt_of(row),
     )
+
+
+def _receipt_of(row: asyncpg.Record) -> Message | None:
+    text: str | None = row["receipt"]
+    if text is None:
+        return None
+    code = Code.COMMITTED if row["state"] == SentState.COMMITTED else Code.ABORTED
+    return kept_message(text) if text else Message(MessageType.RECEIPT, body_of(row), code=code, raw=DROPPED)

@@ -1,9 +1,11 @@
 """The state of one transfer on either side, the money that a step moves, and what a step results in."""
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from .messages import Body, Message
+import msgspec
+from msgspec.structs import replace
+
+from .messages import Body, Message, Place
 
 
 class SentState(StrEnum):
@@ -25,8 +27,7 @@ class ReceivedState(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """A transfer that leaves this registry. `expected_fee` is the border fee of the receiver's signed card."""
 
     body: Body
@@ -44,8 +45,7 @@ class Sent:
         return self.receipt is not None and self.state in (SentState.COMMITTED, SentState.ABORTED)
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(msgspec.Struct, frozen=True):
     """A transfer that enters this registry."""
 
     body: Body
@@ -57,6 +57,8 @@ class Received:
     """COMMIT or ABORT, with the sender's signature."""
     is_closed: bool = False
     """The sender confirmed the receipt."""
+    place: Place | None = None
+    """Of its receipt in the own chain."""
 
 
 class MoneyKind(StrEnum):
@@ -76,8 +78,7 @@ class MoneyKind(StrEnum):
     """As reserve and commit at once, of a transfer that this registry prepared and then forgot."""
 
 
-@dataclass(frozen=True)
-class Money:
+class Money(msgspec.Struct, frozen=True):
     """Units that a step moves, or for which it reserves room; `amount` is net and fee together."""
 
     kind: MoneyKind
@@ -91,8 +92,7 @@ class Money:
         return self.body.amount
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """What one message or one moment results in: the new row, the answers, the money, and whether the chain grows.
 
     `entry` is the decision or receipt that the chain records, None when nothing was decided.

@@ -7,6 +7,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 
 from .messages import Position
 from .pair_chain import Crossing, Pair
@@ -37,7 +38,7 @@ CROSS JOIN LATERAL (
 """
 
 _REOPEN_SENT = """
-UPDATE transfers_sent SET receipt = NULL, credited_at = NULL, tries = 0,
+UPDATE transfers_sent SET receipt = NULL, receipt_epoch = NULL, receipt_seq = NULL, credited_at = NULL, tries = 0,
   next_at = CASE WHEN state = 'in_doubt' THEN NULL ELSE clock_timestamp() END
 WHERE peer = $1 AND state <> 'reserved'
 """
@@ -45,6 +46,14 @@ WHERE peer = $1 AND state <> 'reserved'
 _REOPEN_RECEIVED = """
 UPDATE transfers_received SET is_closed = false, tries = 0, next_at = clock_timestamp()
 WHERE peer = $1 AND state IN ('committed', 'aborted')
+"""
+
+_REOPEN_SAGAS = """
+UPDATE transfers_bridge_saga SET next_at = clock_timestamp(), tries = 0 WHERE peer = $1 AND state <> 'IN_DOUBT'
+"""
+
+_REOPEN_DECISIONS = """
+UPDATE transfers_bridge_decision SET next_at = clock_timestamp(), tries = 0 WHERE peer = $1 AND NOT is_in_doubt
 """
 
 _ASK_AGAIN = f"""
@@ -59,12 +68,21 @@ WHERE ask_at <= clock_timestamp()
   OR EXISTS (SELECT FROM transfers_received WHERE peer = pair.peer AND next_at <= clock_timestamp())
 """
 
+HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be sent something now."""
+
 _UNDECIDED = """
 SELECT 'out' AS direction, transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at
 FROM transfers_sent WHERE state IN ('reserved', 'in_doubt')
 UNION ALL
 SELECT 'in', transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at
 FROM transfers_received WHERE state = 'prepared'
+UNION ALL
+SELECT 'out', saga_id, peer, frame, sender_did, receiver_did, amount, currency, 'in_doubt', created_at
+FROM transfers_bridge_saga WHERE state = 'IN_DOUBT'
+UNION ALL
+SELECT 'in', saga_id, peer, frame, sender_did, receiver_did, amount, currency, 'in_doubt', decided_at
+FROM transfers_bridge_decision WHERE is_in_doubt
 ORDER BY created_at LIMIT $1
 """
 
@@ -124,6 +142,9 @@ async def reopen(tx: Tx, peer: str) -> None:
     """Let every decision and receipt be sent until it is answered again."""
     await tx.execute(_REOPEN_SENT, peer)
     await tx.execute(_REOPEN_RECEIVED, peer)
+    await tx.execute("UPDATE transfers_pair SET dropped_epoch = 0, dropped_seq = 0 WHERE peer = $1", peer)
+    await tx.execute(_REOPEN_SAGAS, peer)
+    await tx.execute(_REOPEN_DECISIONS, peer)
 
 
 async def is_settled(tx: Tx, peer: str) -> bool:

@@ -5,9 +5,11 @@
 - What is refused changes nothing. Where one message undoes the transaction, the caller applies each alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
+
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import federation
@@ -26,6 +28,12 @@ from .writing import Changes, write_changes
 
 class ApplyAlone(Exception):
     """A message changes what was read for the others: each is to be applied in a transaction of its own."""
+
+
+def dids_in(messages: Sequence[Message]) -> set[str]:
+    """The agents that the messages name."""
+    bodies = [message.body for message in messages if message.body is not None]
+    return {did for body in bodies for did in (body.sender_did, body.receiver_did)}
 
 
 async def take_in(tx: Tx, corridor: Corridor, messages: Sequence[Message]) -> list[Message]:
@@ -54,6 +62,8 @@ class _Taking:
     """Ids of transfers that left for another peer."""
     received: dict[str, Received]
     judge: Judge
+    elsewhere: Mapping[str, str | None]
+    """The DIDs of the messages that other registries of this trust domain hold, and which."""
     now: float
     is_alone: bool
     refused: dict[str, int] = field(default_factory=dict)
@@ -79,6 +89,7 @@ class _Taking:
             of_others,
             received,
             await Judge.of(tx, corridor, messages, received),
+            await federation.held_elsewhere(tx, dids_in(messages)) if corridor.is_within_frame else {},
             await store.now(tx),
             is_alone=len(messages) == 1,
         )
@@ -91,7 +102,10 @@ class _Taking:
         pair = self.changes.pair
         if message.body is None or pair_chain.is_outdated(pair, message):
             return answers
-        if not self.corridor.lies_in_namespaces(message):
+        own, other = message.body.receiver_did, message.body.sender_did
+        if protocol.concerns_sent(message):
+            own, other = other, own
+        if not self.corridor.is_between(own, other, self.elsewhere):
             return self._refuse("foreign_namespace")
         transfer_id = message.body.transfer_id
         if protocol.rests_on_proof(self.sent.get(transfer_id), self.received.get(transfer_id), message):
@@ -146,6 +160,9 @@ class _Taking:
             is_tombstone = step.received.state in {ReceivedState.REFUSED, ReceivedState.ABORTED}
             self.judge.new_tombstones += received is None and is_tombstone
             self._change(step)
+            if step.entry is not None:
+                self.received[transfer_id] = placed = self.changes.received[transfer_id]
+                return step.saying(*(replace(one, place=placed.place) for one in step.messages))
         return step
 
     def _change(self, step: Step) -> None:

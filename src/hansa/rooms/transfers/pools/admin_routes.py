@@ -1,10 +1,11 @@
 """Pools for administrators of the treasury."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
@@ -42,9 +43,36 @@ OfPeer = Annotated[
         description="Name, trust domain or ledger id of the peer, where several have the currency.",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class PoolsOf:
+    """The pools of this registry, or those with one peer."""
+
+    peer: str | None
+    database: Database
+    settings: Settings
+
+    async def change(self, currency: str, change: Callable[[Tx, Pool], Awaitable[Pool]]) -> PoolOut:
+        """Change the pool of a currency. Raises: PoolUnknown, CurrencyAmbiguous, and what `change` raises."""
+
+        async def act(tx: Tx) -> reading.PoolState:
+            # The answer is read with the act: a failure after the commit would have the administrator repeat it.
+            pool = await reading.find_pool(tx, currency, self.peer)
+            return await reading.state_of(tx, await change(tx, pool), self.settings)
+
+        return _answer(await self.database.act(act), self.settings)
+
+
+async def pools_of(db: Db, config: Config, *, peer: OfPeer = None) -> PoolsOf:
+    """The pools that a request means."""
+    return PoolsOf(peer, db, config)
+
+
+Pools = Annotated[PoolsOf, Depends(pools_of)]
 PEERS = (federation.PeerUnknown, federation.PeerAmbiguous)
 ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid)
-NAMED = (*ADMINISTERED, *PEERS, PoolUnknown, CurrencyAmbiguous)
+OF_A_POOL = (*ADMINISTERED, *PEERS, PoolUnknown, CurrencyAmbiguous)
 
 
 @pools_admin_router.post(
@@ -73,92 +101,45 @@ async def open_one_pool(body: PoolIn, administrator: Administrator, request: Req
 
 
 @pools_admin_router.post(
-    "/pools/{currency}/fund", responses=problems(*NAMED, ProposalDiffers, ledger.TreasuryInsufficient)
+    "/pools/{currency}/fund", responses=problems(*OF_A_POOL, ProposalDiffers, ledger.TreasuryInsufficient)
 )
 async def fund_pool(
-    body: PoolAmountIn,
-    administrator: Administrator,
-    currency: OfCurrency,
-    db: Db,
-    config: Config,
-    *,
-    peer: OfPeer = None,
+    body: PoolAmountIn, administrator: Administrator, currency: OfCurrency, pools: Pools
 ) -> PoolOut:
     """Move units from the treasury into the own reserve."""
     amount = parse_positive(body.amount)
-    return await _changed(
-        db,
-        config,
-        (currency, peer),
-        lambda tx, pool: administering.fund(tx, administrator, pool, amount, config),
+    return await pools.change(
+        currency, lambda tx, pool: administering.fund(tx, administrator, pool, amount, pools.settings)
     )
 
 
-@pools_admin_router.post("/pools/{currency}/drain", responses=problems(*NAMED, ReserveTooSmall))
+@pools_admin_router.post("/pools/{currency}/drain", responses=problems(*OF_A_POOL, ReserveTooSmall))
 async def drain_pool(
-    body: PoolAmountIn,
-    administrator: Administrator,
-    currency: OfCurrency,
-    db: Db,
-    config: Config,
-    *,
-    peer: OfPeer = None,
+    body: PoolAmountIn, administrator: Administrator, currency: OfCurrency, pools: Pools
 ) -> PoolOut:
     """Move units from the own reserve into the treasury, down to the reserve floor."""
     amount = parse_positive(body.amount)
-    return await _changed(
-        db,
-        config,
-        (currency, peer),
-        lambda tx, pool: administering.drain(tx, administrator, pool, amount, config),
+    return await pools.change(
+        currency, lambda tx, pool: administering.drain(tx, administrator, pool, amount, pools.settings)
     )
 
 
-@pools_admin_router.post("/pools/{currency}/close", responses=problems(*NAMED, PoolBusy))
-async def close_one_pool(
-    administrator: Administrator, currency: OfCurrency, db: Db, config: Config, *, peer: OfPeer = None
-) -> PoolOut:
+@pools_admin_router.post("/pools/{currency}/close", responses=problems(*OF_A_POOL, PoolBusy))
+async def close_one_pool(administrator: Administrator, currency: OfCurrency, pools: Pools) -> PoolOut:
     """Close a pool: the own reserve goes to the treasury, and the peer closes its side. The answer is the pool as it was."""
-    return await _changed(
-        db,
-        config,
-        (currency, peer),
-        lambda tx, pool: administering.close_pool(tx, administrator, pool, config),
+    return await pools.change(
+        currency, lambda tx, pool: administering.close_pool(tx, administrator, pool, pools.settings)
     )
 
 
-@pools_admin_router.put("/rates/{currency}", responses=problems(*NAMED, FixedRatesOff))
-async def set_rate(
-    body: RateIn,
-    administrator: Administrator,
-    currency: OfCurrency,
-    db: Db,
-    config: Config,
-    *,
-    peer: OfPeer = None,
-) -> PoolOut:
+@pools_admin_router.put("/rates/{currency}", responses=problems(*OF_A_POOL, FixedRatesOff))
+async def set_rate(body: RateIn, administrator: Administrator, currency: OfCurrency, pools: Pools) -> PoolOut:
     """Set the rate of fixed mode."""
     rate = Decimal(body.rate)
-    return await _changed(
-        db,
-        config,
-        (currency, peer),
-        lambda tx, pool: administering.set_rate(tx, administrator, pool, rate, config),
+    return await pools.change(
+        currency, lambda tx, pool: administering.set_rate(tx, administrator, pool, rate, pools.settings)
     )
-
-
-async def _changed(
-    db: Database,
-    config: Settings,
-    named: tuple[str, str | None],
-    change: Callable[[Tx, Pool], Awaitable[Pool]],
-) -> PoolOut:
-    async def act(tx: Tx) -> reading.PoolState:
-        # The answer is read with the act: a failure after the commit would have the administrator repeat it.
-        return await reading.state_of(tx, await change(tx, await reading.find_pool(tx, *named)), config)
-
-    return _answer(await db.act(act), config)
 
 
 def _answer(state: reading.PoolState, config: Settings) -> PoolOut:
-    return PoolOut.of(state, config.settlement_currency, config.trust_domain, limits_of(config))
+    return PoolOut.of(state, config.settlement_currency, config.ledger_id, limits_of(config))

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.did import namespace_of
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation
 
@@ -70,11 +71,9 @@ async def find_pool(tx: Tx, currency: str, peer: str | None) -> Pool:
 
 async def pool_of_receiver(tx: Tx, did: str) -> Pool:
     """The pool by which an agent of another registry is paid. Raises: PoolUnknown."""
-    match did.split(":"):
-        case ["did", _, namespace, _]:
-            peer = await federation.peer_for_namespace(tx, namespace)
-        case _:
-            peer = None
+    namespace = namespace_of(did)
+    peers = [] if namespace is None else await federation.peers_of_namespace(tx, namespace)
+    peer = peers[0] if peers else None
     pool = None if peer is None or peer.spiffe_id is None else await store.find_pool(tx, peer.spiffe_id)
     if pool is None:
         raise PoolUnknown

@@ -90,7 +90,7 @@ async def read_pool(_: Public, db: Db, config: Config, to: To, peer: OfPeer = No
         return await reading.state_of(tx, await reading.find_pool(tx, to, peer), config)
 
     state = await db.read(read)
-    return PoolOut.of(state, config.settlement_currency, config.trust_domain, limits_of(config))
+    return PoolOut.of(state, config.settlement_currency, config.ledger_id, limits_of(config))
 
 
 @fx_peer_router.post(

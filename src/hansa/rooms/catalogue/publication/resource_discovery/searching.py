@@ -56,10 +56,10 @@ async def search(search_context: SearchContext, body: SearchIn) -> SearchOut:
 async def explore(search_context: SearchContext, body: ExploreIn) -> ExploreOut:
     """How many of the entries that fit have which values. Raises: ArgumentInvalid, SearchNotReady."""
     context = read_context(body.query.context)
-    wanted = [(facet, context.term(facet.field)) for facet in body.result_type.facets]
+    facets = [(facet, context.term(facet.field)) for facet in body.result_type.facets]
     found = await _found(search_context, body.query, limit=1, offset=0)
     publishers = await search_context.database.look(lambda tx: trust_domains(tx, search_context.settings))
-    return ExploreOut(facets={facet.field: _facet(facet, term, found, publishers) for facet, term in wanted})
+    return ExploreOut(facets={facet.field: _facet(facet, term, found, publishers) for facet, term in facets})
 
 
 async def _found(search_context: SearchContext, asked: QueryIn, *, limit: int, offset: int) -> Discovery:
@@ -73,7 +73,7 @@ async def _found(search_context: SearchContext, asked: QueryIn, *, limit: int, o
         origins = named if origins is None else named & origins
     if (types is not None and AGENT_TYPE not in types) or origins == set() or tags == set():
         return NOTHING
-    wanted = SearchQuery(
+    query = SearchQuery(
         q=(asked.text or "").strip(),
         origins=tuple(sorted(origins or ())),
         any_tags=tuple(sorted(tags or ())),
@@ -81,7 +81,7 @@ async def _found(search_context: SearchContext, asked: QueryIn, *, limit: int, o
         limit=limit,
         offset=offset,
     )
-    return await discover(search_context.searcher, search_context.database, wanted)
+    return await discover(search_context.searcher, search_context.database, query)
 
 
 def _chosen(asked: QueryIn, context: Context) -> dict[str, set[str]]:
@@ -95,12 +95,12 @@ def _chosen(asked: QueryIn, context: Context) -> dict[str, set[str]]:
     return chosen
 
 
-def _facet(wanted: FacetRequest, term: str, found: Discovery, publishers: dict[str, str]) -> Facet:
+def _facet(request: FacetRequest, term: str, found: Discovery, publishers: dict[str, str]) -> Facet:
     counted = _counted(term, found, publishers)
-    kept = [(value, count) for value, count in counted.most_common() if count >= wanted.min_count]
-    returned = kept[: wanted.limit]
+    kept = [(value, count) for value, count in counted.most_common() if count >= request.min_count]
+    returned = kept[: request.limit]
     # An entry has several tags, and of tags the commonest alone are counted.
-    others = None if term == "tags" else sum(count for _, count in kept[wanted.limit :])
+    others = None if term == "tags" else sum(count for _, count in kept[request.limit :])
     return Facet(buckets=[Bucket(value=value, count=count) for value, count in returned], other_count=others)
 
 

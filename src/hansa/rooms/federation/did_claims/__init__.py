@@ -1,0 +1,26 @@
+"""Claims of DIDs: which registry of a trust domain holds a DID, kept by the frame of that trust domain."""
+
+from .announcing import CLAIM_DIDS, announce_did
+from .confirming import CONFIRM_CLAIMS
+from .errors import DidClaimed, DidNotConfirmed, DidRefused
+from .homes import held_elsewhere, is_own_did, is_shared, require_confirmed, speaks_for, unconfirmed
+from .learning import FrameSilent, learn_holders
+from .routes import peer_router
+
+__all__ = [
+    "CLAIM_DIDS",
+    "CONFIRM_CLAIMS",
+    "DidClaimed",
+    "DidNotConfirmed",
+    "DidRefused",
+    "FrameSilent",
+    "announce_did",
+    "held_elsewhere",
+    "is_own_did",
+    "is_shared",
+    "learn_holders",
+    "peer_router",
+    "require_confirmed",
+    "speaks_for",
+    "unconfirmed",
+]

@@ -1,0 +1,118 @@
+"""Every statement on the claims of DIDs. A row is written once for each DID and never deleted."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from hansa.foundation.plumbing.database import Tx
+
+_ANNOUNCE = """
+INSERT INTO federation_did_claim (digest, state) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING RETURNING digest
+"""
+
+_CLAIM = """
+INSERT INTO federation_did_claim (digest, holder) SELECT unnest($1::bytea[]), $2 ORDER BY 1 ON CONFLICT (digest) DO NOTHING
+"""
+
+_HELD_BY_OTHERS = """
+SELECT digest FROM federation_did_claim WHERE digest = ANY($1::bytea[]) AND holder IS DISTINCT FROM $2 ORDER BY digest
+"""
+
+# A DID of which the frame refused the own claim is as little this registry's as one that another registry holds.
+_ELSEWHERE = """
+SELECT digest, holder FROM federation_did_claim
+WHERE digest = ANY($1::bytea[]) AND (holder IS NOT NULL OR state = 'refused')
+"""
+
+_HOLDERS = """
+SELECT digest, holder FROM federation_did_claim WHERE digest = ANY($1::bytea[]) AND state = 'held' ORDER BY digest
+"""
+
+_KNOWN = "SELECT digest FROM federation_did_claim WHERE digest = ANY($1::bytea[])"
+
+_STATES_OF_OWN = """
+SELECT digest, state FROM federation_did_claim WHERE digest = ANY($1::bytea[]) AND holder IS NULL AND state <> 'held'
+"""
+
+_LEARN = """
+INSERT INTO federation_did_claim (digest, holder) SELECT * FROM unnest($1::bytea[], $2::text[]) ORDER BY 1
+ON CONFLICT (digest) DO NOTHING
+"""
+
+_WAITING = """
+SELECT digest FROM federation_did_claim WHERE state = 'waiting' ORDER BY claimed_at, digest LIMIT $1
+"""
+
+_OWN_BEFORE = """
+SELECT digest, claimed_at FROM federation_did_claim WHERE holder IS NULL AND state = 'held' AND (claimed_at, digest) < ($1, $2)
+ORDER BY claimed_at DESC, digest DESC LIMIT $3
+"""
+
+_ANSWERED = """
+UPDATE federation_did_claim SET state = $2 WHERE digest = ANY($1::bytea[]) AND holder IS NULL AND state <> $2
+"""
+
+
+class OwnDid(NamedTuple):
+    """An own DID, and when it came to be: its place among all of them."""
+
+    claimed_at: datetime
+    digest: bytes
+
+
+async def announce(tx: Tx, digest: bytes, *, waits: bool) -> bool:
+    """Write that this registry has the DID; False where the DID is known already."""
+    return await tx.fetchval(_ANNOUNCE, digest, "waiting" if waits else "held") is not None
+
+
+async def claim(tx: Tx, digests: Sequence[bytes], holder: str) -> list[bytes]:
+    """Write the claims of a registry; those of the digests that others hold, whose claims stand."""
+    await tx.execute(_CLAIM, list(digests), holder)
+    return [row["digest"] for row in await tx.fetch(_HELD_BY_OTHERS, list(digests), holder)]
+
+
+async def elsewhere(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, str | None]:
+    """Of these digests those that are not of this registry, with the SPIFFE id of the holder, None where it is not known."""
+    return {row["digest"]: row["holder"] for row in await tx.fetch(_ELSEWHERE, list(digests))}
+
+
+async def holders(tx: Tx, digests: Sequence[bytes]) -> list[tuple[bytes, str | None]]:
+    """Of these digests those that are held, with the SPIFFE id of the holder, None: this registry."""
+    return [(row["digest"], row["holder"]) for row in await tx.fetch(_HOLDERS, list(digests))]
+
+
+async def known(tx: Tx, digests: Sequence[bytes]) -> set[bytes]:
+    """Those of the digests that have a row."""
+    return {row["digest"] for row in await tx.fetch(_KNOWN, list(digests))}
+
+
+async def own_not_held(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, str]:
+    """Own DIDs of these digests that the frame has not confirmed: `waiting` or `refused`."""
+    return {row["digest"]: row["state"] for row in await tx.fetch(_STATES_OF_OWN, list(digests))}
+
+
+async def learn(tx: Tx, claims: Sequence[tuple[bytes, str]]) -> None:
+    """Write what the frame stated of other registries."""
+    await tx.execute(_LEARN, [digest for digest, _ in claims], [holder for _, holder in claims])
+
+
+async def waiting(tx: Tx, most: int) -> list[bytes]:
+    """The own DIDs that the frame does not know yet, the oldest first."""
+    return [row["digest"] for row in await tx.fetch(_WAITING, most)]
+
+
+async def answered(tx: Tx, digests: Sequence[bytes], state: str) -> None:
+    """Write what the frame answered, `held` or `refused`, of own DIDs."""
+    await tx.execute(_ANSWERED, list(digests), state)
+
+
+async def own_before(tx: Tx, place: OwnDid, most: int) -> list[OwnDid]:
+    """Own DIDs that the frame has confirmed, the newest first, from this place on."""
+    rows = await tx.fetch(_OWN_BEFORE, place.claimed_at, place.digest, most)
+    return [OwnDid(row["claimed_at"], row["digest"]) for row in rows]
+
+
+async def now(tx: Tx) -> datetime:
+    """The database's time."""
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment

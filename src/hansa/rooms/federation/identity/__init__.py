@@ -1,0 +1,43 @@
+"""The identity that this registry shows over mutual TLS; what a frame issues to its operators, and an operator receives."""
+
+from .certifying import OPERATOR_LIFETIME, IssuedLeaf, certify
+from .errors import CertificatesRefused, FederationOff, NotEnrolled
+from .own import OWN_IDENTITY, OwnIdentity, own_identity
+from .receiving import (
+    SEALED_IDENTITY_KEYS,
+    SEALED_REQUESTED_KEYS,
+    Requested,
+    prepare_requests,
+    receive_certificates,
+)
+from .requests import KINDS, REQUEST_MAX_CHARACTERS, CertificateRequest, identities_of, read_requests
+from .schemas import OperatorRenewalIn, OperatorRenewalOut, OperatorSvidOut
+from .store import is_renewal_due, own_roots, set_own_roots
+
+__all__ = [
+    "KINDS",
+    "OPERATOR_LIFETIME",
+    "OWN_IDENTITY",
+    "REQUEST_MAX_CHARACTERS",
+    "SEALED_IDENTITY_KEYS",
+    "SEALED_REQUESTED_KEYS",
+    "CertificateRequest",
+    "CertificatesRefused",
+    "FederationOff",
+    "IssuedLeaf",
+    "NotEnrolled",
+    "OperatorRenewalIn",
+    "OperatorRenewalOut",
+    "OperatorSvidOut",
+    "OwnIdentity",
+    "Requested",
+    "certify",
+    "identities_of",
+    "is_renewal_due",
+    "own_identity",
+    "own_roots",
+    "prepare_requests",
+    "read_requests",
+    "receive_certificates",
+    "set_own_roots",
+]

@@ -1,0 +1,37 @@
+"""What a frame issues to its operators: certificates for the requests that they sent, for seven days.
+
+No host name is certified: an operator that stated that of another registry would be taken for it by clients that know
+nothing of SPIFFE.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hansa.foundation.plumbing.authority import IdentityAuthority
+
+from .requests import CertificateRequest
+
+OPERATOR_LIFETIME = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class IssuedLeaf:
+    """A certificate for an operator, in PEM."""
+
+    spiffe_id: str
+    certificate: str
+    expires_at: datetime
+
+
+def certify(
+    authority: IdentityAuthority, requests: Sequence[CertificateRequest], now: datetime
+) -> list[IssuedLeaf]:
+    """A certificate for each request; the requests were read for this operator."""
+    return [
+        IssuedLeaf(
+            one.spiffe_id,
+            *authority.certify(one.spiffe_id, one.public_key, now=now, lifetime=OPERATOR_LIFETIME),
+        )
+        for one in requests
+    ]

@@ -1,0 +1,120 @@
+"""The identity that this registry shows over mutual TLS: issued by its own authority, or received from its frame.
+
+Rooms and listeners ask one object for it (`OWN_IDENTITY`), whichever of the two it is.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+
+from hansa.foundation.plumbing.authority import IdentityAuthority, Svid, key_pem
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.seal import BadSeal
+from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.charter import registry_id_of
+
+from . import store
+from .errors import FederationOff, NotEnrolled
+from .receiving import open_private_key
+from .requests import Kind, identities_of
+
+CERTIFICATE_LIFETIME = timedelta(days=1)
+REMEMBERED_SECONDS = 5.0
+"""For how long a received certificate is shown before it is read again; a renewed one comes days before the end."""
+
+
+class OwnIdentity(ABC):
+    """What this registry shows, and the roots that certify it."""
+
+    @abstractmethod
+    async def svid(self, kind: Kind = "registry", *, host: str | None = None) -> Svid:
+        """The certificate to show now; one for a listener names `host`, where this registry certifies itself.
+
+        Raises: FederationOff, NotEnrolled.
+        """
+
+    @abstractmethod
+    async def roots_pem(self) -> str:
+        """The roots of the own trust domain. Raises: FederationOff, NotEnrolled."""
+
+
+OWN_IDENTITY: Slot[OwnIdentity] = Slot("federation: the identity shown to peers")
+
+
+def own_identity(runtime: Runtime) -> OwnIdentity:
+    """The identity of this process."""
+    if runtime.settings.is_operator:
+        return ReceivedIdentity(runtime)
+    return IssuedIdentity(runtime.authority, runtime.settings)
+
+
+class IssuedIdentity(OwnIdentity):
+    """Certificates of the own authority, issued for a day and renewed at half of it."""
+
+    def __init__(self, authority: IdentityAuthority | None, settings: Settings) -> None:
+        self._authority = authority
+        self._spiffe_id = registry_id_of(settings.trust_domain, settings.registry_name)
+        self._issued: dict[str | None, Svid] = {}
+
+    async def svid(self, kind: Kind = "registry", *, host: str | None = None) -> Svid:
+        """A frame is no operator of its own: its only identity is that of the registry."""
+        assert kind == "registry"
+        authority, now = self._required(), datetime.now(UTC)
+        known = self._issued.get(host)
+        if known is None or now > known.expires_at - CERTIFICATE_LIFETIME / 2:
+            hosts = [] if host is None else [host]
+            known = authority.issue(self._spiffe_id, now=now, lifetime=CERTIFICATE_LIFETIME, hosts=hosts)
+            self._issued[host] = known
+        return known
+
+    async def roots_pem(self) -> str:
+        """The roots that the authority publishes."""
+        return self._required().bundle_pem
+
+    def _required(self) -> IdentityAuthority:
+        if self._authority is None:
+            raise FederationOff
+        return self._authority
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    svid: Svid
+    until: float
+
+
+class ReceivedIdentity(OwnIdentity):
+    """Certificates that the frame issued, as the database has them."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._database, self._seal, self._settings = runtime.database, runtime.seal, runtime.settings
+        self._remembered: dict[Kind, _Remembered] = {}
+
+    async def svid(self, kind: Kind = "registry", *, host: str | None = None) -> Svid:
+        """The frame certifies no host name; `host` is left aside."""
+        del host
+        known = self._remembered.get(kind)
+        if known is None or monotonic() > known.until:
+            svid = await self._database.look(lambda tx: self._read(tx, kind))
+            known = self._remembered[kind] = _Remembered(svid, monotonic() + REMEMBERED_SECONDS)
+        return known.svid
+
+    async def roots_pem(self) -> str:
+        """The roots of the frame."""
+        roots = await self._database.look(store.own_roots)
+        if roots is None:
+            raise NotEnrolled
+        return roots
+
+    async def _read(self, tx: Tx, kind: Kind) -> Svid:
+        held, roots = await store.held(tx, kind), await store.own_roots(tx)
+        if held is None or roots is None or held.now >= held.expires_at:
+            raise NotEnrolled
+        try:
+            key = open_private_key(self._seal, kind, held.sealed_key)
+        except BadSeal:
+            raise NotEnrolled from None
+        spiffe_id = identities_of(self._settings.trust_domain, self._settings.registry_name)[kind]
+        return Svid(spiffe_id, held.certificate, key_pem(key), roots, held.expires_at)

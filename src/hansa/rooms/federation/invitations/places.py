@@ -1,0 +1,64 @@
+"""What the signer of an invitation or acceptance is to this registry, and who may join whom inside one frame.
+
+- A frame invites an operator by its name; the operator joins its frame first, and gets its certificates by that.
+- Operators of one frame invite each other as registries of different trust domains do.
+- No other registry of the own trust domain is a peer.
+"""
+
+from hansa.foundation.plumbing.settings import Settings
+
+from .documents import Document
+from .errors import InvitationRefused
+from .store import Invitation
+from .verifying import Place
+
+
+def place_of_inviter(settings: Settings, document: Document) -> Place:
+    """What the registry that invites is to this one. Raises: InvitationRefused."""
+    party, operator = document.party, document.operator
+    if operator is not None and (
+        not settings.is_operator
+        or (party.trust_domain, operator) != (settings.trust_domain, settings.registry_name)
+    ):
+        raise InvitationRefused(
+            f"The invitation is for the operator registry {operator} of {party.trust_domain}: REGISTRY_TIER, REGISTRY_NAME"
+            " and TRUST_DOMAIN of this registry make it another one.",
+            field="invitation",
+        )
+    if operator is not None:
+        return "frame"
+    if party.trust_domain != settings.trust_domain:
+        return "elsewhere"
+    _require_other_operator(settings, party.registry_name)
+    return "operator"
+
+
+def place_of_acceptor(settings: Settings, document: Document, invitation: Invitation) -> Place:
+    """What the registry that accepts is to this one. Raises: InvitationRefused."""
+    party, operator = document.party, invitation.operator
+    if operator is not None:
+        if (party.trust_domain, party.registry_name) != (settings.trust_domain, operator):
+            raise InvitationRefused(
+                f"The invitation is for the operator registry {operator} of this trust domain, and {party.registry_name} of"
+                f" {party.trust_domain} accepts it.",
+                field="acceptance",
+            )
+        return "operator"
+    if document.csrs:
+        raise InvitationRefused(
+            "The acceptance has csrs, and the invitation is for no operator registry.", field="acceptance"
+        )
+    if party.trust_domain != settings.trust_domain:
+        return "elsewhere"
+    _require_other_operator(settings, party.registry_name)
+    return "operator"
+
+
+def _require_other_operator(settings: Settings, name: str) -> None:
+    if not settings.is_operator:
+        raise InvitationRefused(
+            "The document is of this registry's own trust domain, whose registries join by an invitation of the frame for an"
+            " operator."
+        )
+    if name == settings.registry_name:
+        raise InvitationRefused("The document is of this registry itself; expected another operator.")

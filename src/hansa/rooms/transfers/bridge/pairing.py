@@ -1,0 +1,49 @@
+"""The chain of the pair as sagas of the bridge use it: it is the one of transfers, so that a restore loses of both or of neither.
+
+Own sagas are not in the chain when they begin: a chain that grows without an answer of the other side would hide a fork. What the
+destination decided without its source knowing, it repeats until the source confirms it.
+"""
+
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.transfers.crossing import pair_chain
+from hansa.rooms.transfers.crossing import store as pairs
+from hansa.rooms.transfers.crossing.pair_chain import Pair
+
+from .messages import Message, Terms
+
+
+async def observe(tx: Tx, peer: str, pair: Pair, message: Message) -> Pair | None:
+    """Judge the positions of a message, under the lock of the pair; None where its content does not count.
+
+    A message from before a restore does not count: its author repeats what still holds. A peer that states no positions is taken at
+    its word.
+    """
+    if not message.has_positions:
+        return pair
+    if not pair_chain.is_plausible(pair, message.positions):
+        return None
+    recorded = await pairs.heads_at(tx, peer, {message.seen})
+    place = (message.seen.epoch, message.seen.seq)
+    observed = pair_chain.observe(pair, message.positions, recorded.get(place), uuid4().hex)
+    if observed.pair != pair:
+        await pairs.write_pair(tx, peer, observed.pair)
+    if observed.resend:
+        await pairs.reopen(tx, peer)
+    is_early = pair_chain.is_of_earlier_epoch(observed.pair, message.own, message.seen)
+    return None if is_early else observed.pair
+
+
+async def record(tx: Tx, peer: str, pair: Pair, entry: str, terms: Terms, *, is_done: bool) -> Pair:
+    """Append what was decided, or how an own saga ended, to the own chain."""
+    grown = pair_chain.append(pair, entry, terms.digest(is_done=is_done))
+    await pairs.write_pair(tx, peer, grown)
+    await pairs.add_entries(tx, peer, [pairs.Entry(grown.own, entry, UUID(terms.saga_id))])
+    return grown
+
+
+def stamped(pair: Pair, message: Message) -> Message:
+    """The message as it is signed and sent now."""
+    return replace(message, own=pair.own, seen=pair.seen)
