@@ -6,13 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.bodies import BodyInvalid
 from hansa.foundation.plumbing.caller import (
     Agent,
     CurrentAgent,
     PermissionMissing,
     agent_holding,
 )
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
@@ -28,7 +29,7 @@ from hansa.rooms.commerce.payments.errors import (
 
 from . import errors
 from .accept import accept
-from .acting import ContractActs
+from .acting import ContractActs, contract_acts
 from .approve import Approval, approve
 from .ending import cancel, mark_failed
 from .gathered import APPROVALS, Approvals
@@ -46,11 +47,11 @@ from .work import Submission, request_changes, submit
 
 BIGINT_MAX = 2**63 - 1
 
-router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedRoute)
+router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=DirectRoute)
 
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]
-Acting = Annotated[ContractActs, Depends()]
+Acting = Annotated[ContractActs, Depends(contract_acts)]
 ApprovalsOfHere = Annotated[Approvals, Depends(APPROVALS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
 

@@ -15,6 +15,7 @@ from .destination import (
     require_reachable,
     require_receiver,
 )
+from .dropping import DROPPING, TOTALS_AGREED
 from .errors import (
     CROSSING_REFUSALS,
     CurrencyDiffers,
@@ -24,7 +25,7 @@ from .errors import (
     TransferUnknown,
     refusal_of,
 )
-from .exchange import SIGNATORY
+from .exchange import READING_TRANSFERS, SIGNATORY
 from .gathering_swaps import SWAPS_OUT, SwapsOut
 from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
@@ -47,6 +48,7 @@ from .schemas import (
     bounds_of,
     not_compared,
 )
+from .totals_at_place import confirmed_between, place_of, unconfirmed_before
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
@@ -54,13 +56,16 @@ __all__ = [
     "CORRIDORS",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
+    "DROPPING",
     "HIGH_WATER",
     "HIGH_WATER_TASK",
     "OUTBOX",
     "PAYMENT_DECIDED",
     "PAYMENT_TOKEN",
+    "READING_TRANSFERS",
     "SIGNATORY",
     "SWAPS_OUT",
+    "TOTALS_AGREED",
     "XREG_PERMISSION",
     "AskedCrossing",
     "Corridor",
@@ -86,6 +91,7 @@ __all__ = [
     "ask_to_prepare",
     "asked_crossing",
     "bounds_of",
+    "confirmed_between",
     "corridor_to",
     "fee_of_peer",
     "find_crossing",
@@ -102,11 +108,13 @@ __all__ = [
     "open_outbox",
     "peer_of",
     "peer_router",
+    "place_of",
     "preview_crossing",
     "raised_by_fee",
     "refusal_of",
     "require_reachable",
     "require_receiver",
     "reserve_payment",
+    "unconfirmed_before",
     "undecided_transfers",
 ]

@@ -3,7 +3,7 @@
 - A `proof` is the whole text of an earlier statement of the addressee. It counts only under a key that this registry has or
   had itself.
 - What nobody proves anything with later, PREPARE and the confirmation of a receipt, is signed for several transfers at once
-  (`transfers`, decision 0145).
+  (`transfers`, decision 0145), for a registry that says that it reads this.
 """
 
 import re
@@ -22,7 +22,7 @@ from hansa.rooms import federation
 from hansa_verify import encoded, read_json
 from hansa_verify.jws import CompactSignature, read_compact
 
-from .messages import Body, Code, Message, MessageType, Position, Swap
+from .messages import Body, Code, Message, MessageType, Place, Position, Swap
 
 TYPE = "fed-transfer+jws"
 KIND = "fed.transfer.v1"
@@ -53,17 +53,24 @@ class MalformedMessage(Exception):
     """The text is no message of that author."""
 
 
-def signed_texts(key: federation.SigningKey, messages: Sequence[Message]) -> list[str]:
-    """The messages with the signature of this registry; those of `TOGETHER` come last, several in one text."""
+def signed_texts(
+    key: federation.SigningKey, messages: Sequence[Message], *, together: bool = False
+) -> list[str]:
+    """The messages with the signature of this registry: one text each, as every registry reads them.
+
+    `together`, for a registry that reads `transfers`: those of `TOGETHER` come last, several in one text.
+    """
+    if not together:
+        return [signed_text(key, message) for message in messages]
     alone: list[str] = []
-    together: dict[tuple[str, str | None, Position, Position], list[Message]] = {}
+    alike: dict[tuple[str, str | None, Position, Position], list[Message]] = {}
     for message in messages:
         if (message.type, message.code) in TOGETHER and message.proof is None:
             named = (message.type.value, message.code, message.own, message.seen)
-            together.setdefault(named, []).append(message)
+            alike.setdefault(named, []).append(message)
         else:
             alone.append(signed_text(key, message))
-    return alone + [_signed_at_once(key, some) for many in together.values() for some in _divided(many)]
+    return alone + [_signed_at_once(key, some) for many in alike.values() for some in _divided(many)]
 
 
 def signed_text(key: federation.SigningKey, message: Message) -> str:
@@ -120,6 +127,7 @@ def _head_members(message: Message, key: federation.SigningKey) -> dict[str, Any
     optional = {
         "code": message.code,
         "nonce": message.nonce,
+        "place": {"epoch": message.place[0], "seq": message.place[1]} if message.place else None,
         "proof": message.proof.raw if message.proof else None,
     }
     return members | {name: value for name, value in optional.items() if value is not None}
@@ -237,6 +245,7 @@ def _messages(payload: Mapping[str, Any], text: str) -> tuple[Message, ...]:
         own=_position(payload),
         seen=_position(seen),
         claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
+        place=_place(payload),
     )
     if "transfers" in payload:
         return tuple(_of_transfer(head, one) for one in _transfers(head, payload["transfers"]))
@@ -305,6 +314,15 @@ def _position(members: Mapping[str, Any]) -> Position:
     if not isinstance(head, str) or not _HEAD.fullmatch(head):
         raise MalformedMessage("head")
     return Position(_number(members, "epoch"), _number(members, "seq"), head)
+
+
+def _place(payload: Mapping[str, Any]) -> Place | None:
+    place = payload.get("place")
+    if place is None:
+        return None
+    if not isinstance(place, dict):
+        raise MalformedMessage("place")
+    return _number(place, "epoch"), _number(place, "seq")
 
 
 def _number(members: Mapping[str, Any], name: str) -> int:

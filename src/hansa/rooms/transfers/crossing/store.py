@@ -38,7 +38,7 @@ CROSS JOIN LATERAL (
 """
 
 _REOPEN_SENT = """
-UPDATE transfers_sent SET receipt = NULL, credited_at = NULL, tries = 0,
+UPDATE transfers_sent SET receipt = NULL, receipt_epoch = NULL, receipt_seq = NULL, credited_at = NULL, tries = 0,
   next_at = CASE WHEN state = 'in_doubt' THEN NULL ELSE clock_timestamp() END
 WHERE peer = $1 AND state <> 'reserved'
 """
@@ -142,6 +142,7 @@ async def reopen(tx: Tx, peer: str) -> None:
     """Let every decision and receipt be sent until it is answered again."""
     await tx.execute(_REOPEN_SENT, peer)
     await tx.execute(_REOPEN_RECEIVED, peer)
+    await tx.execute("UPDATE transfers_pair SET dropped_epoch = 0, dropped_seq = 0 WHERE peer = $1", peer)
     await tx.execute(_REOPEN_SAGAS, peer)
     await tx.execute(_REOPEN_DECISIONS, peer)
 
