@@ -8,7 +8,7 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation
 
-from .settlement import Award, Claim, Outcome, Status
+from .settlement import Award, Claim, Outcome, Receipt, Status
 
 TYPE = "fed-slash+jws"
 KIND = "fed.slash.v1"
@@ -65,6 +65,7 @@ class _Award(_Claim, frozen=True, kw_only=True):
 class _Receipt(_Claim, frozen=True, kw_only=True):
     type: Literal["slash-receipt"]
     status: Status
+    reason: Text | None = None
 
 
 def signed_request(key: federation.SigningKey, claim: Claim, verdict: dict[str, Any]) -> str:
@@ -97,9 +98,10 @@ def signed_award(key: federation.SigningKey, claim: Claim, award: Award, verdict
     return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
 
 
-def signed_receipt(key: federation.SigningKey, claim: Claim, status: Status) -> str:
-    """The outcome of an own claim is recorded here."""
-    return _signed(key, claim, {"type": "slash-receipt", "status": status.value})
+def signed_receipt(key: federation.SigningKey, receipt: Receipt) -> str:
+    """The outcome of an own claim is recorded here, or an award is paid or refused."""
+    members = {"type": "slash-receipt", "status": receipt.status.value, "reason": receipt.reason}
+    return _signed(key, receipt.claim, {name: value for name, value in members.items() if value is not None})
 
 
 def read_request(text: str, peer: federation.PeerRecord) -> tuple[Claim, dict[str, Any]] | None:
@@ -135,11 +137,11 @@ def read_award(text: str, peer: federation.PeerRecord) -> tuple[Claim, Award, di
         return None
 
 
-def read_receipt(text: str, peer: federation.PeerRecord) -> tuple[Claim, Status] | None:
-    """The claim of which this peer has the outcome; None where the text is no receipt."""
+def read_receipt(text: str, peer: federation.PeerRecord) -> Receipt | None:
+    """What this peer did with an outcome or an award of this registry; None where the text is no receipt."""
     payload = federation.read_signed(text, TYPE, _Receipt, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else (payload.claim(), payload.status)
+        return None if payload is None else Receipt(payload.claim(), payload.status, payload.reason)
     except NotAnAmount:
         return None
 

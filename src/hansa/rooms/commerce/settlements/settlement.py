@@ -13,6 +13,8 @@ from fractions import Fraction
 
 EXPIRY_SECONDS = 24 * 3600.0
 SAME_UNIT = Fraction(1)
+COMPENSATION_REFUSED = "COMPENSATION_REFUSED"
+"""Why an award failed, where the peer states no reason."""
 
 
 class Direction(StrEnum):
@@ -72,6 +74,15 @@ class Award:
     slashed: int
     compensation: int
     tx_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a registry did with an outcome or an award of this one; `reason` says why it refused an award."""
+
+    claim: Claim
+    status: Status
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -182,10 +193,11 @@ def on_time(settlement: Settlement, now: float) -> Settlement:
     return replace(settlement, status=Status.EXPIRED, reason="EXPIRED")
 
 
-def acknowledged(settlement: Settlement, status: Status | None = None) -> Settlement:
-    """The peer has the outcome; of an award, `status` is what the peer did with it."""
-    if settlement.direction is Direction.AWARDED and status is Status.FAILED:
-        return replace(settlement, status=Status.FAILED, reason="COMPENSATION_REFUSED", is_closed=True)
+def acknowledged(settlement: Settlement, receipt: Receipt) -> Settlement:
+    """The peer has the outcome. An award that it refused fails for its reason; what was destroyed stays destroyed."""
+    if settlement.direction is Direction.AWARDED and receipt.status is Status.FAILED:
+        reason = receipt.reason or COMPENSATION_REFUSED
+        return replace(settlement, status=Status.FAILED, reason=reason, is_closed=True)
     status = Status.SETTLED if settlement.status is Status.SLASHED else settlement.status
     return replace(settlement, status=status, is_closed=True)
 
