@@ -630,6 +630,7 @@ _.ranges
 _.rate
 _.reacted
 _.read_at
+_.reads_transfers
 _.reason
 _.reason_code
 _.reasons

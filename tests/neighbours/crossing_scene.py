@@ -103,12 +103,14 @@ async def written(one: Neighbour, other: Neighbour, message: Message) -> str:
 
 
 async def written_at_once(one: Neighbour, other: Neighbour, messages: Sequence[Message]) -> list[str]:
-    """The texts of several messages, as this registry would sign them now."""
+    """The texts of several messages, as this registry would sign them now for a registry that reads `transfers`."""
     peer = await one.peer(other)
     assert peer.spiffe_id is not None
     pair = await one.registry.database.look(lambda tx: store.find_pair(tx, peer.spiffe_id or ""))
     key = await SIGNATORY.of(one.registry.runtime).present_key()
-    return signed_texts(key, [replace(message, own=pair.own, seen=pair.seen) for message in messages])
+    return signed_texts(
+        key, [replace(message, own=pair.own, seen=pair.seen) for message in messages], together=True
+    )
 
 
 async def said(one: Neighbour, other: Neighbour, *texts: str) -> list[Message]:

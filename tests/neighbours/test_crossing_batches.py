@@ -1,14 +1,19 @@
 """Messages of one peer travel in batches: one request, one transaction, an answer for each, and no failure of a neighbour."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Sequence
 from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
 
-from hansa.rooms.transfers.crossing import envelope, exchange, outbox
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.transfers.crossing import envelope, exchange, outbox, peer_routes, received_store
+from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
+from hansa.rooms.transfers.crossing.receiver import answer
+from hansa_verify.canonical import decoded
 from tests.neighbours.crossing_scene import (
     LostCalls,
     across,
@@ -152,6 +157,48 @@ async def test_a_request_is_about_500_transfers_at_most_and_what_is_beyond_is_co
     assert (await pair.b.refused(pair.a))["message_malformed"] == before + 1
     aborts = [Message(MessageType.ABORT, one, code="X") for one in bodies]
     await said(pair.a, pair.b, *await written_at_once(pair.a, pair.b, aborts))
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_only_a_peer_that_says_so_is_sent_several_transfers_in_one_text(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch, *, reads: bool
+):
+    right = peer_routes.TransferMessagesOut
+    monkeypatch.setattr(
+        peer_routes,
+        "TransferMessagesOut",
+        lambda *, messages, reads_transfers: right(messages=messages, reads_transfers=reads),
+    )
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    # The answer to the first transfer says what the peer reads.
+    assert (await across(alice, bob.did, "1")).status_code == 200
+    texts: list[str] = []
+    taken = exchange.take_in_texts
+
+    async def seen(runtime: Runtime, corridor: Corridor, some: Sequence[str]) -> list[Message]:
+        texts.extend(some)
+        return await taken(runtime, corridor, some)
+
+    monkeypatch.setattr(peer_routes, "take_in_texts", seen)
+    answers = await asyncio.gather(*(across(alice, bob.did, "1") for _ in range(TOGETHER)))
+    assert [answer.status_code for answer in answers] == [200] * TOGETHER
+    await settle(pair.a, pair.b)
+    several = [text for text in texts if b'"transfers":' in decoded(text.split(".")[1])]
+    assert bool(several) == reads
+
+
+async def test_an_answer_has_several_transfers_in_one_text_only_for_a_registry_that_asks_so(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    assert [(await across(alice, bob.did, "1")).status_code for _ in range(2)] == [200] * 2
+    await settle(pair.a, pair.b)
+    rows = await pair.b.registry.database.look(
+        lambda tx: tx.fetch("SELECT * FROM transfers_received WHERE receiver_did = $1", bob.did)
+    )
+    receipts = [await written(pair.b, pair.a, answer(received_store.received_of_row(row))) for row in rows]
+    for asks, expected in (({}, 2), ({"reads_transfers": True}, 1)):
+        said_back = await pair.b.call(pair.a, "POST", exchange.PATH, {"messages": receipts, **asks})
+        document = json.loads(said_back.body)
+        assert (len(document["messages"]), document["reads_transfers"]) == (expected, True)
 
 
 async def test_together_prepares_do_not_pass_the_limit_that_each_of_them_keeps(pair: Neighbours):

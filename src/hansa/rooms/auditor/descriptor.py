@@ -4,9 +4,9 @@ from hansa.foundation.plumbing.jobs import scheduled, sweep
 from hansa.foundation.plumbing.metrics import audit_status, supply_delta
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.rooms import federation
+from hansa.rooms import federation, transfers
 
-from .across import compare_with_peers
+from .across import agreed_at, compare_with_peers
 from .across import peer_router as totals_router
 from .across import router as across_router
 from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, root_router
@@ -58,6 +58,7 @@ ROOM = Room(
             "log_witnesses",
             "registry_name",
             "settlement_currency",
+            "is_operator",
             "ledger_id",
             "trust_domain",
             "witnessed_logs",
@@ -67,6 +68,7 @@ ROOM = Room(
     offers=(FOREST, TILES),
     fills=(
         federation.LAST_AUDIT.filled_with(last_audit),
+        transfers.TOTALS_AGREED.filled_with(agreed_at),
         FOREST.built_by(lambda _: KeptForest()),
         TILES.built_by(lambda runtime: KeptTiles(runtime.database)),
     ),

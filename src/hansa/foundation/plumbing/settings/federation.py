@@ -21,6 +21,8 @@ class FederationSettings(BaseSettings):
     operator_plan: Annotated[str, AfterValidator(plan)] | None = None
     licence_list_max_age: int = Field(default=7, ge=2, le=365)
 
+    crossing_retention_days: int = Field(default=400, ge=1, le=3650)
+
     jurisdiction_profile: Annotated[Path, BeforeValidator(profile_file)] | None = None
 
     peer_trust_mode: Literal["off", "observe", "enforce"] = "observe"

@@ -2,5 +2,6 @@
 
 from .exchange import compare_with_peers
 from .routes import peer_router, router
+from .store import agreed_at
 
-__all__ = ["compare_with_peers", "peer_router", "router"]
+__all__ = ["agreed_at", "compare_with_peers", "peer_router", "router"]

@@ -50,6 +50,7 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
     assert ledger_id is not None
     book = ledger.Book.of(runtime.settings)
     async with turns:
+        read_at = await runtime.database.look(store.moment)
         before = await runtime.database.read(lambda tx: own_totals(tx, ledger_id, book))
         try:
             stated = await _request_totals(runtime, peer, before)
@@ -60,7 +61,7 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
             return
         after = await runtime.database.read(lambda tx: own_totals(tx, ledger_id, book))
     found = compare(before, stated, after)
-    await runtime.database.act(lambda tx: store.keep(tx, ledger_id, stated, found))
+    await runtime.database.act(lambda tx: store.keep(tx, ledger_id, stated, found, read_at))
     if found.surplus or found.deficit:
         _log.critical(
             "totals of a peer disagree",

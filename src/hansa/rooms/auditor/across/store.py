@@ -8,11 +8,11 @@ from hansa.foundation.plumbing.database import Tx
 from .rules import Comparison, Totals
 
 _KEEP = """
-INSERT INTO auditor_pair (ledger_id, stated_out, stated_in, stated_confirmed, surplus, deficit)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO auditor_pair AS pair (ledger_id, stated_out, stated_in, stated_confirmed, surplus, deficit, agreed_at)
+VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $5::numeric = 0 AND $6::numeric = 0 THEN $7::timestamptz END)
 ON CONFLICT (ledger_id) DO UPDATE SET stated_out = excluded.stated_out, stated_in = excluded.stated_in,
   stated_confirmed = excluded.stated_confirmed, surplus = excluded.surplus, deficit = excluded.deficit,
-  compared_at = excluded.compared_at
+  compared_at = excluded.compared_at, agreed_at = coalesce(excluded.agreed_at, pair.agreed_at)
 """
 
 _ALL = "SELECT ledger_id, stated_in, surplus, deficit, compared_at FROM auditor_pair"
@@ -28,9 +28,18 @@ class ComparedPair:
     compared_at: datetime
 
 
-async def keep(tx: Tx, ledger_id: str, stated: Totals, found: Comparison) -> None:
-    """Keep a comparison instead of an earlier one."""
-    await tx.execute(_KEEP, ledger_id, stated.out, stated.in_, stated.confirmed, found.surplus, found.deficit)
+async def keep(tx: Tx, ledger_id: str, stated: Totals, found: Comparison, read_at: datetime) -> None:
+    """Keep a comparison with own totals that were read at this moment, instead of an earlier one."""
+    values = (stated.out, stated.in_, stated.confirmed, found.surplus, found.deficit, read_at)
+    await tx.execute(_KEEP, ledger_id, *values)
+
+
+async def agreed_at(tx: Tx, ledger_id: str) -> datetime | None:
+    """When the own totals were read that agreed with those of the peer last."""
+    moment: datetime | None = await tx.fetchval(
+        "SELECT agreed_at FROM auditor_pair WHERE ledger_id = $1", ledger_id
+    )
+    return moment
 
 
 async def compared_pairs(tx: Tx) -> dict[str, ComparedPair]:

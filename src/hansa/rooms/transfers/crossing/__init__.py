@@ -15,6 +15,7 @@ from .destination import (
     require_reachable,
     require_receiver,
 )
+from .dropping import DROPPING, TOTALS_AGREED
 from .errors import (
     CROSSING_REFUSALS,
     CurrencyDiffers,
@@ -24,7 +25,7 @@ from .errors import (
     TransferUnknown,
     refusal_of,
 )
-from .exchange import SIGNATORY
+from .exchange import READING_TRANSFERS, SIGNATORY
 from .gathering_swaps import SWAPS_OUT, SwapsOut
 from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
@@ -54,13 +55,16 @@ __all__ = [
     "CORRIDORS",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
+    "DROPPING",
     "HIGH_WATER",
     "HIGH_WATER_TASK",
     "OUTBOX",
     "PAYMENT_DECIDED",
     "PAYMENT_TOKEN",
+    "READING_TRANSFERS",
     "SIGNATORY",
     "SWAPS_OUT",
+    "TOTALS_AGREED",
     "XREG_PERMISSION",
     "AskedCrossing",
     "Corridor",

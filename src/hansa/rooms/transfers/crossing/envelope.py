@@ -3,7 +3,7 @@
 - A `proof` is the whole text of an earlier statement of the addressee. It counts only under a key that this registry has or
   had itself.
 - What nobody proves anything with later, PREPARE and the confirmation of a receipt, is signed for several transfers at once
-  (`transfers`, decision 0145).
+  (`transfers`, decision 0145), for a registry that says that it reads this.
 """
 
 import re
@@ -53,17 +53,24 @@ class MalformedMessage(Exception):
     """The text is no message of that author."""
 
 
-def signed_texts(key: federation.SigningKey, messages: Sequence[Message]) -> list[str]:
-    """The messages with the signature of this registry; those of `TOGETHER` come last, several in one text."""
+def signed_texts(
+    key: federation.SigningKey, messages: Sequence[Message], *, together: bool = False
+) -> list[str]:
+    """The messages with the signature of this registry: one text each, as every registry reads them.
+
+    `together`, for a registry that reads `transfers`: those of `TOGETHER` come last, several in one text.
+    """
+    if not together:
+        return [signed_text(key, message) for message in messages]
     alone: list[str] = []
-    together: dict[tuple[str, str | None, Position, Position], list[Message]] = {}
+    alike: dict[tuple[str, str | None, Position, Position], list[Message]] = {}
     for message in messages:
         if (message.type, message.code) in TOGETHER and message.proof is None:
             named = (message.type.value, message.code, message.own, message.seen)
-            together.setdefault(named, []).append(message)
+            alike.setdefault(named, []).append(message)
         else:
             alone.append(signed_text(key, message))
-    return alone + [_signed_at_once(key, some) for many in together.values() for some in _divided(many)]
+    return alone + [_signed_at_once(key, some) for many in alike.values() for some in _divided(many)]
 
 
 def signed_text(key: federation.SigningKey, message: Message) -> str:

@@ -39,8 +39,13 @@ SIGNATORY: Slot[federation.Signatory] = Slot("transfers: signatory of messages t
 _log = structlog.get_logger()
 
 
+READING_TRANSFERS: Slot[set[str]] = Slot("transfers: peers that read several transfers in one text")
+"""The SPIFFE ids of those whose last answer to this process said so."""
+
+
 class _Answers(msgspec.Struct):
     messages: list[str]
+    reads_transfers: bool = False
 
 
 class PeerSilent(Exception):
@@ -69,7 +74,9 @@ async def answers_to(runtime: Runtime, corridor: Corridor, messages: Sequence[Me
 
 
 async def _sent(runtime: Runtime, corridor: Corridor, messages: Sequence[Message]) -> list[str]:
-    body = {"messages": await signed(runtime, messages)}
+    reading = READING_TRANSFERS.of(runtime)
+    texts = await signed(runtime, messages, together=corridor.key in reading)
+    body = {"messages": texts, "reads_transfers": True}
     try:
         answer = await federation.call_peer(runtime, corridor.peer, "POST", PATH, body, limits=LIMITS)
     except OutgoingTrouble as trouble:
@@ -79,17 +86,22 @@ async def _sent(runtime: Runtime, corridor: Corridor, messages: Sequence[Message
     if answer.status != OK:
         raise PeerSilent(f"status_{answer.status}")
     try:
-        return msgspec.json.decode(answer.body, type=_Answers).messages
+        answers = msgspec.json.decode(answer.body, type=_Answers)
     except msgspec.DecodeError:
         raise PeerSilent("unreadable_answer") from None
+    if answers.reads_transfers:
+        reading.add(corridor.key)
+    else:
+        reading.discard(corridor.key)
+    return answers.messages
 
 
-async def signed(runtime: Runtime, messages: Sequence[Message]) -> list[str]:
-    """The messages with the signature of this registry."""
+async def signed(runtime: Runtime, messages: Sequence[Message], *, together: bool) -> list[str]:
+    """The messages with the signature of this registry; `together` as in `signed_texts`."""
     if not messages:
         return []
     key = await SIGNATORY.of(runtime).present_key()
-    return signed_texts(key, messages)
+    return signed_texts(key, messages, together=together)
 
 
 async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[str]) -> list[Message]:

@@ -12,6 +12,8 @@ import msgspec
 NO_HEAD = "0" * 64
 MESSAGES_MAX = 500
 """Of one request: of the texts, and of the messages in them."""
+DROPPED = ""
+"""The text of a statement that was dropped: it was here, and proves nothing any more."""
 PAYMENT_TOKEN, CONTRACT = "payment_token", "contract"
 
 

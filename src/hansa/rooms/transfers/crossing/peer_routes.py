@@ -27,4 +27,6 @@ async def transfer_messages(
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
     answers = await take_in_texts(runtime, Corridor.to(peer, runtime), body.messages)
-    return TransferMessagesOut(messages=await signed(runtime, answers))
+    return TransferMessagesOut(
+        messages=await signed(runtime, answers, together=body.reads_transfers), reads_transfers=True
+    )

@@ -159,12 +159,22 @@ class TransferMessagesIn(RequestBody):
             min_length=1,
             max_length=MESSAGES_MAX,
             description="Compact JWS by the registry key, typ `fed-transfer+jws`: of one transfer each, or of several in"
-            " `transfers` (PREPARE and the confirmation of receipts). They are about at most 500 transfers together.",
+            " `transfers` (PREPARE and the confirmation of receipts) for a registry whose last answer has reads_transfers. They are about at most 500 transfers together.",
         ),
     ]
+
+    reads_transfers: Annotated[
+        bool,
+        Field(
+            description="Whether the calling registry reads texts with `transfers`: answers may then have them."
+        ),
+    ] = False
 
 
 class TransferMessagesOut(BaseModel):
     """The signed answers, in any order. A message that is not of the calling registry gets none."""
 
     messages: list[str]
+    reads_transfers: bool = Field(
+        description="Whether this registry reads texts with `transfers`: the next requests may then have them."
+    )

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .envelope import kept_message
-from .messages import Message
+from .messages import DROPPED, Code, Message, MessageType
 from .row_columns import FIRST_PAUSE_SECONDS, PAUSE, body_columns, body_of, columns, swap_values
 from .states import Sent, SentState
 
@@ -154,5 +154,13 @@ def sent_of(row: asyncpg.Record) -> Sent:
         row["expected_fee"],
         promise_of(row),
         row["code"],
-        None if row["receipt"] is None else kept_message(row["receipt"]),
+        _receipt_of(row),
     )
+
+
+def _receipt_of(row: asyncpg.Record) -> Message | None:
+    text: str | None = row["receipt"]
+    if text is None:
+        return None
+    code = Code.COMMITTED if row["state"] == SentState.COMMITTED else Code.ABORTED
+    return kept_message(text) if text else Message(MessageType.RECEIPT, body_of(row), code=code, raw=DROPPED)

@@ -142,6 +142,7 @@ async def reopen(tx: Tx, peer: str) -> None:
     """Let every decision and receipt be sent until it is answered again."""
     await tx.execute(_REOPEN_SENT, peer)
     await tx.execute(_REOPEN_RECEIVED, peer)
+    await tx.execute("UPDATE transfers_pair SET dropped_epoch = 0, dropped_seq = 0 WHERE peer = $1", peer)
     await tx.execute(_REOPEN_SAGAS, peer)
     await tx.execute(_REOPEN_DECISIONS, peer)
 
