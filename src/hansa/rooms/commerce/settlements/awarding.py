@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
-from hansa.rooms import agents, federation, journal, ledger
+from hansa.rooms import agents, federation, journal, ledger, transfers
 
 from . import settlement as protocol
 from . import store
@@ -44,6 +44,8 @@ async def take_award(tx: Tx, request: Request, award: Award, settings: Settings)
 
     Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer sends the award again.
     """
+    assert request.peer.spiffe_id is not None
+    await transfers.lock_chain(tx, request.peer.spiffe_id)
     admitted = await admit(tx, request, Direction.OWED, settings)
     if admitted is None:
         return None
@@ -71,6 +73,9 @@ async def _issue(
     await store.write(tx, settlement_id, after, store.Written(tx_id=issued, compensated=owed))
     issued_here = Compensated(settlement_id, peer.ledger_id, owed, issued)
     await journal.append(tx, minted(after, issued_here, settings))
+    kept = await store.find(tx, settlement_id)
+    assert kept is not None
+    await store.record(tx, kept, after)
 
 
 async def _why_refused(tx: Tx, request: Request, award: Award, settings: Settings) -> str | None:

@@ -75,7 +75,8 @@ async def _statement(runtime: Runtime, kept: Kept) -> str:
     verdict = await _verdict_of(runtime, kept)
     key = await _key(runtime)
     if direction is Direction.OUTGOING:
-        return envelope.signed_request(key, claim, verdict)
+        proof = kept.row["outcome"] if kept.settlement.is_closed else None
+        return envelope.signed_request(key, claim, verdict, proof)
     return envelope.signed_award(key, claim, _stated_award(kept), verdict)
 
 
@@ -120,13 +121,23 @@ async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: s
     if read is None:
         await _count_malformed(runtime, peer)
         return None
-    request = Request(peer, *read, text)
+    shown = None
+    if read.proof is not None:
+        shown = envelope.own_outcome(read.proof, await runtime.database.look(_own_keys))
+        if shown is None or shown.claim != read.claim:
+            await _count_malformed(runtime, peer)
+            return None
+    request = Request(peer, read.claim, read.verdict, text, shown)
     settlement_id = await runtime.database.act(lambda tx: take_request(tx, request, runtime.settings))
     if settlement_id is None:
         return None
     kept = await runtime.database.look(lambda tx: store.find(tx, settlement_id))
     assert kept is not None
     return envelope.signed_confirmation(await _key(runtime), settlement_id, stated_outcome(kept))
+
+
+async def _own_keys(tx: Tx) -> dict[str, bytes]:
+    return {key.kid: key.public_key for key in await federation.all_keys(tx)}
 
 
 async def answer_confirmations(

@@ -11,7 +11,7 @@ from hansa_verify import NotAKey, read_keys, verify_document
 
 from . import store
 from .records import Kept
-from .settlement import Claim, Direction, Settlement, Status
+from .settlement import Claim, Direction, Outcome, Settlement, Status
 
 BUNDLE_TYPE = "dispute-bundle+jws"
 REFUSED_MAX = 100_000
@@ -25,6 +25,8 @@ class Request:
     claim: Claim
     verdict: dict[str, Any]
     message: str
+    shown: Outcome | None = None
+    """What this registry had decided of the claim, by its own signature."""
 
 
 @dataclass(frozen=True)

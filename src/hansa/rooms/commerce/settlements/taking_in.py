@@ -8,7 +8,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
-from hansa.rooms import agents, federation, journal, ledger
+from hansa.rooms import agents, federation, journal, ledger, transfers
 
 from . import settlement as protocol
 from . import store
@@ -26,6 +26,8 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
     admitted = await admit(tx, request, Direction.INCOMING, settings)
     if admitted is None:
         return None
+    if request.shown is not None and request.shown.status in protocol.DECIDED:
+        return await _take_shown(tx, request, admitted.known, request.shown)
     if admitted.known is not None:
         return admitted.known.settlement_id
     refusal = await _why_refused(tx, request, settings)
@@ -33,6 +35,22 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
     new = protocol.claimed(request.claim, refusal, await store.now(tx), is_auto=is_auto)
     settlement_id = await open_settlement(tx, request, new, is_due=new.status is Status.FAILED)
     if settlement_id is not None and new.status is Status.SLASHING:
+        await order_slash(tx, settlement_id)
+    return settlement_id
+
+
+async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outcome) -> int | None:
+    """The peer shows what this registry had signed before it was restored: that is what it decided."""
+    before = None if known is None else known.settlement
+    after = protocol.decided_before(request.claim, before, shown, await store.now(tx))
+    if known is None:
+        assert after is not None
+        settlement_id = await open_settlement(tx, request, after, is_due=False)
+    else:
+        settlement_id = known.settlement_id
+        if after is not None:
+            await store.write(tx, settlement_id, after)
+    if after is not None and settlement_id is not None and after.status is Status.SLASHING:
         await order_slash(tx, settlement_id)
     return settlement_id
 
@@ -50,11 +68,14 @@ async def take_outcome(
     Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
     """
     assert peer.spiffe_id is not None
+    await transfers.lock_chain(tx, peer.spiffe_id)
     kept = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
     if kept is None:
         return None
     after = protocol.on_outcome(kept.settlement, outcome)
     if after == kept.settlement:
+        if kept.row["next_at"] is not None and protocol.agrees(after, outcome):
+            await store.write(tx, kept.settlement_id, after)
         return after
     owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
     reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"
@@ -64,6 +85,8 @@ async def take_outcome(
     await store.write(tx, kept.settlement_id, after, more)
     if after.status is Status.SETTLED:
         await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
+    if after.status is Status.SETTLED:
+        await store.record(tx, kept, after)
     if issued is not None:
         issued_here = Compensated(kept.settlement_id, kept.frame, owed, issued)
         await journal.append(tx, minted(after, issued_here, settings))
@@ -76,7 +99,9 @@ async def take_receipt(
     """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused."""
     assert peer.spiffe_id is not None
     kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
-    if kept is None or kept.settlement.claim != receipt.claim or kept.settlement.is_closed:
+    if kept is None or kept.settlement.claim != receipt.claim:
+        return
+    if kept.settlement.is_closed and kept.row["next_at"] is None:
         return
     if kept.settlement.status not in protocol.DECIDED:
         return

@@ -38,7 +38,7 @@ async def take_in(tx: Tx, corridor: Corridor, message: Message) -> Message | Non
     if proven is None:
         await federation.count_refusal(tx, corridor.peer.id, "message_malformed")
         return None
-    pair = await pairing.observe(tx, corridor.key, await lock_pair(tx, corridor.key), proven)
+    pair = await pairing.observe(tx, corridor, await lock_pair(tx, corridor.key), proven)
     if pair is None:
         return None
     taken = await (_apply_answer if proven.is_answer else _decide)(tx, corridor, pair, proven)
