@@ -39,6 +39,11 @@ async def observe(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> P
     return None if is_early else observed.pair
 
 
+def is_current(pair: Pair, message: Message) -> bool:
+    """Whether nothing later was seen of the author's chain; `pair` is the state after the message was observed."""
+    return not message.has_positions or message.own == pair.seen
+
+
 async def record(tx: Tx, peer: str, pair: Pair, entry: str, terms: Terms, *, is_done: bool) -> Pair:
     """Append what was decided, or how an own saga ended, to the own chain."""
     grown = pair_chain.append(pair, entry, terms.digest(is_done=is_done))
