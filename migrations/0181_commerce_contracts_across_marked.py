@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0181"
-down_revision = "0191"
+down_revision = "0180"
 
 # What is known of contracts until now: a provider whose DID names another issuer than that of the contractor.
 SQL = """
