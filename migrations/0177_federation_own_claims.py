@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0177"
-down_revision = "0191"
+down_revision = "0176"
 
 SQL = """
 CREATE INDEX federation_did_claim_own ON federation_did_claim (claimed_at, digest) WHERE holder IS NULL AND state = 'held';

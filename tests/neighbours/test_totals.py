@@ -1,17 +1,22 @@
 """Totals between two registries over mutual TLS: agreement, what is on its way, and a disagreement named on both sides."""
 
+import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
-from typing import Any
+from functools import partial
+from typing import Any, Self
 from uuid import UUID, uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import federation, ledger
-from hansa.rooms.auditor.across import compare_with_peers
-from hansa.rooms.auditor.across.exchange import own_id
+from hansa.rooms.auditor.across import compare_with_peers, exchange, routes
+from hansa.rooms.auditor.across.exchange import own_id, own_totals
 from hansa.rooms.auditor.across.rules import Totals
 from hansa.rooms.auditor.across.statements import signed_statement
+from hansa.rooms.transfers import confirmed_between
 from tests.neighbours.crossing_scene import across, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent
@@ -142,6 +147,113 @@ async def test_a_confirmed_transfer_that_the_peer_lost_is_named_on_both_sides(bo
     assert (await border.pair(border.a))["delta"] == "-10"
     # At b the gap of its own transit account counts as well.
     assert (await border.pair(border.b))["disputed"] == "10"
+
+
+class Traffic:
+    """Transfers in both directions, without a pause, while the block runs."""
+
+    def __init__(self, border: Border) -> None:
+        self._border = border
+        self._ended = False
+        self._began = asyncio.Event()
+        self.crossed = 0
+
+    async def __aenter__(self) -> Self:
+        ways = ((self._border.sender, self._border.receiver), (self._border.receiver, self._border.sender))
+        self._tasks = [asyncio.create_task(self._send(*way)) for way in ways for _ in range(3)]
+        await self._began.wait()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._ended = True
+        await asyncio.gather(*self._tasks)
+
+    async def _send(self, payer: TestAgent, payee: TestAgent) -> None:
+        while not self._ended:
+            answer = await across(payer, payee.did, "0.1")
+            assert answer.status_code == 200, answer.text
+            self.crossed += 1
+            self._began.set()
+
+
+async def test_while_units_cross_without_a_pause_one_minor_unit_is_named_on_both_sides_within_two_cycles(
+    border: Border,
+):
+    async with Traffic(border) as traffic:
+        for _ in range(3):
+            await border.compare()
+            for one in (border.a, border.b):
+                found = await border.pair(one)
+                assert (found["disputed"], found["delta"]) == ("0", "0"), "no false disagreement"
+        # A credit that nobody sent, far less than what is on its way.
+        await border.b.registry.database.act(
+            lambda tx: tx.execute(
+                "UPDATE ledger_corridor SET committed_in = committed_in + 1; UPDATE ledger_account SET transit = transit - 1"
+                " WHERE kind = 'system' AND did LIKE '%transit%'"
+            )
+        )
+        before = traffic.crossed
+        for _ in range(2):
+            await border.compare()
+        assert traffic.crossed > before
+        for one in (border.a, border.b):
+            found = await border.pair(one)
+            assert (found["disputed"], found["delta"]) == ("0.00000001", "0.00000001")
+        await border.b.registry.database.act(
+            lambda tx: tx.execute("UPDATE ledger_corridor SET committed_in = committed_in - 2")
+        )
+        for _ in range(2):
+            await border.compare()
+        for one in (border.a, border.b):
+            assert (await border.pair(one))["disputed"] == "0.00000001"
+
+
+async def test_a_total_at_a_place_counts_what_the_receipts_up_to_there_confirm_and_nothing_after_it(
+    border: Border,
+):
+    a, b = border.a.registry, border.b.registry
+    for amount in ("1", "2", "4"):
+        assert (await across(border.sender, border.receiver.did, amount)).status_code == 200
+        await settle(border.a, border.b)
+    places = [
+        (row["receipt_epoch"], row["receipt_seq"])
+        for row in await a.database.look(lambda tx: tx.fetch("SELECT * FROM transfers_sent ORDER BY amount"))
+    ]
+    assert places == sorted(set(places))
+    assert places == [
+        (row["entry_epoch"], row["entry_seq"])
+        for row in await b.database.look(
+            lambda tx: tx.fetch("SELECT * FROM transfers_received ORDER BY amount")
+        )
+    ]
+    peer = own_id(b.runtime)
+    up_to = [
+        await a.database.read(partial(confirmed_between, peer=peer, after=None, through=place))
+        for place in places
+    ]
+    assert up_to == [parse_amount("1"), parse_amount("3"), parse_amount("7")]
+    between = await a.database.read(partial(confirmed_between, peer=peer, after=places[0], through=places[1]))
+    assert between == parse_amount("2")
+
+
+async def test_a_peer_that_states_no_place_is_compared_by_bounds(
+    border: Border, monkeypatch: pytest.MonkeyPatch
+):
+    assert (await across(border.sender, border.receiver.did, "10")).status_code == 200
+    await settle(border.a, border.b)
+    monkeypatch.setattr(exchange, "own_totals", without_place)
+    monkeypatch.setattr(routes, "own_totals", without_place)
+    await border.compare()
+    assert (await border.pair(border.a))["disputed"] == "0"
+    await border.b.registry.database.act(
+        lambda tx: tx.execute("UPDATE ledger_corridor SET committed_in = committed_in + 1")
+    )
+    await border.compare()
+    assert (await border.pair(border.a))["disputed"] == "0.00000001"
+
+
+async def without_place(tx: Tx, *given: Any) -> Totals:
+    return dataclasses.replace(await own_totals(tx, *given), place=None)
 
 
 async def test_nothing_is_confirmed_that_was_not_committed(border: Border):

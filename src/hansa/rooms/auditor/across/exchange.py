@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from secrets import token_urlsafe
+from time import monotonic
 from typing import Any
 
 import structlog
@@ -11,15 +12,16 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms import federation, ledger
+from hansa.rooms import federation, ledger, transfers
 from hansa_verify import NotCanonical, read_json
 
 from . import store
-from .rules import Totals, compare
+from .rules import ALIKE, Totals, compare, compare_at_place
 from .statements import StatementRefused, read_statement, signed_statement
 
 ROUTE = "/api/v1/federation/totals"
 AT_ONCE = 16
+AWAIT_SECONDS, LOOK_SECONDS = 5.0, 0.2
 LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
 OK = 200
 
@@ -27,10 +29,14 @@ _NOTHING = Totals(0, 0, 0)
 _log = structlog.get_logger()
 
 
-async def own_totals(tx: Tx, ledger_id: str, book: ledger.Book) -> Totals:
-    """What this registry states of its corridor with that one."""
+async def own_totals(tx: Tx, spiffe_id: str, ledger_id: str, book: ledger.Book) -> Totals:
+    """What this registry states of its corridor with that one; `tx` must be one snapshot."""
     found = await ledger.totals_with(tx, ledger_id, book)
-    return _NOTHING if found is None else Totals(found.committed_out, found.committed_in, found.confirmed_out)
+    if found is None:
+        return _NOTHING
+    judged = (await store.last_at_place(tx, ledger_id)).found
+    place = await transfers.place_of(tx, spiffe_id)
+    return Totals(found.committed_out, found.committed_in, found.confirmed_out, place, judged)
 
 
 async def compare_with_peers(runtime: Runtime) -> None:
@@ -46,12 +52,13 @@ async def compare_with_peers(runtime: Runtime) -> None:
 
 
 async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio.Semaphore) -> None:
-    ledger_id = peer.ledger_id
+    ledger_id, spiffe_id = peer.ledger_id, peer.spiffe_id
     assert ledger_id is not None
+    assert spiffe_id is not None
     book = ledger.Book.of(runtime.settings)
     async with turns:
         read_at = await runtime.database.look(store.moment)
-        before = await runtime.database.read(lambda tx: own_totals(tx, ledger_id, book))
+        before = await runtime.database.read(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
         try:
             stated = await _request_totals(runtime, peer, before)
         except (OutgoingTrouble, PeerClosed, StatementRefused, federation.FederationOff) as trouble:
@@ -59,9 +66,12 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
                 "totals could not be compared", peer=ledger_id, error=str(trouble) or type(trouble).__name__
             )
             return
-        after = await runtime.database.read(lambda tx: own_totals(tx, ledger_id, book))
-    found = compare(before, stated, after)
-    await runtime.database.act(lambda tx: store.keep(tx, ledger_id, stated, found, read_at))
+        after = await runtime.database.read(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
+        exact = await _compare_at_place(runtime, peer, stated)
+    found = compare(before, stated, after).at_least(exact.found.plus(stated.judged))
+    await runtime.database.act(
+        lambda tx: store.keep(tx, ledger_id, stated, found, exact=exact, read_at=read_at)
+    )
     if found.surplus or found.deficit:
         _log.critical(
             "totals of a peer disagree",
@@ -69,6 +79,37 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
             surplus_minor=found.surplus,
             deficit_minor=found.deficit,
         )
+
+
+async def _compare_at_place(runtime: Runtime, peer: federation.PeerRecord, stated: Totals) -> store.AtPlace:
+    """Compare what the peer states to have credited up to a place of its chain with what it confirmed up to there.
+
+    What was committed before the answer came is confirmed within moments: that is awaited, at most AWAIT_SECONDS.
+    """
+    ledger_id, spiffe_id, place = peer.ledger_id, peer.spiffe_id, stated.place
+    assert ledger_id is not None
+    assert spiffe_id is not None
+    last = await runtime.database.look(lambda tx: store.last_at_place(tx, ledger_id))
+    if place is None:
+        return store.AtPlace()
+    base = last.base if last.base is not None and last.base[0] == place[0] and last.base <= place else None
+    answered_at = await runtime.database.now()
+
+    async def unconfirmed_and_confirmed(tx: Tx) -> tuple[int, int]:
+        unconfirmed = await transfers.unconfirmed_before(tx, spiffe_id, answered_at)
+        return unconfirmed, await transfers.confirmed_between(tx, spiffe_id, base, place)
+
+    until = monotonic() + AWAIT_SECONDS
+    while True:
+        unconfirmed, since = await runtime.database.read(unconfirmed_and_confirmed)
+        if unconfirmed == 0 or monotonic() > until:
+            break
+        await asyncio.sleep(LOOK_SECONDS)
+    confirmed = since + (last.amount if base is not None else 0)
+    found = compare_at_place(stated.in_, confirmed, unconfirmed)
+    if found == ALIKE and unconfirmed == 0:
+        return store.AtPlace(found, place, confirmed)
+    return store.AtPlace(found, last.base, last.amount)
 
 
 async def _request_totals(runtime: Runtime, peer: federation.PeerRecord, own: Totals) -> Totals:

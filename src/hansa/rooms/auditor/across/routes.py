@@ -64,5 +64,5 @@ async def exchange_totals(body: TotalsIn, caller: CurrentPeer, request: Request)
     except StatementRefused as refused:
         raise TotalsRefused(f"The message is refused: {refused}.") from None
     book = ledger.Book.of(runtime.settings)
-    own = await runtime.database.read(lambda tx: own_totals(tx, caller.ledger_id, book))
+    own = await runtime.database.read(lambda tx: own_totals(tx, caller.spiffe_id, caller.ledger_id, book))
     return TotalsOut(messages=await state_totals(runtime, peer, own, nonces))

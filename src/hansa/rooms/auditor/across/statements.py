@@ -14,12 +14,13 @@ from hansa.rooms import federation
 from hansa_verify import NotAKey, encoded, read_keys
 from hansa_verify.jws import read_compact
 
-from .rules import Totals
+from .rules import ALIKE, Comparison, Place, Totals
 
 TYPE = "fed-totals+jws"
 KIND = "fed.totals.v1"
 STATEMENT_MAX_CHARACTERS = 4096
 NONCE_MAX_CHARACTERS = 64
+NUMBER_MAX = 2**53
 
 _TOTAL = re.compile(r"([0-9]{1,28})(?:\.([0-9]{1,8}))?", re.ASCII)
 
@@ -32,19 +33,24 @@ def signed_statement(
     key: federation.SigningKey, totals: Totals, *, author: str, reader: str, nonce: str
 ) -> str:
     """The totals with the signature of this registry; `author` and `reader` are SPIFFE ids."""
-    payload = canonical_json(
-        {
-            "kind": KIND,
-            "type": "totals",
-            "author": author,
-            "reader": reader,
-            "nonce": nonce,
-            "out": format_amount(totals.out),
-            "in": format_amount(totals.in_),
-            "confirmed": format_amount(totals.confirmed),
-            "iat": int(key.now.timestamp()),
-        }
-    )
+    members = {
+        "kind": KIND,
+        "type": "totals",
+        "author": author,
+        "reader": reader,
+        "nonce": nonce,
+        "out": format_amount(totals.out),
+        "in": format_amount(totals.in_),
+        "confirmed": format_amount(totals.confirmed),
+        "iat": int(key.now.timestamp()),
+        "judged": {
+            "surplus": format_amount(totals.judged.surplus),
+            "deficit": format_amount(totals.judged.deficit),
+        },
+    }
+    if totals.place is not None:
+        members["at"] = {"epoch": totals.place[0], "seq": totals.place[1]}
+    payload = canonical_json(members)
     entry = federation.detached_signature(key, payload, {"typ": TYPE})
     return f"{entry['protected']}.{encoded(payload)}.{entry['signature']}"
 
@@ -63,7 +69,27 @@ def read_statement(text: object, peer: federation.PeerRecord, *, reader: str) ->
     nonce = payload.get("nonce")
     if not isinstance(nonce, str) or not 0 < len(nonce) <= NONCE_MAX_CHARACTERS:
         raise StatementRefused("the statement has no nonce")
-    return Totals(_total(payload, "out"), _total(payload, "in"), _total(payload, "confirmed")), nonce
+    out, in_, confirmed = (_total(payload, name) for name in ("out", "in", "confirmed"))
+    return Totals(out, in_, confirmed, _place(payload.get("at")), _judged(payload.get("judged"))), nonce
+
+
+def _place(members: Any) -> Place | None:
+    """Where the author's chain stands; a registry of before does not state it."""
+    if members is None:
+        return None
+    place = (members.get("epoch"), members.get("seq")) if isinstance(members, dict) else ()
+    match place:
+        case (int() as epoch, int() as seq) if 0 <= epoch <= NUMBER_MAX and 0 <= seq <= NUMBER_MAX:
+            return epoch, seq
+    raise StatementRefused("at is no place")
+
+
+def _judged(members: Any) -> Comparison:
+    if members is None:
+        return ALIKE
+    if not isinstance(members, dict):
+        raise StatementRefused("judged is no comparison")
+    return Comparison(_total(members, "surplus"), _total(members, "deficit"))
 
 
 def _keys_of(peer: federation.PeerRecord) -> Mapping[str, bytes]:

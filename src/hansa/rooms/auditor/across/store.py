@@ -5,14 +5,17 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 
-from .rules import Comparison, Totals
+from .rules import ALIKE, Comparison, Place, Totals
 
 _KEEP = """
-INSERT INTO auditor_pair AS pair (ledger_id, stated_out, stated_in, stated_confirmed, surplus, deficit, agreed_at)
-VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $5::numeric = 0 AND $6::numeric = 0 THEN $7::timestamptz END)
+INSERT INTO auditor_pair AS pair (ledger_id, stated_out, stated_in, stated_confirmed, surplus, deficit, agreed_at,
+  exact_surplus, exact_deficit, base_epoch, base_seq, base_amount)
+VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $5::numeric = 0 AND $6::numeric = 0 THEN $7::timestamptz END, $8, $9, $10, $11, $12)
 ON CONFLICT (ledger_id) DO UPDATE SET stated_out = excluded.stated_out, stated_in = excluded.stated_in,
   stated_confirmed = excluded.stated_confirmed, surplus = excluded.surplus, deficit = excluded.deficit,
-  compared_at = excluded.compared_at, agreed_at = coalesce(excluded.agreed_at, pair.agreed_at)
+  compared_at = excluded.compared_at, agreed_at = coalesce(excluded.agreed_at, pair.agreed_at),
+  exact_surplus = excluded.exact_surplus, exact_deficit = excluded.exact_deficit, base_epoch = excluded.base_epoch,
+  base_seq = excluded.base_seq, base_amount = excluded.base_amount
 """
 
 _ALL = "SELECT ledger_id, stated_in, surplus, deficit, compared_at FROM auditor_pair"
@@ -28,10 +31,36 @@ class ComparedPair:
     compared_at: datetime
 
 
-async def keep(tx: Tx, ledger_id: str, stated: Totals, found: Comparison, read_at: datetime) -> None:
+@dataclass(frozen=True)
+class AtPlace:
+    """The last comparison at a place of the peer's chain, and the last place where the totals agreed, with the total there."""
+
+    found: Comparison = ALIKE
+    base: Place | None = None
+    amount: int = 0
+
+
+async def last_at_place(tx: Tx, ledger_id: str) -> AtPlace:
+    """What the last comparison at a place left."""
+    row = await tx.fetchrow(
+        "SELECT exact_surplus, exact_deficit, base_epoch, base_seq, base_amount FROM auditor_pair WHERE ledger_id = $1",
+        ledger_id,
+    )
+    if row is None:
+        return AtPlace()
+    found = Comparison(int(row["exact_surplus"]), int(row["exact_deficit"]))
+    if row["base_seq"] is None:
+        return AtPlace(found)
+    return AtPlace(found, (row["base_epoch"], row["base_seq"]), int(row["base_amount"]))
+
+
+async def keep(
+    tx: Tx, ledger_id: str, stated: Totals, found: Comparison, *, exact: AtPlace, read_at: datetime
+) -> None:
     """Keep a comparison with own totals that were read at this moment, instead of an earlier one."""
     values = (stated.out, stated.in_, stated.confirmed, found.surplus, found.deficit, read_at)
-    await tx.execute(_KEEP, ledger_id, *values)
+    base = (None, None, None) if exact.base is None else (*exact.base, exact.amount)
+    await tx.execute(_KEEP, ledger_id, *values, exact.found.surplus, exact.found.deficit, *base)
 
 
 async def agreed_at(tx: Tx, ledger_id: str) -> datetime | None:

@@ -48,6 +48,7 @@ from .schemas import (
     bounds_of,
     not_compared,
 )
+from .totals_at_place import confirmed_between, place_of, unconfirmed_before
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
@@ -90,6 +91,7 @@ __all__ = [
     "ask_to_prepare",
     "asked_crossing",
     "bounds_of",
+    "confirmed_between",
     "corridor_to",
     "fee_of_peer",
     "find_crossing",
@@ -106,11 +108,13 @@ __all__ = [
     "open_outbox",
     "peer_of",
     "peer_router",
+    "place_of",
     "preview_crossing",
     "raised_by_fee",
     "refusal_of",
     "require_reachable",
     "require_receiver",
     "reserve_payment",
+    "unconfirmed_before",
     "undecided_transfers",
 ]

@@ -22,7 +22,7 @@ from hansa.rooms import federation
 from hansa_verify import encoded, read_json
 from hansa_verify.jws import CompactSignature, read_compact
 
-from .messages import Body, Code, Message, MessageType, Position, Swap
+from .messages import Body, Code, Message, MessageType, Place, Position, Swap
 
 TYPE = "fed-transfer+jws"
 KIND = "fed.transfer.v1"
@@ -127,6 +127,7 @@ def _head_members(message: Message, key: federation.SigningKey) -> dict[str, Any
     optional = {
         "code": message.code,
         "nonce": message.nonce,
+        "place": {"epoch": message.place[0], "seq": message.place[1]} if message.place else None,
         "proof": message.proof.raw if message.proof else None,
     }
     return members | {name: value for name, value in optional.items() if value is not None}
@@ -244,6 +245,7 @@ def _messages(payload: Mapping[str, Any], text: str) -> tuple[Message, ...]:
         own=_position(payload),
         seen=_position(seen),
         claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
+        place=_place(payload),
     )
     if "transfers" in payload:
         return tuple(_of_transfer(head, one) for one in _transfers(head, payload["transfers"]))
@@ -312,6 +314,15 @@ def _position(members: Mapping[str, Any]) -> Position:
     if not isinstance(head, str) or not _HEAD.fullmatch(head):
         raise MalformedMessage("head")
     return Position(_number(members, "epoch"), _number(members, "seq"), head)
+
+
+def _place(payload: Mapping[str, Any]) -> Place | None:
+    place = payload.get("place")
+    if place is None:
+        return None
+    if not isinstance(place, dict):
+        raise MalformedMessage("place")
+    return _number(place, "epoch"), _number(place, "seq")
 
 
 def _number(members: Mapping[str, Any], name: str) -> int:

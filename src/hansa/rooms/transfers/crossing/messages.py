@@ -17,6 +17,10 @@ DROPPED = ""
 PAYMENT_TOKEN, CONTRACT = "payment_token", "contract"
 
 
+Place = tuple[int, int]
+"""Epoch and number of an entry of a chain."""
+
+
 class MessageType(StrEnum):
     """The member `type` of a message."""
 
@@ -127,6 +131,8 @@ class Message(msgspec.Struct, frozen=True):
     """The statement as its author signed it, where it came from outside."""
     claim: str | None = None
     """The text of a proof that was not verified yet: it is read only where something rests on it."""
+    place: Place | None = None
+    """Of a receipt: its entry in the author's chain."""
 
     def is_of(self, body: Body) -> bool:
         """Whether the message is about exactly this transfer."""

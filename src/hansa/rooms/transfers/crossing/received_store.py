@@ -13,17 +13,20 @@ from .states import Received, ReceivedState
 
 _WRITE_RECEIVED = f"""
 INSERT INTO transfers_received AS row (peer, transfer_id, frame, sender_did, receiver_did, amount, currency, memo, state,
-  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, purpose, decided_at, next_at)
+  net, fee, code, decision, is_closed, currency_received, min_amount_out, amount_out, quote_id, purpose, entry_epoch,
+  entry_seq, decided_at, next_at)
 SELECT $1, n.transfer_id, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.net, n.fee, n.code,
-  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
+  n.decision, n.is_closed, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose,
+  n.entry_epoch, n.entry_seq, CASE WHEN n.decision IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN NOT n.is_closed AND n.state <> 'refused'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
   $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::bigint[], $17::bigint[], $18::uuid[],
-  $19::text[]) AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
-  currency_received, min_amount_out, amount_out, quote_id, purpose)
+  $19::text[], $20::bigint[], $21::bigint[]) AS n (transfer_id, sender_did, receiver_did, amount, currency, memo, state, net, fee, code, decision, is_closed,
+  currency_received, min_amount_out, amount_out, quote_id, purpose, entry_epoch, entry_seq)
 ON CONFLICT (peer, transfer_id) DO UPDATE SET state = excluded.state, net = excluded.net, fee = excluded.fee,
   code = excluded.code, decision = excluded.decision, is_closed = excluded.is_closed,
+  entry_epoch = excluded.entry_epoch, entry_seq = excluded.entry_seq,
   decided_at = coalesce(row.decided_at, excluded.decided_at),
   tries = CASE WHEN row.state = excluded.state THEN row.tries ELSE 0 END,
   next_at = CASE WHEN row.state = excluded.state AND row.next_at IS NOT NULL AND excluded.next_at IS NOT NULL
@@ -74,6 +77,7 @@ async def write_received(tx: Tx, peer: str, frame: str, changed: Sequence[Receiv
             one.is_closed,
             *swap_values(one.body.swap),
             one.body.purpose,
+            *(one.place or (None, None)),
         )
         for one in changed
     ]
@@ -107,4 +111,5 @@ def received_of_row(row: asyncpg.Record) -> Received:
         row["code"],
         None if row["decision"] is None else kept_message(row["decision"]),
         row["is_closed"],
+        None if row["entry_seq"] is None else (row["entry_epoch"], row["entry_seq"]),
     )

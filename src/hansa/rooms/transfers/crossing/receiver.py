@@ -150,6 +150,7 @@ def _receipt(received: Received, code: Code) -> Message:
         fee=received.fee,
         code=code,
         proof=received.decision,
+        place=received.place,
     )
 
 

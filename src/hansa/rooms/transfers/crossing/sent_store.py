@@ -16,19 +16,22 @@ from .states import Sent, SentState
 
 _WRITE_SENT = f"""
 INSERT INTO transfers_sent AS row (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state,
-  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, purpose, backend, deadline,
-  decided_at, credited_at, next_at)
+  expected_fee, code, prepared, receipt, currency_received, min_amount_out, amount_out, quote_id, purpose, receipt_epoch,
+  receipt_seq, backend, deadline, decided_at, credited_at, next_at)
 SELECT n.transfer_id, $1, $2, n.sender_did, n.receiver_did, n.amount, n.currency, n.memo, n.state, n.expected_fee, n.code,
-  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose, '2pc', clock_timestamp(), clock_timestamp(),
+  n.prepared, n.receipt, n.currency_received, n.min_amount_out, n.amount_out, n.quote_id, n.purpose,
+  n.receipt_epoch, n.receipt_seq, '2pc', clock_timestamp(), clock_timestamp(),
   CASE WHEN n.state = 'committed' AND n.receipt IS NOT NULL THEN clock_timestamp() END,
   CASE WHEN n.receipt IS NULL AND n.state <> 'in_doubt'
     THEN clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS}) END
 FROM unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[],
-  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::text[]) AS n (transfer_id, sender_did,
+  $12::text[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::text[],
+  $19::bigint[], $20::bigint[]) AS n (transfer_id, sender_did,
   receiver_did, amount, currency, memo, state, expected_fee, code, prepared, receipt, currency_received, min_amount_out,
-  amount_out, quote_id, purpose)
+  amount_out, quote_id, purpose, receipt_epoch, receipt_seq)
 ON CONFLICT (transfer_id) DO UPDATE SET state = excluded.state, code = excluded.code, prepared = excluded.prepared,
-  receipt = excluded.receipt,
+  receipt = excluded.receipt, receipt_epoch = coalesce(excluded.receipt_epoch, row.receipt_epoch),
+  receipt_seq = coalesce(excluded.receipt_seq, row.receipt_seq),
   decided_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE coalesce(row.decided_at, excluded.decided_at) END,
   credited_at = coalesce(row.credited_at, excluded.credited_at),
   tries = CASE WHEN row.state = excluded.state THEN row.tries ELSE 0 END,
@@ -128,6 +131,7 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
             one.receipt.raw if one.receipt else None,
             *swap_values(one.body.swap),
             one.body.purpose,
+            *((one.receipt and one.receipt.place) or (None, None)),
         )
         for one in changed
     ]

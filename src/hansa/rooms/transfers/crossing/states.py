@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 from msgspec.structs import replace
 
-from .messages import Body, Message
+from .messages import Body, Message, Place
 
 
 class SentState(StrEnum):
@@ -57,6 +57,8 @@ class Received(msgspec.Struct, frozen=True):
     """COMMIT or ABORT, with the sender's signature."""
     is_closed: bool = False
     """The sender confirmed the receipt."""
+    place: Place | None = None
+    """Of its receipt in the own chain."""
 
 
 class MoneyKind(StrEnum):

@@ -38,7 +38,7 @@ CROSS JOIN LATERAL (
 """
 
 _REOPEN_SENT = """
-UPDATE transfers_sent SET receipt = NULL, credited_at = NULL, tries = 0,
+UPDATE transfers_sent SET receipt = NULL, receipt_epoch = NULL, receipt_seq = NULL, credited_at = NULL, tries = 0,
   next_at = CASE WHEN state = 'in_doubt' THEN NULL ELSE clock_timestamp() END
 WHERE peer = $1 AND state <> 'reserved'
 """

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+from msgspec.structs import replace
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import federation
 
@@ -158,6 +160,9 @@ class _Taking:
             is_tombstone = step.received.state in {ReceivedState.REFUSED, ReceivedState.ABORTED}
             self.judge.new_tombstones += received is None and is_tombstone
             self._change(step)
+            if step.entry is not None:
+                self.received[transfer_id] = placed = self.changes.received[transfer_id]
+                return step.saying(*(replace(one, place=placed.place) for one in step.messages))
         return step
 
     def _change(self, step: Step) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from hansa.foundation.events import CrossRegistryTransferCompleted
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Tx
@@ -55,6 +57,9 @@ class Changes:
         if step.entry is not None:
             self.pair = pair_chain.append(self.pair, step.entry, row.body.digest)
             self.entries.append(store.Entry(self.pair.own, step.entry, UUID(row.body.transfer_id)))
+            if step.received is not None:
+                placed = replace(step.received, place=(self.pair.own.epoch, self.pair.own.seq))
+                self.received[row.body.transfer_id] = placed
         self.money += step.money
 
 
