@@ -37,6 +37,7 @@ router = APIRouter(tags=["federation"], route_class=GuardedRoute)
         CertificateMissing,
         NotAPeer,
         ActorOfAnother,
+        federation.FrameSilent,
         *PASSED_ON,
         PeerActInvalid,
         Invalid,
