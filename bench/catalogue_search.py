@@ -20,8 +20,11 @@ from bench.figures import Figures, percentile
 from bench.http_transfer import served
 from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import drive, is_missing
+from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue import Searcher, SearchQuery, discover
+from hansa.rooms.catalogue.search import CARDS_CHANGED
+from hansa.rooms.catalogue.search.writes import IndexedWrites
 
 SECONDS = 5
 CONNECTIONS = 100
@@ -87,6 +90,11 @@ async def measure_search(runtime: Runtime, figures: Figures, count: int) -> None
     figures.add("  a change is told, worst", "ms", [max(fresh)])
     began = perf_counter()
     await runtime.database.look(lambda tx: tx.fetchrow(_BASELINE, timeout=120))
+    noticed = await _times_of_notified_changes(runtime, searcher)
+    figures.add(
+        "  a written card is found by another process, median", "ms", [percentile(sorted(noticed), 0.5)]
+    )
+    figures.add("  a written card is found by another process, worst", "ms", [max(noticed)])
     figures.add("  LIKE and two counts by PostgreSQL", "ms", [(perf_counter() - began) * 1000])
     began = perf_counter()
     await searcher.close()
@@ -139,6 +147,28 @@ async def _time_of_change(runtime: Runtime, searcher: Searcher, number: int) -> 
     found = await discover(searcher, runtime.database, SearchQuery(q=name))
     assert [card.name for card in found.results][:1] == [name], found
     return took
+
+
+async def _times_of_notified_changes(runtime: Runtime, searcher: Searcher) -> list[float]:
+    """From the commit of a process until a search of another finds it, each after a second in which nothing changed."""
+    writes, times = IndexedWrites(runtime.database, searcher), []
+    directory = runtime.settings.data_dir / "another-search"
+    other = Searcher(runtime.database, directory, runtime.settings.settlement_currency)
+    card = await runtime.database.look(lambda tx: tx.fetchval("SELECT min(id) FROM catalogue_card"))
+    async with other.following():
+        await other.catch_up()
+        listening = asyncio.create_task(run_jobs(runtime, (), {CARDS_CHANGED: lambda _: other.look_now()}))
+        for number in range(CHANGES):
+            await asyncio.sleep(1)
+            name = f"Noticed{number} {random.randrange(10**9)}"
+            await writes.act(lambda tx, name=name: tx.execute(_TOUCH, card, name))
+            began = perf_counter()
+            while not (await other.hits(SearchQuery(q=name))).total:  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
+            times.append((perf_counter() - began) * 1000)
+        listening.cancel()
+        await asyncio.wait([listening])
+    return times
 
 
 async def measure_served_search(directory: Path, figures: Figures, count: int) -> None:

@@ -1,11 +1,16 @@
 """A card that was written is found by the next search of the same process (decision 0032)."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from hansa.rooms.catalogue.search import SEARCHER, searcher
-from tests.registry import TestDeveloper, TestRegistry, at_once, card_of
+from hansa.doors.assembly import ASSEMBLY
+from hansa.foundation.plumbing.jobs import run_jobs
+from hansa.rooms.catalogue.search import SEARCHER, SearchQuery, searcher
+from tests.registry import TestDeveloper, TestRegistry, another_process, at_once, card_of
 
 
 @pytest.fixture
@@ -147,3 +152,26 @@ async def test_a_write_is_answered_when_the_index_cannot_be_brought_up_to_date(f
         agent = await developer.agent(name="Late")
     answer = await following.get(f"/agent-cards/{agent.did}")
     assert answer.status_code == 200, answer.text
+
+
+async def test_a_card_is_found_by_another_process_as_soon_as_it_is_notified(
+    searched: TestRegistry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """As on another machine: with a data directory of its own."""
+    settings = searched.settings.model_copy(update={"data_dir": tmp_path / "another"})
+    other = another_process(replace(searched.runtime, settings=settings))
+    other_searcher = SEARCHER.of(other)
+    developer = await searched.developer()
+    async with other_searcher.following():
+        # From here on it does not look by itself.
+        monkeypatch.setattr(searcher, "FOLLOW_SECONDS", 3600)
+        monkeypatch.setattr(searcher, "REST_SECONDS", 3600)
+        monkeypatch.setattr(other_searcher, "_rest", 3600)
+        notified = asyncio.create_task(run_jobs(other, (), ASSEMBLY.wakes))
+        for number in range(5):
+            await developer.agent(name=f"Noticed{number} Translator")
+            async with asyncio.timeout(60):
+                while not (await other_searcher.hits(SearchQuery(q=f"Noticed{number}"))).total:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+        notified.cancel()
+        await asyncio.wait([notified])

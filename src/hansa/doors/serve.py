@@ -250,7 +250,7 @@ async def in_the_background(runtime: Runtime) -> AsyncIterator[None]:
     """Run the jobs meanwhile, and the reactors where they are enabled."""
     reacting = ASSEMBLY.reactors if runtime.settings.reactor_framework_enabled else ()
     kinds = (*ASSEMBLY.jobs, *journal.reactor_jobs(reacting))
-    tasks = [asyncio.create_task(run_jobs(runtime, kinds))]
+    tasks = [asyncio.create_task(run_jobs(runtime, kinds, ASSEMBLY.wakes))]
     tasks.append(asyncio.create_task(run_periodic_tasks(runtime, ASSEMBLY.rounds)))
     try:
         yield

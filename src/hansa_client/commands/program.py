@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.exceptions import TyperException
@@ -31,13 +32,19 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(h
     typer.echo(get_completion_script(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, shell=shell))
 
 
+@cache
+def _command() -> Any:
+    # The fork of a process that has run a command finds the tree of all commands built.
+    return typer.main.get_command(app)
+
+
 def run() -> None:
     """Run the command that was typed, or answer a shell that completes one."""
     if COMPLETION_VARIABLE in os.environ:
         from typer._completion_classes import completion_init
 
         completion_init()
-    command = typer.main.get_command(app)
+    command = _command()
     try:
         code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
     except TyperException as trouble:

@@ -5,7 +5,7 @@ a position, job or reactor of two rooms; a setting that does not exist.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from fastapi import APIRouter
@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Background, Blocker, Room
-from hansa.foundation.plumbing.runtime import Slots
+from hansa.foundation.plumbing.runtime import Runtime, Slots
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.settings import Settings
 
@@ -68,6 +68,11 @@ class Assembly:
     def background(self) -> tuple[Background, ...]:
         return tuple(one for room in self.rooms for one in room.background)
 
+    @cached_property
+    def wakes(self) -> Mapping[str, Callable[[Runtime], None]]:
+        """What a process calls at the notifications of each channel."""
+        return {channel: wake for room in self.rooms for channel, wake in room.wakes.items()}
+
     def slots(self) -> Slots:
         """The slots of one more process."""
         own = (REACTORS.filled_with(self.reactors), ACCOUNT_END.filled_with(self._account_end()))
@@ -100,6 +105,7 @@ def _doubled(rooms: Sequence[Room]) -> Iterator[str]:
     yield from _more_than_once("room", [room.name for room in rooms])
     yield from _more_than_once("position of routes", positions)
     yield from _more_than_once("job", [kind.name for room in rooms for kind in room.jobs])
+    yield from _more_than_once("channel", [channel for room in rooms for channel in room.wakes])
     yield from _more_than_once("reactor", [one.name for room in rooms for one in room.reactors])
 
 

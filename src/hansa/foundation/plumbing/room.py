@@ -1,8 +1,8 @@
 """The descriptor of a room: everything that the process needs to know of it. `doors/assembly.py` lists the descriptors."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from fastapi import APIRouter
@@ -79,6 +79,8 @@ class Room:
     """What each process does for itself at intervals."""
     background: tuple[Background, ...] = ()
     """What runs in each serving process from its start to its end."""
+    wakes: Mapping[str, Callable[[Runtime], None]] = field(default_factory=dict)
+    """What each serving process calls at the notifications of a channel of the database; it returns at once."""
     settings: frozenset[str] = frozenset()
     """The names of the settings that the room reads."""
     metrics: tuple[Metric, ...] = ()

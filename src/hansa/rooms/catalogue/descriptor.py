@@ -34,7 +34,7 @@ from .relays import peer_router as relays_peer_router
 from .relays import router as relays_router
 from .retire import ACCOUNT_END_OF_CARDS, erase_old
 from .routes import router
-from .search import SEARCH_ANSWERS, SEARCHER, Answers, Searcher
+from .search import CARDS_CHANGED, SEARCH_ANSWERS, SEARCHER, Answers, Searcher
 from .search import router as search_router
 from .signatures import AGENT_KEYS, EXPORT_DESK, CardExporter
 from .signatures import router as signatures_router
@@ -64,6 +64,10 @@ def _export_desk(runtime: Runtime) -> CardExporter:
 
 def _following(runtime: Runtime) -> AbstractAsyncContextManager[None]:
     return SEARCHER.of(runtime).following()
+
+
+def _look_now(runtime: Runtime) -> None:
+    SEARCHER.of(runtime).look_now()
 
 
 ROOM = Room(
@@ -102,6 +106,7 @@ ROOM = Room(
         RECEIPTED,
     ),
     background=(_following, peers_from_the_start),
+    wakes={CARDS_CHANGED: _look_now},
     settings=frozenset(
         {
             "base_url",

@@ -10,7 +10,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,6 +29,7 @@ from .notifications import wake_at_notifications
 from .questions import Question, ask
 from .running import claim, run_in_transaction, run_leased
 
+NO_WAKES: Mapping[str, Callable[[Runtime], None]] = {}
 AT_ONCE = 64
 TRANSACTIONS_AT_ONCE = 6
 START_SECONDS = 0.5
@@ -111,16 +112,21 @@ def _is_enabled(kind: JobKind, runtime: Runtime) -> bool:
     return not isinstance(kind, LeasedKind) or kind.is_enabled(runtime.settings)
 
 
-async def run_jobs(runtime: Runtime, kinds: Sequence[JobKind]) -> None:
-    """Run jobs of these kinds until cancelled."""
-    await Worker(runtime, kinds).run()
+async def run_jobs(
+    runtime: Runtime, kinds: Sequence[JobKind], wakes: Mapping[str, Callable[[Runtime], None]] = NO_WAKES
+) -> None:
+    """Run jobs of these kinds until cancelled, and call each of `wakes` at the notifications of its channel."""
+    await Worker(runtime, kinds, wakes).run()
 
 
 class Worker:
     """The jobs that one process runs."""
 
-    def __init__(self, runtime: Runtime, kinds: Sequence[JobKind]) -> None:
+    def __init__(
+        self, runtime: Runtime, kinds: Sequence[JobKind], wakes: Mapping[str, Callable[[Runtime], None]]
+    ) -> None:
         self._runtime = runtime
+        self._other_wakes = wakes
         self._kinds = {kind.name: kind for kind in kinds if _is_enabled(kind, runtime)}
         self._running: dict[asyncio.Task[None], _Run] = {}
         self._counts: Counter[str] = Counter()
@@ -153,7 +159,10 @@ class Worker:
 
     def _wakes(self) -> dict[str, Callable[[], None]]:
         """What to do at the notifications of each channel."""
-        wakes: dict[str, Callable[[], None]] = {store.NOTIFICATIONS: self._look_now}
+        wakes: dict[str, Callable[[], None]] = {
+            channel: partial(wake, self._runtime) for channel, wake in self._other_wakes.items()
+        }
+        wakes[store.NOTIFICATIONS] = self._look_now
         channels = {kind.channel for kind in self._kinds.values() if isinstance(kind, TransactionalKind)}
         wakes.update((channel, partial(self._notified, channel)) for channel in channels if channel)
         return wakes

@@ -7,9 +7,11 @@ from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, Sear
 from .response_cache import SEARCH_ANSWERS, Answers
 from .routes import Search, router
 from .searcher import SEARCHER, Searcher
+from .store import CARDS_CHANGED
 from .writes import CardWrites
 
 __all__ = [
+    "CARDS_CHANGED",
     "LOCAL_ORIGIN",
     "SEARCHER",
     "SEARCH_ANSWERS",

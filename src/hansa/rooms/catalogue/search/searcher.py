@@ -29,7 +29,7 @@ from .execution import Hits, find
 from .index import Place, SearchIndex
 from .query import SearchQuery
 
-# While nothing changes the pause doubles. A change by another process is found within a second.
+# While nothing changes the pause doubles. A change by another process that sends no notification is found within a second.
 FOLLOW_SECONDS, REST_SECONDS = 0.2, 0.6
 # How old the place that is on the disk may be: after a restart, changes are looked for from there on.
 PLACE_KEPT_SECONDS = 60.0
@@ -123,6 +123,10 @@ class Searcher:
             self._next_catch_up = asyncio.get_running_loop().create_future()
         self._is_awaited.set()
         await asyncio.wait({self._next_catch_up}, timeout=WRITE_WAITS_SECONDS)
+
+    def look_now(self) -> None:
+        """Another process has changed a card."""
+        self._is_awaited.set()
 
     async def hits(self, search_query: SearchQuery) -> Hits:
         """What the index finds. Raises: SearchNotReady."""

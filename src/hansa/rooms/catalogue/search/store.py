@@ -1,4 +1,4 @@
-"""Every SQL statement of search. All of them read; nothing is locked.
+"""Every SQL statement of search. Nothing is written or locked.
 
 Whether a card may be found is decided here and nowhere else (`_SHOWN`): the index leaves out what may not be, and a
 page is read with the same condition again, so that a card hidden since is not shown.
@@ -15,6 +15,8 @@ from hansa.foundation.plumbing.database import Tx
 from .documents import CardRow
 
 BATCH = 2000
+CARDS_CHANGED = "hansa_cards"
+"""The channel on which processes are notified."""
 
 _SHOWN = "(is_active AND NOT unlisted AND status = 'active')"
 _VERIFIED = "(host_verified_at IS NOT NULL OR signature_verified_at IS NOT NULL)"
@@ -86,6 +88,11 @@ async def state_where_unchanged(tx: Tx, since: int) -> DatabaseState | None:
 async def every_shown(tx: Tx, after: int) -> list[CardRow]:
     """Some of the cards that may be found, those with the lowest numbers above `after`."""
     return [CardRow._make(row) for row in await tx.fetch(_EVERY_SHOWN, after)]
+
+
+async def notify_changed(tx: Tx) -> None:
+    """Notify every process at the commit that a card was changed."""
+    await tx.execute("SELECT pg_notify($1, '')", CARDS_CHANGED)
 
 
 async def changed(tx: Tx, since: int) -> dict[int, int]:

@@ -8,6 +8,7 @@ from fastapi import Depends, Request
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import runtime_of
 
+from . import store
 from .searcher import SEARCHER, Searcher
 
 Result = TypeVar("Result")
@@ -23,9 +24,15 @@ class IndexedWrites:
     async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
         """As `Database.act`; returns once the next search of this process finds the change, or after 200 ms.
 
-        The transaction has ended by then, and no connection is held while waiting.
+        The transaction has ended by then, and no connection is held while waiting. Other processes are notified.
         """
-        result = await self._database.act(use_case)
+
+        async def notified(tx: Tx) -> Result:
+            result = await use_case(tx)
+            await store.notify_changed(tx)
+            return result
+
+        result = await self._database.act(notified)
         await self._searcher.include_committed()
         return result
 
