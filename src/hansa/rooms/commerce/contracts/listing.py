@@ -29,8 +29,8 @@ async def list_contracts(tx: Tx, filters: ContractFilter, settings: Settings) ->
     if not abroad:
         return await _shown(tx, await store.page(tx, filters), settings), kept_here
     entries = await copies.page(tx, filters)
-    wanted = [entry.contract_id for entry in entries if entry.document is None]
-    own = {one.contract.id: one for one in await _shown(tx, await store.find_all(tx, wanted), settings)}
+    missing = [entry.contract_id for entry in entries if entry.document is None]
+    own = {one.contract.id: one for one in await _shown(tx, await store.find_all(tx, missing), settings)}
     listed = [
         own[entry.contract_id]
         if entry.document is None

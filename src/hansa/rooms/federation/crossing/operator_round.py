@@ -35,7 +35,7 @@ _log = structlog.get_logger()
 async def read_operator_licence(runtime: Runtime) -> None:
     """Read the licence at the frame and keep it. Without an answer what was kept stays. Raises: PutOff."""
     try:
-        answer = await _asked(runtime)
+        answer = await _ask_frame(runtime)
     except OutgoingTrouble as trouble:
         raise _not_read(trouble.reason) from None
     except Refused as refusal:
@@ -50,7 +50,7 @@ async def read_operator_licence(runtime: Runtime) -> None:
     operator_licence_readings_total.labels(state).inc()
 
 
-async def _asked(runtime: Runtime) -> Answer:
+async def _ask_frame(runtime: Runtime) -> Answer:
     frame = await runtime.database.look(lambda tx: own_frame(tx, runtime.settings))
     if frame is None or frame.end is None:
         raise PutOff("the frame of this trust domain is not a peer yet")

@@ -56,9 +56,9 @@ def new_request(spiffe_id: str, key: ec.EllipticCurvePrivateKey) -> str:
 def read_requests(texts: Sequence[str], trust_domain: str, name: str) -> list[CertificateRequest]:
     """The requests of an operator: one for each of its identities, in any order. Raises: CertificatesRefused."""
     found = [_read(text) for text in texts]
-    wanted = sorted(identities_of(trust_domain, name).values())
-    if sorted(one.spiffe_id for one in found) != wanted:
-        raise CertificatesRefused(f"csrs has one request for each of {' and '.join(wanted)}")
+    expected = sorted(identities_of(trust_domain, name).values())
+    if sorted(one.spiffe_id for one in found) != expected:
+        raise CertificatesRefused(f"csrs has one request for each of {' and '.join(expected)}")
     return found
 
 
