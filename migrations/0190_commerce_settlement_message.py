@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0190"
-down_revision = "0183"
+down_revision = "0189"
 
 SQL = """
 -- The compact JWS of the peer on whose word this registry slashed or issued units. It has the facts of the dispute, which

@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,6 +62,8 @@ class OtherRegistry:
         self.is_reachable = True
         self.has_added_us = True
         self.asked: list[tuple[str, Mapping[str, str]]] = []
+        self.settings: dict[str, object] = {}
+        """Settings beside name, trust domain and addresses, of which its card is made."""
 
     @property
     def spiffe_id(self) -> str:
@@ -95,6 +97,7 @@ class OtherRegistry:
             registry_name=self.name,
             public_base_url=self.public_url,
             federation_base_url=self.federation_base_url,
+            **self.settings,
         )
         body = card_body(settings, CardFacts(self.signed_at, {}, None))
         body["identity"] = {**body["identity"], **self.card_changes}
@@ -106,9 +109,24 @@ class OtherRegistry:
         card = {**body, "lifecycle": lifecycle}
         return {**card, "signature": signature_block(card, self.key)}
 
-    def signed(self, kind: Kind, jti: UUID | None = None, lifetime: timedelta = timedelta(days=1)) -> str:
+    def signed(
+        self,
+        kind: Kind,
+        jti: UUID | str | None = None,
+        lifetime: timedelta = timedelta(days=1),
+        *,
+        operator: str | None = None,
+        csrs: Sequence[str] = (),
+    ) -> str:
         """An invitation or acceptance by this registry."""
-        return sign(kind, self.key, self.party, jti or uuid4(), self.signed_at + lifetime)
+        named = UUID(str(jti)) if jti else uuid4()
+        ends_at = self.signed_at + lifetime
+        return sign(kind, self.key, self.party, named, ends_at, operator=operator, csrs=csrs)
+
+    def answer_to_body(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """What it answers to a request with a body; a registry of another trust domain reads none."""
+        del body
+        return self.answer(path, headers)
 
     def answer(self, path: str, headers: Mapping[str, str]) -> Answer:
         """What it answers to a request for one of its documents."""
@@ -151,12 +169,12 @@ class _PublicNetwork:
         self._others = others
 
     async def send(
-        self, _: str, url: str, __: bytes | None = None, *, headers: Any = None, limits: CallLimits
+        self, _: str, url: str, body: bytes | None = None, *, headers: Any = None, limits: CallLimits
     ) -> Answer:
         del limits
         for other in self._others:
             if other.is_reachable and url.startswith(f"{other.public_url}/"):
-                return other.answer(url.removeprefix(other.public_url), headers or {})
+                return _answer_of(other, url.removeprefix(other.public_url), body, headers or {})
         raise HostUnreachable
 
 
@@ -174,7 +192,7 @@ class _MutualNetwork:
             ):
                 if other.served_by not in end.roots_pem:
                     raise CertificateRefused
-                return other.answer(call.url, call.headers)
+                return _answer_of(other, call.url, call.body, call.headers)
         raise HostUnreachable
 
     async def forget(self, _: int) -> None:
@@ -182,6 +200,10 @@ class _MutualNetwork:
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+def _answer_of(other: OtherRegistry, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+    return other.answer(path, headers) if body is None else other.answer_to_body(path, body, headers)
 
 
 def _json(document: Any) -> Answer:

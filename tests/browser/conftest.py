@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, Request, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
 
 from tests.browser import chromium
 from tests.doors.served import served
@@ -60,13 +60,25 @@ async def registry(start_registry: StartRegistry) -> AsyncIterator[TestRegistry]
 
 @pytest.fixture
 async def visit(browser: Browser, registry: TestRegistry) -> AsyncIterator[OpenPage]:
-    """Open a path of the registry in a browser that reaches no other host: `await visit("/docs")`."""
+    """Open a path of the registry in a browser that reaches no other host: `await visit("/docs")`.
+
+    With `beside`, it is another page of the same browser, which has the files of the registry already.
+    """
     contexts = []
 
-    async def open_page(path: str, *, clock: bool = False, **settings: Any) -> Visit:
+    async def new_context(**settings: Any) -> BrowserContext:
         context = await browser.new_context(base_url=registry.settings.base_url, **settings)
         contexts.append(context)
         context.set_default_timeout(PATIENCE_MILLISECONDS)
+        await context.route(
+            lambda url: not url.startswith(registry.settings.base_url + "/"), lambda route: route.abort()
+        )
+        return context
+
+    async def open_page(
+        path: str, *, clock: bool = False, beside: Visit | None = None, **settings: Any
+    ) -> Visit:
+        context = beside.page.context if beside else await new_context(**settings)
         opened = Visit(await context.new_page())
 
         def notice(request: Request) -> None:
@@ -78,9 +90,6 @@ async def visit(browser: Browser, registry: TestRegistry) -> AsyncIterator[OpenP
         opened.page.on(
             "console",
             lambda message: opened.complaints.append(message.text) if message.type == "error" else None,
-        )
-        await context.route(
-            lambda url: not url.startswith(registry.settings.base_url + "/"), lambda route: route.abort()
         )
         if clock:
             await opened.page.clock.install()

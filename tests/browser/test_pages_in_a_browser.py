@@ -36,6 +36,8 @@ PAGES = [
 # What the vendored description looks like is not ours to measure.
 OWN_PAGES = [path for path in PAGES if path != "/docs/try"]
 REFRESHED = 6000
+TELEPHONE = {"width": 320, "height": 740}
+DESK = {"width": 1280, "height": 720}
 # The description draws only the operations in sight, so the page must be as high as all of them.
 ALL_IN_SIGHT = {"width": 1280, "height": 40_000}
 
@@ -75,7 +77,9 @@ async def settled(visit, path, **settings):
     return opened
 
 
-async def test_every_page_fits_a_telephone_asks_no_other_host_and_keeps_its_own_policy(registry, visit):
+async def test_every_page_fits_a_telephone_asks_no_other_host_is_accessible_and_stands_out_by_day_and_by_night(
+    registry, visit
+):
     skill = {
         "id": "s",
         "name": "s" * 100,
@@ -84,7 +88,7 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_and_keeps_its_own_
         "examples": ["e" * 200],
     }
     url = "https://agent.example.org/" + "u" * 300
-    agent = await registry.agent(
+    wide = await registry.agent(
         name="W" * 120,
         description="unbroken" * 100,
         tags=["t" * 60],
@@ -92,30 +96,24 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_and_keeps_its_own_
         documentationUrl=url,
         iconUrl="https://pictures.example.org/icon.png",
     )
+    paid = await registry.agent(tags=["ships"], pricing={"model": "per_request", "base_rate": 1})
     await registry.indexed()
-    paths, widths = [*PAGES, f"/agents/{agent.did}", "/catalogue?q=www&tag=" + "t" * 60], {}
-    for path in paths:
-        opened = await settled(visit, path, viewport={"width": 320, "height": 740})
-        widths[path] = await opened.page.evaluate("document.documentElement.scrollWidth")
-        assert (path, opened.strangers, opened.complaints) == (path, [], [])
-        # An open page goes on reading what it shows.
-        await opened.page.close()
-    assert widths == dict.fromkeys(paths, 320)
-
-
-async def test_every_page_is_accessible_and_its_texts_stand_out_by_day_and_by_night(registry, visit):
-    agent = await registry.agent(tags=["ships"], pricing={"model": "per_request", "base_rate": 1})
-    await registry.indexed()
-    paths = [*OWN_PAGES, f"/agents/{agent.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]
+    own = [*OWN_PAGES, f"/agents/{paid.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]
     # A commit has half of them judged by axe, which takes most of the time.
-    judged = by_tier(paths[::2], paths, paths)
-    for path in paths:
-        page = (await settled(visit, path)).page
-        for scheme in ("light", "dark"):
+    judged = by_tier(own[::2], own, own)
+    beside = await visit("/livez", viewport=TELEPHONE)
+    for path in [*own, "/docs/try", f"/agents/{wide.did}", "/catalogue?q=www&tag=" + "t" * 60]:
+        opened = await settled(visit, path, beside=beside)
+        page = opened.page
+        width = await page.evaluate("document.documentElement.scrollWidth")
+        assert (path, width, opened.strangers, opened.complaints) == (path, TELEPHONE["width"], [], [])
+        await page.set_viewport_size(DESK)
+        for scheme in ("light", "dark") if path in own else ():
             await page.emulate_media(color_scheme=scheme)
             assert (path, scheme, await page.evaluate(FAINT_TEXTS)) == (path, scheme, [])
         if path in judged:
             assert (path, await violations_of(page)) == (path, [])
+        # An open page goes on reading what it shows.
         await page.close()
 
 

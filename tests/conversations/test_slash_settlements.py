@@ -146,8 +146,15 @@ async def court(
 
 
 @pytest.fixture(autouse=True)
-async def held(court: Court) -> None:
+async def alone(court: Court) -> None:
+    """Slashes are held, and of what other tests did nothing is due, nor does it count into a bound."""
     await court.slashes_at(court.pair.b, enabled=False, most=0)
+    for one in (court.pair.a, court.pair.b):
+        await run(
+            one,
+            "UPDATE commerce_settlement SET next_at = NULL, decided_at = decided_at - interval '25 hours',"
+            " expires_at = expires_at + interval '1 day'",
+        )
 
 
 async def typed(one: Neighbour, kind: str, did: str) -> dict[str, Any]:
@@ -250,11 +257,14 @@ async def test_a_slash_within_the_bounds_is_approved_by_itself_between_parties_t
 
 async def test_in_a_day_a_peer_gets_at_most_ten_times_its_bound_approved_by_itself(court: Court):
     await court.slashes_at(court.pair.b, enabled=True, most=1)
-    await run(court.pair.b, "UPDATE commerce_settlement SET decided_at = now() - interval '25 hours'")
+    approved = await court.ruled(*await court.parties(), slash="1")
+    await court.what_is_due_happens()
+    assert (await court.incoming(approved))["auto_approved"] is True
+    # As if there had been nine more of them.
     await run(
         court.pair.b,
-        "UPDATE commerce_settlement SET decided_at = now(), amount = 950000000, slashed_amount = 0, compensated = 0,"
-        " status = 'FAILED' WHERE settlement_id = (SELECT min(settlement_id) FROM commerce_settlement WHERE auto_approved)",
+        "UPDATE commerce_settlement SET amount = 950000000 WHERE direction = 'incoming' AND dispute_id = $1",
+        approved["dispute_id"],
     )
     opened = await court.ruled(*await court.parties(), slash="1")
     await court.what_is_due_happens()
@@ -434,8 +444,7 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     assert (await contractor.balance(), await provider.balance()) == ("92", "100")
     (awarded,) = await awards(court, dispute_id)
     assert (awarded["status"], awarded["slashed_amount"]) == ("SLASHED", "8")
-    # Nothing else is sent to the peer, whose answer to the award is lost.
-    await run(court.pair.a, "UPDATE commerce_settlement SET next_at = NULL WHERE direction <> 'awarded'")
+    # The peer's answer to the award is lost.
     calls = LostCalls(monkeypatch, posting)
     calls.loses = lambda _: "answer"
     await court.what_is_due_happens()
@@ -497,7 +506,8 @@ async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_i
         await run(court.pair.b, "UPDATE ledger_corridor SET compensated = compensated - 10 ^ 15")
         await run(court.pair.b, limit, peer.id, None)
     # The facts of another dispute.
-    await run(court.pair.a, "UPDATE commerce_settlement SET verdict = '{}' WHERE direction = 'awarded'")
+    facts = "UPDATE commerce_settlement SET verdict = '{}' WHERE direction = 'awarded' AND dispute_id = $1"
+    await run(court.pair.a, facts, dispute_id)
     await court.what_is_due_happens()
     awarded, owed = await awards(court, dispute_id)
     assert (awarded["status"], awarded["reason"]) == ("FAILED", "COMPENSATION_REFUSED")

@@ -9,6 +9,7 @@ import pytest
 from hansa.rooms.commerce.settlements import settlement as slashes
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Message, MessageType
+from tests.crossing.bridging import Bridging
 from tests.crossing.model import Broken
 from tests.crossing.swaps import abort_keeps_what_was_pending
 from tests.crossing.together import TogetherHistory
@@ -79,7 +80,7 @@ def expiry_is_final(patch: pytest.MonkeyPatch) -> None:
 
 def what_ended_is_not_shown_again(patch: pytest.MonkeyPatch) -> None:
     """After a restore of the destination its sources keep to themselves what it had decided."""
-    patch.setattr(sagas, "reopened", lambda saga: saga)
+    patch.setattr(Bridging, "reopen", lambda self: None)
 
 
 def a_forgotten_lock_is_not_made_again(patch: pytest.MonkeyPatch) -> None:

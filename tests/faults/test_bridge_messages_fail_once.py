@@ -13,6 +13,7 @@ from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.transfers.bridge import sagas, store, wrapped_store
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
 from hansa.rooms.transfers.bridge.taking_in import take_in, wrapped_amount
+from hansa.rooms.transfers.crossing.messages import Position
 from hansa.rooms.transfers.crossing.store import open_pair
 from hansa.rooms.transfers.crossing.taking_in import Corridor
 from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
@@ -21,6 +22,7 @@ from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
 
 PEER = "peer.example"
+HOLDER = f"did:hansa:{PEER}:{uuid4()}"
 AMOUNT = Minor(10**8)
 NOT_COUNTED = agents.HeldBudget(is_counted=False, capability_id=None)
 
@@ -36,10 +38,11 @@ class Scene:
     async def act(self, work: Callable[[Tx], Awaitable[object]]) -> None:
         await self.purses.registry.database.act(work)
 
-    def asking(self, kind: MessageType, terms: Terms) -> Asking:
-        message = Message(
-            kind, terms, "AGENT_BLOCKED" if kind is MessageType.CANCELLED else None, raw="signed"
-        )
+    def asking(self, kind: MessageType, terms: Terms, shown: MessageType | None = None) -> Asking:
+        """A message of the peer that shows a statement of this registry about the saga, if one is named."""
+        code = {MessageType.CANCELLED: "AGENT_BLOCKED", MessageType.RECEIPT: "COMPLETED"}.get(kind)
+        proof = None if shown is None else Message(shown, terms, "CANCELLED", raw="signed here")
+        message = Message(kind, terms, code, own=Position(1), proof=proof, raw="signed")
 
         async def ask() -> int:
             try:
@@ -51,7 +54,7 @@ class Scene:
         return ask
 
     def entering(self, direction: Direction) -> Terms:
-        return Terms(str(uuid4()), direction, f"did:hansa:{PEER}:{uuid4()}", self.agent.did, AMOUNT, "AVT")
+        return Terms(str(uuid4()), direction, HOLDER, self.agent.did, AMOUNT, "AVT")
 
     async def begun(self, direction: Direction) -> Terms:
         """A saga of the agent, with its units set aside."""
@@ -93,6 +96,51 @@ def _answered(kind: MessageType, direction: Direction) -> Callable[[Scene], Awai
     return prepare
 
 
+def _forgotten(
+    kind: MessageType, shown: MessageType, direction: Direction
+) -> Callable[[Scene], Awaitable[Asking]]:
+    """This registry began the saga, and its row was lost in a restore."""
+
+    async def prepare(scene: Scene) -> Asking:
+        terms = scene.entering(direction)
+        own = replace(terms, sender_did=terms.receiver_did, receiver_did=terms.sender_did)
+        return scene.asking(kind, own, shown)
+
+    return prepare
+
+
+def _decided(
+    kind: MessageType, shown: MessageType | None, direction: Direction
+) -> Callable[[Scene], Awaitable[Asking]]:
+    """This registry carried the request out, after a restore."""
+
+    async def prepare(scene: Scene) -> Asking:
+        terms = scene.entering(direction)
+        request = MessageType.MINT if direction is Direction.WRAP else MessageType.UNLOCK
+        assert await scene.asking(request, terms)() == 200
+        return scene.asking(kind, terms, shown)
+
+    return prepare
+
+
+def _shown(
+    kind: MessageType, shown: MessageType, direction: Direction
+) -> Callable[[Scene], Awaitable[Asking]]:
+    """The decision of this registry was lost in a restore."""
+
+    async def prepare(scene: Scene) -> Asking:
+        return scene.asking(kind, scene.entering(direction), shown)
+
+    return prepare
+
+
+async def _in_doubt(scene: Scene) -> Asking:
+    """As `_forgotten`, and nobody has the units. Nothing crosses afterwards."""
+    terms = replace(scene.entering(Direction.WRAP), amount=10**12)
+    own = replace(terms, sender_did=terms.receiver_did, receiver_did=terms.sender_did)
+    return scene.asking(MessageType.MINTED, own, MessageType.MINT)
+
+
 STEPS = {
     "mint": _asked(MessageType.MINT, Direction.WRAP),
     "unlock": _asked(MessageType.UNLOCK, Direction.REDEEM),
@@ -101,6 +149,14 @@ STEPS = {
     "a refused mint": _answered(MessageType.CANCELLED, Direction.WRAP),
     "unlocked": _answered(MessageType.UNLOCKED, Direction.REDEEM),
     "a refused unlock": _answered(MessageType.CANCELLED, Direction.REDEEM),
+    "a receipt": _decided(MessageType.RECEIPT, None, Direction.WRAP),
+    "minted, and forgotten here": _forgotten(MessageType.MINTED, MessageType.MINT, Direction.WRAP),
+    "unlocked, and forgotten here": _forgotten(MessageType.UNLOCKED, MessageType.UNLOCK, Direction.REDEEM),
+    "minted here, and forgotten": _shown(MessageType.MINT, MessageType.MINTED, Direction.WRAP),
+    "unlocked here, and forgotten": _shown(MessageType.UNLOCK, MessageType.UNLOCKED, Direction.REDEEM),
+    "a mint to be taken back": _decided(MessageType.CANCEL, MessageType.CANCELLED, Direction.WRAP),
+    "an unlock to be taken back": _decided(MessageType.CANCEL, MessageType.CANCELLED, Direction.REDEEM),
+    "in doubt": _in_doubt,
 }
 
 
@@ -117,7 +173,7 @@ async def stage(
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
         scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
         await scene.act(lambda tx: open_pair(tx, scene.corridor.key))
-        for _ in range(4):
+        for _ in range(8):
             await scene.bridged()
         async with fault_stage(registry, scene) as stage:
             yield stage

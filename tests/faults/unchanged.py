@@ -40,6 +40,7 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(w::text, ',' ORDER BY w::text)) FROM transfers_wrapped w) AS wrapped,
   (SELECT md5(string_agg(b::text, ',' ORDER BY b::text)) FROM transfers_wrapped_balance b) AS wrapped_balances,
   (SELECT count(*) FROM transfers_wrapped_posting) AS wrapped_postings,
+  (SELECT md5(string_agg(l::text, ',' ORDER BY l::text)) FROM transfers_locked l) AS locked,
   (SELECT md5(string_agg(s::text, ',' ORDER BY settlement_id)) FROM commerce_settlement s) AS settlements,
   (SELECT md5(string_agg(k::text, ',' ORDER BY transit_id)) FROM ledger_corridor k) AS corridors,
   (SELECT md5(string_agg(concat(remaining, freezes), ',' ORDER BY id)) FROM ledger_hold) AS holds,

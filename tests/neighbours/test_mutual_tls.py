@@ -205,7 +205,11 @@ async def test_an_answer_that_is_too_large_is_not_taken_in(pair: Neighbours):
     peer = await pair.a.peer(pair.b)
     with pytest.raises(OutgoingTrouble) as trouble:
         await federation.call_peer(
-            pair.a.registry.runtime, peer, "GET", "/api/v1/openapi.json", limits=CallLimits(body_bytes=100)
+            pair.a.registry.runtime,
+            peer,
+            "GET",
+            "/.well-known/registry-card.json",
+            limits=CallLimits(body_bytes=100),
         )
     assert trouble.value.reason == "answer_too_large"
 

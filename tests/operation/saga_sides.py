@@ -20,8 +20,9 @@ FRAMES = {"is_central_registry": True, "sovereign_mainframes": ["a.example", "b.
 _TIME_PASSES = """
 WITH sagas AS (UPDATE transfers_bridge_saga SET next_at = now() WHERE next_at IS NOT NULL RETURNING 1),
   slashes AS (UPDATE commerce_settlement SET next_at = now() WHERE next_at IS NOT NULL RETURNING 1),
-  jobs AS (UPDATE plumbing_job SET due_at = now() WHERE kind LIKE 'commerce: s%' AND state = 'waiting')
-SELECT (SELECT count(*) FROM sagas) + (SELECT count(*) FROM slashes)
+  decisions AS (UPDATE transfers_bridge_decision SET next_at = now() WHERE next_at IS NOT NULL RETURNING 1),
+  jobs AS (UPDATE plumbing_job SET due_at = now() WHERE (kind LIKE 'commerce: s%' OR kind LIKE 'transfers: bridge%') AND state = 'waiting')
+SELECT (SELECT count(*) FROM sagas) + (SELECT count(*) FROM slashes) + (SELECT count(*) FROM decisions)
   + (SELECT count(*) FROM commerce_settlement WHERE status = 'SLASHING')
 """
 _UNDER_WAY = """
@@ -78,6 +79,28 @@ class Sagas:
         except httpx2.TransportError:
             return
         assert answer.status_code in {200, 402, 404, 409, 503}, answer.text
+
+    async def begin(self, http: httpx2.AsyncClient, saga: str) -> None:
+        """One saga of this kind at `a`, of its first agent."""
+        to = self.b.agents[0].did
+        match saga:
+            case "wrap":
+                await self.ask(http, self.a, 0, "/bridge/transfer", {"receiver_did": to, "amount": "0.2"})
+            case "redeem":
+                redemption = {"wrapped_currency": "BOB.b.example", "amount": "0.1", "receiver_did": to}
+                await self.ask(http, self.a, 0, "/bridge/redeem", redemption)
+            case "swap":
+                swap = {"receiver_did": to, "amount": "0.5", "min_amount_out": "0.00000001"}
+                await self.ask(http, self.a, 0, "/teg/send", swap)
+            case _:
+                await self.slash(0)
+
+    async def let_hold_wrapped(self) -> None:
+        """The first agent of `a` holds wrapped units of `b`."""
+        async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+            to = self.a.agents[0].did
+            await self.ask(http, self.b, 0, "/bridge/transfer", {"receiver_did": to, "amount": "0.2"})
+        await self.heal()
 
     async def slash(self, number: int) -> None:
         """A dispute at `a` against an agent of `b` is ruled; nothing but a slash, as there was no payment."""

@@ -33,7 +33,7 @@ from hansa.rooms import federation
 
 PUBLISHED_BEFORE = timedelta(seconds=2 * REFRESH_HINT_SECONDS)
 LONGEST_IDENTITY = timedelta(days=1)
-"""The lifetime of the certificates of registries and agents; those of services may last longer and are looked up."""
+"""The lifetime of the certificates of this registry and its agents; those of services may last longer and are looked up."""
 
 Step = Literal["published", "signing", "finished", "replaced"]
 
@@ -122,7 +122,7 @@ async def _completed(database: Database, files: _Files) -> Step | None:
 
 async def _taken(database: Database, files: _Files, settings: Settings, reason: str | None) -> Step:
     if files.next is None and files.current.others:
-        await database.read(_require_unused)
+        await database.read(lambda tx: _require_unused(tx, settings))
         files.put_current(AuthorityFile(files.current.key, files.current.certificate))
         return "finished"
     if files.next is not None and files.is_next_published:
@@ -169,10 +169,11 @@ async def _require_published(tx: Tx, files: _Files, settings: Settings) -> None:
         raise Conflict(f"Peers may not have read the next root yet: retry after {left} seconds.")
 
 
-async def _require_unused(tx: Tx) -> None:
+async def _require_unused(tx: Tx, settings: Settings) -> None:
     """Raises: Conflict, while a certificate of the former root may be in force."""
     _, since = await key_recorded(tx, KEY_NAME)
-    unused_at = since + LONGEST_IDENTITY
+    has_operators = any(peer.is_of_frame(settings) for peer in await federation.peers(tx))
+    unused_at = since + (federation.OPERATOR_LIFETIME if has_operators else LONGEST_IDENTITY)
     now = datetime.now(UTC)
     if now < unused_at:
         raise Conflict(

@@ -94,17 +94,23 @@ async def own_bundle(settings: Settings) -> TrustBundle:
 async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:
     """A certificate of this registry's own identity, for a proxy that ends mutual TLS in its place.
 
+    An operator registry has the present one of its frame, whatever `lifetime` is.
+
     Raises: Refused, BadKey, and what opening the database raises.
     """
     async with _runtime(settings) as runtime:
-        if settings.federation_base_url is None or runtime.authority is None:
+        is_certified = runtime.authority is not None or settings.is_operator
+        if settings.federation_base_url is None or not is_certified:
             raise federation.FederationOff(
                 "Set FEDERATION_BASE_URL to the address at which peers reach the proxy."
             )
         host = urlsplit(settings.federation_base_url).hostname
         assert host is not None
         spiffe_id = federation.registry_id_of(settings.trust_domain, settings.registry_name)
-        svid = runtime.authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=lifetime, hosts=[host])
+        if runtime.authority is None:
+            svid = await federation.OWN_IDENTITY.of(runtime).svid()
+        else:
+            svid = runtime.authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=lifetime, hosts=[host])
         await runtime.database.act(
             lambda tx: record_operator_act(tx, act="peer.certificate", subject=spiffe_id)
         )

@@ -285,5 +285,8 @@ def bundle(
     if form == "spiffe":
         typer.echo(json.dumps(run_act(peer_acts.own_bundle(settings)).spiffe(), indent=2))
         return
+    if settings.is_operator:
+        typer.echo(run_act(peer_acts.own_bundle(settings)).pem, nl=False)
+        return
     with failures_in_one_line():
         typer.echo(offline_commands.trust_bundle(settings), nl=False)

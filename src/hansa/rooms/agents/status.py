@@ -122,9 +122,7 @@ async def record_heartbeat(tx: Tx, did: str) -> datetime | None:
 
 async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
     """Whose the agent is and its status, which do not change before the transaction ends; None: no such agent here."""
-    status = await store.lock_status(tx, did)
-    owner = await owner_of(tx, did)
-    return None if status is None or owner is None else (owner, status)
+    return await store.lock_owner_and_status(tx, did)
 
 
 async def owner_of(tx: Tx, did: str) -> int | None:

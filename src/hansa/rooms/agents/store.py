@@ -315,6 +315,14 @@ async def lock_status(tx: Tx, did: str) -> str | None:
     return status
 
 
+async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
+    """The agent's developer and status, locked until the transaction ends, or None for an unknown DID."""
+    row = await tx.fetchrow(
+        "SELECT developer_id, status FROM agents_agent WHERE did = $1 FOR NO KEY UPDATE", did
+    )
+    return None if row is None else (row["developer_id"], row["status"])
+
+
 async def write_status(tx: Tx, did: str, status: str) -> None:
     """Write the status of a locked agent that is not revoked and does not become so."""
     await tx.execute(

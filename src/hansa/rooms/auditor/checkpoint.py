@@ -41,11 +41,11 @@ async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) 
     """Fold what is settled into the checkpoint; `tx` must be one snapshot that may write."""
     assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
     kept = nothing_kept(horizon) if from_zero else await current_checkpoint(tx, horizon)
-    fold = await journal.fold_supply(tx, kept.folded_from, horizon)
+    fold, gathered = await journal.fold_both(tx, kept.folded_from, horizon)
     if kept.folded_from == journal.ORIGIN:
         await store.forget_folded(tx)
     pending: list[journal.Move] = []
-    async for moves in journal.fold_moves(tx, kept.folded_from, horizon):
+    async for moves in gathered:
         await store.fold_in(tx, [move for move in moves if move.settled])
         pending += [move for move in moves if move.pending]
     reached = replace(

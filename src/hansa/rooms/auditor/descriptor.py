@@ -58,6 +58,7 @@ ROOM = Room(
             "log_witnesses",
             "registry_name",
             "settlement_currency",
+            "is_operator",
             "ledger_id",
             "trust_domain",
             "witnessed_logs",

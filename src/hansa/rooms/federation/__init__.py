@@ -66,7 +66,13 @@ from hansa.rooms.federation.did_claims import (
     speaks_for,
     unconfirmed,
 )
-from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff, NotEnrolled, OwnIdentity
+from hansa.rooms.federation.identity import (
+    OPERATOR_LIFETIME,
+    OWN_IDENTITY,
+    FederationOff,
+    NotEnrolled,
+    OwnIdentity,
+)
 from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
 from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
 from hansa.rooms.federation.licences import (
@@ -187,6 +193,7 @@ __all__ = [
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",
+    "OPERATOR_LIFETIME",
     "OWN_IDENTITY",
     "PEER_CALLS",
     "PEER_REMOVED",

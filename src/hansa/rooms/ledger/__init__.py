@@ -57,6 +57,7 @@ from hansa.rooms.ledger.errors import (
     HoldEnded,
     HoldExpired,
     InsufficientBalance,
+    IssuanceRefused,
     MintTooLarge,
     OrderRefused,
     PeerLimitReached,
@@ -81,7 +82,7 @@ from hansa.rooms.ledger.holds import (
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
-from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_issuable
+from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_backed, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import (
     PaymentMade,
@@ -151,6 +152,7 @@ __all__ = [
     "HoldOrder",
     "Holdings",
     "InsufficientBalance",
+    "IssuanceRefused",
     "Line",
     "MintTooLarge",
     "NewHold",
@@ -226,6 +228,7 @@ __all__ = [
     "refusals_of",
     "reinstate_accounts",
     "release_hold",
+    "require_backed",
     "require_issuable",
     "return_locked",
     "stake_gaps",

@@ -18,7 +18,7 @@ async def issue_by_administrator(
 ) -> SupplyChange:
     """Issue units to the treasury, once for each `ref`.
 
-    Raises: MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted.
+    Raises: IssuanceRefused, MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted.
     """
     change = await mint(tx, amount=amount, ref=ref, amount_max=amount_max, book=book)
     await record_admin_act(tx, administrator, act="units.mint", subject=f"tx-{change.tx_id}", reason=ref)

@@ -8,13 +8,14 @@ from hansa.foundation.values.did import SystemAccount, bridge_did, leg_did, syst
 
 @dataclass(frozen=True)
 class Book:
-    """The names that go into every posting of one registry."""
+    """The names that go into every posting of one registry. `issues` is False at an operator registry (Specification 6 W 2)."""
 
     frame: str
     currency: str
     treasury: str
     fee_collector: str
     did_method: str
+    issues: bool = True
 
     @classmethod
     def of(cls, settings: Settings) -> "Book":
@@ -25,6 +26,7 @@ class Book:
             treasury=system_did(settings.did_method, SystemAccount.TREASURY),
             fee_collector=system_did(settings.did_method, SystemAccount.FEE_COLLECTOR),
             did_method=settings.did_method,
+            issues=not settings.is_operator,
         )
 
     @property

@@ -45,6 +45,8 @@ SELECT EXISTS (SELECT FROM ledger_crossing c JOIN ledger_account a ON a.id = c.a
   WHERE a.did = $1 AND a.unit = '' AND c.state = 'reserved')
 """
 
+_COMPENSATED_OF_ALL = "SELECT coalesce(sum(compensated), 0)::bigint FROM ledger_corridor"
+
 _NET_IN_OF_ALL = "SELECT ledger_net_in_of_all()::bigint"
 
 
@@ -115,6 +117,11 @@ async def is_any_pending(tx: Tx, did: str) -> bool:
     """Whether a crossing of this agent is not decided; exact while its account is locked."""
     pending: bool = await tx.fetchval(_IS_CREDIT_PENDING, did)
     return pending
+
+
+async def compensated_of_all(tx: Tx) -> Minor:
+    """What was issued here because peers confirmed that they destroyed as much."""
+    return Minor(await tx.fetchval(_COMPENSATED_OF_ALL))
 
 
 async def net_in_of_all(tx: Tx) -> Minor:

@@ -32,6 +32,7 @@ ROOM = Room(
             "staking_enabled",
             "staking_min_stake_amount",
             "staking_rewards_enabled",
+            "is_operator",
             "ledger_id",
         }
     ),

@@ -112,6 +112,14 @@ class PeerLimitReached(Forbidden):
     remedy = "Send less, or ask the administrators of the receiving registry to raise the limit."
 
 
+class IssuanceRefused(Forbidden):
+    """An operator registry holds what crossed in from its frame and other registries; it makes no units."""
+
+    code = "ISSUANCE_REFUSED"
+    sentence = "An operator registry issues no units; its frame does."
+    remedy = "Issue the units at the frame, and transfer them to an agent of this registry."
+
+
 class MintTooLarge(Invalid):
     """The amount exceeds the maximum of one issue."""
 

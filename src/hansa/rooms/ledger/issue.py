@@ -13,7 +13,7 @@ from hansa.rooms import journal
 from . import crossings_store, orders, rules, store
 from .book import Book
 from .engine import apply
-from .errors import InsufficientBalance
+from .errors import InsufficientBalance, IssuanceRefused
 from .treasury import SupplyChange, lock_treasury, require_unused
 
 GENESIS_REF = "genesis"
@@ -37,8 +37,9 @@ async def initialize_ledger(tx: Tx, book: Book, supply: Minor) -> bool:
 async def mint(tx: Tx, *, amount: Minor, ref: str, amount_max: Minor, book: Book) -> SupplyChange:
     """Issue units to the treasury at the operator's word, once for each `ref`.
 
-    Raises: MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted, AccountUnknown.
+    Raises: IssuanceRefused, MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted, AccountUnknown.
     """
+    rules.require_issuing(issues=book.issues)
     rules.require_mintable(amount, amount_max)
     rules.require_reference(ref)
     await lock_treasury(tx, book)
@@ -60,11 +61,25 @@ async def require_issuable(
     await _require_within_supply(tx, amount)
 
 
+async def require_backed(tx: Tx, book: Book) -> None:
+    """What an operator registry issued in all was destroyed there or at the peer that confirmed it; `require_issuable` comes before.
+
+    A compensation replaces units of the defendant. Beyond them it would be an issue of the operator's own.
+
+    Raises: IssuanceRefused.
+    """
+    if not book.issues and await store.sum_supply(tx) > await crossings_store.compensated_of_all(tx):
+        raise IssuanceRefused(
+            "An operator registry issues no units: a compensation is at most what was slashed here."
+        )
+
+
 async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
     """Issue units to the treasury; returns the transaction's id.
 
-    Raises: SupplyExhausted, AccountUnknown, asyncpg.UniqueViolationError when `ref` was issued before.
+    Raises: IssuanceRefused, SupplyExhausted, AccountUnknown, asyncpg.UniqueViolationError when `ref` was issued before.
     """
+    rules.require_issuing(issues=book.issues)
     await lock_treasury(tx, book)
     await _require_within_supply(tx, amount)
     (result,) = await apply(tx, [orders.issue(book.treasury, amount, ref)], book)

@@ -18,6 +18,7 @@ from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, format_amount
 from .errors import (
     AccountSuspended,
     InsufficientBalance,
+    IssuanceRefused,
     MintTooLarge,
     ReferenceInvalid,
     SelfTransfer,
@@ -86,6 +87,12 @@ def uncovered(liquid: int, required: int) -> InsufficientBalance:
         f"The balance does not cover the amount and its fee: {available} available, {needed} required.",
         context={"available": available, "required": needed},
     )
+
+
+def require_issuing(*, issues: bool) -> None:
+    """Raises: IssuanceRefused, where the book issues no units."""
+    if not issues:
+        raise IssuanceRefused
 
 
 def require_mintable(amount: Minor, amount_max: Minor) -> None:

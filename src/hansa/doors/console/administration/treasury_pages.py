@@ -153,6 +153,7 @@ async def _page(
         lines=lines,
         currency=settings.settlement_currency,
         issued_at_most=settings.teg_mint_max_avt,
+        issues=not settings.is_operator,
     )
 
 

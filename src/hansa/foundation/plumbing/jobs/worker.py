@@ -191,7 +191,7 @@ class Worker:
         asked = await self._with_work([name for name in self._polls if self._may_start(name, now)])
         if now >= self._look_at:
             asked += [name for name in self._kinds if name not in self._polls and self._may_start(name, now)]
-        due = await self._runtime.database.look(lambda tx: store.next_due(tx, asked)) if asked else {}
+        due = await self._runtime.database.look_again(lambda tx: store.next_due(tx, asked)) if asked else {}
         self._note_due(asked, due, now)
         for name in sorted((name for name in due if due[name] <= 0), key=due.__getitem__):
             await self._start(self._kinds[name], self._places())
@@ -256,7 +256,7 @@ class Worker:
         if len(questions) > 1:
             # Where one of them fails each is asked alone, and the failure is that of its kind.
             with suppress(Exception):
-                answers = await self._runtime.database.look(lambda tx: ask(tx, questions))
+                answers = await self._runtime.database.look_again(lambda tx: ask(tx, questions))
         return [name for name in names if await self._has_work(name, answers.get(name))]
 
     async def _has_work(self, name: str, answer: bool | None) -> bool:
@@ -275,7 +275,7 @@ class Worker:
 
     async def _looks(self, kind: JobKind) -> bool:
         assert kind.has_work is not None
-        return await self._runtime.database.look(kind.has_work)
+        return await self._runtime.database.look_again(kind.has_work)
 
     async def _start(self, kind: JobKind, places: int) -> None:
         most = min(places, self._room(kind, monotonic()))
@@ -350,7 +350,7 @@ class Worker:
         self._measure_at = monotonic() + MEASURE_SECONDS
         # A kind that says itself when there is work has a job that is always due.
         counted = [name for name in self._kinds if name not in self._polls]
-        for depth in await self._runtime.database.look(lambda tx: store.depths(tx, counted)):
+        for depth in await self._runtime.database.look_again(lambda tx: store.depths(tx, counted)):
             jobs_due.labels(depth.kind).set(depth.due)
             jobs_dead.labels(depth.kind).set(depth.dead)
             jobs_oldest_seconds.labels(depth.kind).set(depth.oldest_seconds)

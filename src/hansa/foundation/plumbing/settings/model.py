@@ -197,6 +197,15 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
             raise ValueError(
                 "IS_CENTRAL_REGISTRY=True is refused; allowed of an operator registry is false: its frame is the mainframe"
             )
+        if "agent_identity_issuer" in self.model_fields_set and self.agent_identity_issuer != "none":
+            raise ValueError(
+                f"AGENT_IDENTITY_ISSUER={self.agent_identity_issuer!r} is refused; allowed of an operator registry is none:"
+                " its frame certifies it"
+            )
+        self.agent_identity_issuer = "none"
+        if "genesis_grant_enabled" not in self.model_fields_set:
+            # The treasury begins empty: grants would be owed for long.
+            self.genesis_grant_enabled = False
         return self
 
     @property
@@ -217,7 +226,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     @property
     def issues_identities(self) -> bool:
         """Whether this registry has a certificate authority of its own; an operator registry receives its certificates."""
-        return self.agent_identity_issuer == "embedded" and not self.is_operator
+        return self.agent_identity_issuer == "embedded"
 
     @property
     def issuer(self) -> str:

@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 
 from . import rules, store
-from .errors import NoNativeBaseline, NotAuditedYet
+from .errors import BaselineRefused, NoNativeBaseline, NotAuditedYet
 from .keys import current_key
 from .records import Attestation, Chain
 
@@ -32,11 +32,12 @@ class Attestor:
     frame: str
     currency: str
     seal: Seal
+    issues: bool = True
 
     @classmethod
     def of(cls, settings: Settings, seal: Seal) -> "Attestor":
         """The attestor of this registry."""
-        return cls(settings.ledger_id, settings.settlement_currency, seal)
+        return cls(settings.ledger_id, settings.settlement_currency, seal, not settings.is_operator)
 
     @classmethod
     def in_process(cls, runtime: Runtime) -> "Attestor":
@@ -65,7 +66,9 @@ async def attest_failed_reading(tx: Tx, attestor: Attestor) -> Attestation:
 async def set_native_baseline(
     tx: Tx, administrator: Developer, attestor: Attestor, *, baseline: Minor | None, ref: str
 ) -> Attestation:
-    """Set the native baseline, or remove it with None. Raises: NoNativeBaseline."""
+    """Set the native baseline, or remove it with None. Raises: NoNativeBaseline, BaselineRefused."""
+    if not attestor.issues:
+        raise BaselineRefused
     chain = await store.lock_chain(tx, attestor.frame)
     if baseline is None and chain.native_baseline is None:
         raise NoNativeBaseline

@@ -1,6 +1,6 @@
 """Why the auditor refuses."""
 
-from hansa.foundation.values.errors import Conflict, NotFound, Unavailable
+from hansa.foundation.values.errors import Conflict, Forbidden, NotFound, Unavailable
 
 
 class AttestationUnknown(NotFound):
@@ -15,6 +15,13 @@ class NoNativeBaseline(Conflict):
 
     code = "NO_NATIVE_BASELINE"
     sentence = "No native baseline is set."
+
+
+class BaselineRefused(Forbidden):
+    """A native baseline states units that circulate without an event of their issue: an operator registry has none."""
+
+    code = "BASELINE_REFUSED"
+    sentence = "An operator registry has no native baseline: it issues no units."
 
 
 class NotAuditedYet(Conflict):

@@ -15,7 +15,14 @@ from hansa.foundation.values.money import parse_positive
 
 from . import appending, keys, reading
 from .appending import Attestor
-from .errors import AttestationUnknown, AuditorKeyMissing, AuditorKeySealed, NoNativeBaseline, NotAuditedYet
+from .errors import (
+    AttestationUnknown,
+    AuditorKeyMissing,
+    AuditorKeySealed,
+    BaselineRefused,
+    NoNativeBaseline,
+    NotAuditedYet,
+)
 from .schemas import (
     FRAME_MAX_CHARACTERS,
     AttestationHead,
@@ -34,7 +41,7 @@ PAGE = 50
 CACHED = "public, max-age=300, stale-while-revalidate=600"
 
 
-def _for_any_origin(response: Response) -> None:
+async def _for_any_origin(response: Response) -> None:
     response.headers.update(reading.ANY_ORIGIN)
 
 
@@ -117,7 +124,14 @@ async def read_attestation(
 @admin_router.post(
     "/admin/set-native-baseline",
     responses=problems(
-        Unauthorized, AreaMissing, ScopeMissing, NoNativeBaseline, Invalid, BodyInvalid, AuditorKeySealed
+        Unauthorized,
+        AreaMissing,
+        ScopeMissing,
+        NoNativeBaseline,
+        BaselineRefused,
+        Invalid,
+        BodyInvalid,
+        AuditorKeySealed,
     ),
 )
 async def set_native_baseline(

@@ -10,14 +10,15 @@ import secrets
 from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from struct import Struct
 from typing import NamedTuple
 
 from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, leaf
 
 SECRET_BYTES = 32
 SALT_BYTES = 24
-# What is drawn for an account: two salts, and the ratio of its parts.
-_SALT_A, _SALT_B, _RATIO = slice(SALT_BYTES), slice(SALT_BYTES, 2 * SALT_BYTES), slice(2 * SALT_BYTES, 56)
+# What is drawn for an account: two salts, and the ratio of its parts in 64 bits.
+_DRAWN = Struct(f">{SALT_BYTES}s{SALT_BYTES}sQ8x").unpack
 _RATIO_BITS = 64
 # At a placement 8 of 9 leaves are used; accounts that come later have the rest until it is nearly used up.
 _LEAVES_FOR_ACCOUNT = (9, 4)
@@ -54,9 +55,9 @@ def new_secret() -> bytes:
 
 def parts_of(secret: bytes, account: bytes, balance: int) -> tuple[Part, Part]:
     """How a balance is split over the two leaves of its account, whose name is given as UTF-8."""
-    drawn = blake2b(account, key=secret).digest()
-    first = balance * int.from_bytes(drawn[_RATIO], "big") >> _RATIO_BITS
-    return Part(drawn[_SALT_A], first), Part(drawn[_SALT_B], balance - first)
+    salt_a, salt_b, ratio = _DRAWN(blake2b(account, key=secret).digest())
+    first = balance * ratio >> _RATIO_BITS
+    return Part(salt_a, first), Part(salt_b, balance - first)
 
 
 def free_leaves(accounts: int) -> bytearray:

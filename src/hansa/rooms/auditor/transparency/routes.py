@@ -30,7 +30,7 @@ LEVEL_MAX = 6
 _TILE = re.compile(r"(entries|[0-9]{1,2})/((?:x[0-9]{3}/){0,5}[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
 
 
-def _for_any_origin(response: Response) -> None:
+async def _for_any_origin(response: Response) -> None:
     response.headers.update(FRESH)
 
 

@@ -186,7 +186,7 @@ class Searcher:
         if self._index is None or self._index.place is None or self._has_failed or not self._is_complete:
             return False
         begins = self._index.place
-        state = await self._database.look(lambda tx: store.state_where_unchanged(tx, begins.cursor))
+        state = await self._database.look_again(lambda tx: store.state_where_unchanged(tx, begins.cursor))
         if state is None or state.name != begins.database_state or state.horizon < begins.cursor:
             return False
         self._clock = state.moment.timestamp() - monotonic()

@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
 from hansa.foundation.plumbing.limits import LeasedLimit, WriteLimit
 from hansa.foundation.plumbing.runtime import Config, Runtime, runtime_of
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
 
@@ -21,22 +22,27 @@ from .reading import ContractShown
 from .when_decided import Begun, answer_when_decided, contract_json
 
 
+@dataclass(frozen=True)
 class ContractActs:
     """What a request gives to an act, whatever the act is."""
 
-    def __init__(
-        self, config: Config, request: Request, *, writes: WriteLimit, key: IdempotencyKey = None
-    ) -> None:
-        self.config = config
-        self.runtime = runtime_of(request)
-        self._writes = writes
-        self._key = key
+    config: Settings
+    runtime: Runtime
+    writes: LeasedLimit
+    key: str | None
 
     def of(self, agent: Agent, route: str, body: RequestBody | None = None) -> "ContractAct":
         """The act that the agent requests by `route`."""
         stated = None if body is None else body.model_dump(mode="json")
-        request = Repeatable(agent.did, route, self._key, stated) if self._key else None
-        return ContractAct(agent, request, self.runtime, self._writes)
+        request = Repeatable(agent.did, route, self.key, stated) if self.key else None
+        return ContractAct(agent, request, self.runtime, self.writes)
+
+
+async def contract_acts(
+    config: Config, request: Request, *, writes: WriteLimit, key: IdempotencyKey = None
+) -> ContractActs:
+    """A dependency of the routes of acts."""
+    return ContractActs(config, runtime_of(request), writes, key)
 
 
 @dataclass(frozen=True)

@@ -115,13 +115,12 @@ def _answer(receipt: ledger.Receipt, before: ContractShown, settings: Settings) 
 
 async def judged_of(tx: Tx, contract_ids: Sequence[int]) -> dict[int, Judged]:
     """These contracts as they are now, as far as there are such."""
-    # The versions first: what is read after them may be newer, but is then refused.
-    versions = await store.find_versions(tx, contract_ids)
-    contracts = await store.find_all(tx, list(versions))
-    lines = await store.history(tx, list(versions))
+    versioned = await store.find_versioned(tx, contract_ids)
+    # A line that is read after its contract has changed is of a version that is refused.
+    lines = await store.history(tx, [contract.id for contract, _ in versioned])
     return {
-        contract.id: Judged(ContractShown(contract, lines[contract.id]), versions[contract.id])
-        for contract in contracts
+        contract.id: Judged(ContractShown(contract, lines[contract.id]), version)
+        for contract, version in versioned
     }
 
 

@@ -64,12 +64,10 @@ async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Eve
     return ContractShown(after, history)
 
 
-async def begin(tx: Tx, contract: Contract, act: Act, *events: Event) -> ContractShown:
-    """Write the first line of a history, the events, and let the first deadline be met."""
+async def begin(tx: Tx, contract: Contract, line: HistoryLine, *events: Event) -> ContractShown:
+    """Write the events of a proposal whose row has its first line, and let the jobs follow."""
     await schedule(tx, contract)
     await let_state(tx, contract)
-    line = _line(contract, act)
-    await store.note(tx, line)
     await journal.append(tx, *events)
     return ContractShown(contract, [line])
 

@@ -13,7 +13,7 @@ from hansa.rooms import agents, transfers
 from . import paying, recorded, rules, store
 from .contract import Terms
 from .errors import FundedAcross, ProviderUnknown, TermsInvalid, TooManyProposals
-from .moves import Act, begin
+from .moves import begin
 from .reading import ContractShown
 
 
@@ -35,7 +35,9 @@ async def propose(
     for a provider of another registry what `transfers.require_reachable` raises.
     """
     terms = proposal.terms
-    rules.require_sound(terms, await store.now(tx))
+    rules.require_sound(terms)
+    if terms.dates:
+        rules.require_ahead(terms, await store.now(tx))
     await _require_provider(tx, terms, settings)
     # Locked, so that the agent does not end while the contract comes to be, and proposes one after the other.
     owned = await agents.lock_owner_and_status(tx, agent.did)
@@ -56,8 +58,8 @@ async def propose(
         )
         if asked is not None:
             return asked
-    contract = await store.insert(tx, terms, settings.settlement_currency, now)
-    return await begin(tx, contract, Act("proposed", agent.did), recorded.proposed(contract))
+    contract, line = await store.insert(tx, terms, settings.settlement_currency, now)
+    return await begin(tx, contract, line, recorded.proposed(contract))
 
 
 async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> None:

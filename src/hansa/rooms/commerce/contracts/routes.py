@@ -28,7 +28,7 @@ from hansa.rooms.commerce.payments.errors import (
 
 from . import errors
 from .accept import accept
-from .acting import ContractActs
+from .acting import ContractActs, contract_acts
 from .approve import Approval, approve
 from .ending import cancel, mark_failed
 from .gathered import APPROVALS, Approvals
@@ -50,7 +50,7 @@ router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedR
 
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]
-Acting = Annotated[ContractActs, Depends()]
+Acting = Annotated[ContractActs, Depends(contract_acts)]
 ApprovalsOfHere = Annotated[Approvals, Depends(APPROVALS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
 

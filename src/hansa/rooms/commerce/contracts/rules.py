@@ -41,8 +41,8 @@ ATTESTATION = "attestation"
 """The type of contracts that everyone may read."""
 
 
-def require_sound(terms: Terms, now: datetime) -> None:
-    """Raises: OwnContract, TermsInvalid."""
+def require_sound(terms: Terms) -> None:
+    """The terms agree with each other. Raises: OwnContract, TermsInvalid."""
     if terms.contractor_did == terms.provider_did:
         raise OwnContract
     total = sum(milestone.amount for milestone in terms.milestones)
@@ -55,13 +55,17 @@ def require_sound(terms: Terms, now: datetime) -> None:
         raise TermsInvalid(
             "The dates must rise: those of the milestones in order, then submit_by, then review_by."
         )
+    for member in ("funded", "auto_approve"):
+        if getattr(terms, member) and terms.review_by is None:
+            raise TermsInvalid(f"{member} needs review_by.", field="review_by")
+
+
+def require_ahead(terms: Terms, now: datetime) -> None:
+    """The dates of the terms are in the future, and not too far. Raises: TermsInvalid."""
     if terms.dates and terms.dates[0] <= now:
         raise TermsInvalid("Every date must be in the future.")
     if terms.dates and terms.dates[-1] > now + timedelta(days=DATE_MAX_DAYS):
         raise TermsInvalid(f"No date may be more than {DATE_MAX_DAYS} days ahead.")
-    for member in ("funded", "auto_approve"):
-        if getattr(terms, member) and terms.review_by is None:
-            raise TermsInvalid(f"{member} needs review_by.", field="review_by")
 
 
 def pays_without_approval(terms: Terms) -> bool:

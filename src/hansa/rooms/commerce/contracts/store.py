@@ -35,13 +35,17 @@ SELECT {_COLUMNS}, clock_timestamp() AS now, (
 FROM commerce_contract c
 """  # noqa: S608
 
-_VERSIONS = "SELECT id, xmin::text AS version FROM commerce_contract WHERE id = ANY($1)"
+_VERSIONED = _CONTRACTS.replace(" AS now,", " AS now, c.xmin::text AS row_version,") + "WHERE c.id = ANY($1)"
 
+# The proposal and the first line of its history.
 _INSERT = """
-INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
+WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
   acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15) RETURNING {columns}
-""".format(columns=", ".join(_NAMES))
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15) RETURNING {columns}), noted AS (
+  INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
+  SELECT id, 'proposed', contractor_did, created_at FROM inserted)
+SELECT * FROM inserted
+""".format(columns=", ".join(_NAMES))  # noqa: S608
 
 _INSERT_MILESTONES = """
 INSERT INTO commerce_contract_milestone (contract_id, index, title, amount, due)
@@ -84,11 +88,6 @@ UPDATE commerce_contract_milestone o SET due = m.due, state = m.state, payment_t
 FROM unnest($2::smallint[], $3::timestamptz[], $4::text[], $5::bigint[], $6::timestamptz[], $7::uuid[])
   AS m (index, due, state, payment_tx_id, submitted_at, payment_transfer)
 WHERE o.contract_id = $1 AND o.index = m.index
-"""
-
-_NOTE = """
-INSERT INTO commerce_contract_history (contract_id, act, actor_did, milestone, note, deliverable, at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 
 _LINE = "contract_id, act, actor_did, milestone, note, deliverable, at"
@@ -182,8 +181,8 @@ async def open_proposals_of(tx: Tx, did: str) -> tuple[int, datetime]:
     return row["open"], row["now"]
 
 
-async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> Contract:
-    """A new proposal."""
+async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> tuple[Contract, HistoryLine]:
+    """A new proposal, and the line of its history."""
     row = await tx.fetchrow(
         _INSERT,
         terms.version,
@@ -212,7 +211,8 @@ async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> C
             [one.amount for one in terms.milestones],
             [one.due for one in terms.milestones],
         )
-    return _contract({**row, "now": created_at}, terms.milestones)
+    line = HistoryLine(row["id"], "proposed", terms.contractor_did, None, None, None, created_at)
+    return _contract({**row, "now": created_at}, terms.milestones), line
 
 
 async def lock(tx: Tx, contract_id: int) -> Contract | None:
@@ -225,9 +225,11 @@ async def find(tx: Tx, contract_id: int) -> Contract | None:
     return _found(await tx.fetchrow(f"{_CONTRACTS} WHERE c.id = $1", contract_id))
 
 
-async def find_versions(tx: Tx, contract_ids: Sequence[int]) -> dict[int, str]:
-    """What changes with every write of the rows of these contracts."""
-    return {row["id"]: row["version"] for row in await tx.fetch(_VERSIONS, list(contract_ids))}
+async def find_versioned(tx: Tx, contract_ids: Sequence[int]) -> list[tuple[Contract, str]]:
+    """These contracts, as far as there are such, each with what changes with every write of its row."""
+    rows = [dict(row) for row in await tx.fetch(_VERSIONED, list(contract_ids))]
+    versions = [row.pop("row_version") for row in rows]
+    return [(_read(row), version) for row, version in zip(rows, versions, strict=True)]
 
 
 async def find_all(tx: Tx, contract_ids: Sequence[int]) -> list[Contract]:
@@ -340,11 +342,6 @@ async def _save_milestones(tx: Tx, before: Contract, after: Contract) -> None:
         )
 
 
-async def note(tx: Tx, line: HistoryLine) -> None:
-    """Add a line to the history."""
-    await tx.execute(_NOTE, line.contract_id, *_noted(line))
-
-
 def _noted(line: HistoryLine) -> list[Any]:
     deliverable = None if line.deliverable is None else json.dumps(line.deliverable)
     return [line.act, line.actor_did, line.milestone, line.note, deliverable, line.at]
@@ -370,9 +367,10 @@ async def counts(tx: Tx, payer: str, payee: str) -> bool:
 
 
 def _found(row: asyncpg.Record | None) -> Contract | None:
-    if row is None:
-        return None
-    members = dict(row)
+    return None if row is None else _read(dict(row))
+
+
+def _read(members: dict[str, Any]) -> Contract:
     stored = json.loads(members.pop("milestones") or "[]")
     return _contract(members, tuple(_milestone(**one) for one in stored))
 

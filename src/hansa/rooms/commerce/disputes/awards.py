@@ -71,10 +71,13 @@ class Awards:
         return Minor(from_hold + self.earlier)
 
     async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
-        """Move them. Raises: MintTooLarge, SupplyExhausted."""
+        """Move them. Raises: MintTooLarge, SupplyExhausted, IssuanceRefused."""
         bond = await self._slash_bond(tx, slash_bond)
         orders = await self._orders(tx, Minor(self.decision.slash - bond.amount))
-        done = await ledger.apply(tx, list(orders.values()), ledger.Book.of(self.settings)) if orders else []
+        book = ledger.Book.of(self.settings)
+        done = await ledger.apply(tx, list(orders.values()), book) if orders else []
+        if "compensation" in orders:
+            await ledger.require_backed(tx, book)
         results = dict(zip(orders, done, strict=True))
         liquid = results.get("slash")
         from_liquid = liquid.moved if liquid and liquid.tx_id else ZERO

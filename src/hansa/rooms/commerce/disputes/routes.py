@@ -251,6 +251,7 @@ async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administr
         errors.RulingDiffers,
         errors.RulingInvalid,
         errors.ReasonMissing,
+        ledger.IssuanceRefused,
         ledger.MintTooLarge,
         ledger.SupplyExhausted,
         Invalid,

@@ -27,7 +27,7 @@ from .schemas import (
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Cache-Control": "no-cache"}
 
 
-def _for_any_origin(response: Response) -> None:
+async def _for_any_origin(response: Response) -> None:
     response.headers.update(ANY_ORIGIN)
 
 

@@ -33,6 +33,7 @@ SagaStateName = Literal[
     "COMPLETED",
     "REFUNDED",
     "FAILED",
+    "IN_DOUBT",
 ]
 
 

@@ -73,11 +73,11 @@ HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
 # A decision is made anew only on the own signature of before a restore.
 _DECIDE = """
 INSERT INTO transfers_bridge_decision AS row (peer, saga_id, direction, frame, sender_did, receiver_did, amount, currency, is_done,
-  code, request, is_in_doubt, next_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  CASE WHEN NOT $13 THEN clock_timestamp() + make_interval(secs => $14) END)
+  code, request, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+  CASE WHEN NOT $12 THEN clock_timestamp() + make_interval(secs => $13) END)
 ON CONFLICT (peer, saga_id) DO UPDATE SET is_done = excluded.is_done, code = excluded.code, request = excluded.request,
-  is_in_doubt = excluded.is_in_doubt, next_at = excluded.next_at, tries = 0,
+  is_in_doubt = false, next_at = excluded.next_at, tries = 0,
   decided_at = CASE WHEN row.is_done = excluded.is_done THEN row.decided_at ELSE clock_timestamp() END
 """
 
@@ -231,10 +231,15 @@ async def write_decision(tx: Tx, peer: str, frame: str, decided: Decision) -> No
         decided.is_done,
         decided.code,
         shortest(decided.request),
-        decided.is_in_doubt,
         decided.is_closed,
         FIRST_RETRY_SECONDS,
     )
+
+
+async def close_decision(tx: Tx, peer: str, decided: Decision) -> None:
+    """The source has the decision, or it is in doubt: it is not sent again by itself."""
+    statement = "UPDATE transfers_bridge_decision SET next_at = NULL, is_in_doubt = $3 WHERE peer = $1 AND saga_id = $2"
+    await tx.execute(statement, peer, UUID(decided.terms.saga_id), decided.is_in_doubt)
 
 
 async def tombstones(tx: Tx, peer: str, most: int) -> int:

@@ -182,14 +182,14 @@ async def _decide(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _
         # Without a tombstone a late request could still succeed, so that nothing is answered.
         await federation.count_refusal(tx, corridor.peer.id, "bridge_tombstones")
         return _Taken(pair)
+    if decided.entry is None:
+        await store.close_decision(tx, corridor.key, decided.decision)
+        return _Taken(pair, decided.answer)
     # A peer without positions confirms nothing.
-    is_closed = decided.decision.is_closed or not message.has_positions
-    await store.write_decision(
-        tx, corridor.key, corridor.frame, replace(decided.decision, is_closed=is_closed)
-    )
-    if decided.entry is not None:
-        is_done = decided.decision.is_done
-        pair = await pairing.record(tx, corridor.key, pair, decided.entry, terms, is_done=is_done)
+    written = replace(decided.decision, is_closed=not message.has_positions)
+    await store.write_decision(tx, corridor.key, corridor.frame, written)
+    is_done = written.is_done
+    pair = await pairing.record(tx, corridor.key, pair, decided.entry, terms, is_done=is_done)
     if decided.money is not None:
         await _carry_out(tx, corridor, terms, decided.money)
     return _Taken(pair, decided.answer)

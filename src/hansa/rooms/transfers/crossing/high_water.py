@@ -59,7 +59,7 @@ class HighWater:
             self._known, self._is_missing = self._read()
         self._compared_at = monotonic()
         known = self._known
-        found = await self._runtime.database.look(store.places)
+        found = await self._runtime.database.look_again(store.places)
         if self._is_missing:
             self._is_missing = False
             await self._await_heads(found)
@@ -73,7 +73,7 @@ class HighWater:
             )
             for peer, place in behind.items():
                 await self._runtime.database.act(partial(_begin_epoch, peer=peer, known=place))
-            found = await self._runtime.database.look(store.places)
+            found = await self._runtime.database.look_again(store.places)
         if found != known:
             self._known = found
             self._write(found)
