@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0180"
-down_revision = "0176"
+down_revision = "0177"
 
 # `document` is the contract as its registry stated it last, null while it stated nothing yet. `accepting_since`: the acceptance
 # was relayed then, and its outcome is not known. `is_relayed`: the provider acted on it through this registry.

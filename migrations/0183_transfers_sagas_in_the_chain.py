@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0183"
-down_revision = "0180"
+down_revision = "0181"
 
 SQL = """
 ALTER TABLE transfers_entry DROP CONSTRAINT transfers_entry_entry_check;

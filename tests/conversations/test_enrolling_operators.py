@@ -1,5 +1,6 @@
 """Specification 6 S and W 4: who may join a frame as an operator, what of its requests is refused, and how its certificates are renewed."""
 
+import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from hansa.foundation.plumbing.outgoing import OutgoingTimeout
+from hansa.foundation.plumbing.outgoing import OutgoingTimeout, show_certificate
 from hansa.rooms import federation
 from hansa.rooms.federation import OWN_IDENTITY, NotEnrolled
 from hansa.rooms.federation.identity import own, own_identity
@@ -21,7 +22,7 @@ from hansa_verify import decoded, read_json
 from tests.other_registry import OtherRegistry, let_reach
 from tests.peer_administrator import PeerAdministrator, peer_administrator
 from tests.registries_of_one_frame import OtherFrame, OtherOperator, new_key
-from tests.registry import StartRegistry, TestRegistry
+from tests.registry import StartRegistry, TestRegistry, another_process, at_once
 from tests.running_jobs import run_due
 
 INVITATIONS = "/admin/federation/invitations"
@@ -289,6 +290,28 @@ def keys_of(csrs: Sequence[str]) -> tuple[bytes, ...]:
         x509.load_pem_x509_csr(text.encode()).public_key().public_numbers().x.to_bytes(32, "big")  # type: ignore[union-attr]
         for text in csrs
     )
+
+
+async def test_acceptances_and_renewals_at_the_same_moment_leave_one_peer_and_certificates_of_their_keys(
+    operator: PeerAdministrator,
+):
+    mainframe = OtherFrame(OWN_DOMAIN)
+    let_reach(operator.registry.runtime, mainframe)
+    text = mainframe.invitation("north")
+    accepted = await at_once(*(accept(operator, text) for _ in range(4)))
+    assert {peer["status"] for peer in accepted} == {"active"}
+    assert len(await operator.peers()) == 1
+    await let_pass(operator.registry, timedelta(days=4))
+    processes = [operator.registry.runtime, another_process(operator.registry.runtime)]
+    let_reach(processes[1], mainframe)
+    before = await identity_of(operator.registry)
+    await at_once(*(renew_certificates(process) for process in processes * 2))
+    for kind in ("registry", "operator"):
+        svid = await identity_of(operator.registry, kind)
+        assert svid != before
+        show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), svid)
+    left = "SELECT count(*) FROM federation_identity WHERE requested_key IS NOT NULL"
+    assert await operator.registry.database.look(lambda tx: tx.fetchval(left)) == 0
 
 
 async def test_certificates_are_renewed_at_half_of_their_lifetime_with_other_keys(

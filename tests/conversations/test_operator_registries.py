@@ -14,6 +14,8 @@ from hansa.foundation.plumbing.outgoing import show_certificate
 from hansa.foundation.values.money import Minor
 from hansa.rooms import auditor, federation, ledger
 from hansa.rooms.federation import OWN_IDENTITY
+from hansa.rooms.federation.identity import own_identity
+from hansa.rooms.federation.operators import renew_certificates
 from hansa_verify import log, read_auditor_keys, read_export, read_keys, verify_attestations
 from hansa_verify.registry_card import CardReader, verify_registry_card
 from tests.neighbours.one_frame import (
@@ -207,3 +209,29 @@ async def test_an_operator_takes_no_connection_and_publishes_no_roots_before_its
         peer = await following(apart.frame, apart.operator, federation.accept(runtime, None, text, 10**12))
         assert (peer.status, peer.peer_type) == ("active", "frame")
     assert len(await apart.registry.database.read(federation.peers)) == 1
+
+
+async def test_a_frame_renews_the_certificates_of_a_paused_operator_and_not_those_of_a_removed_one(
+    apart: Apart,
+):
+    await enrol(apart.frame, apart.operator)
+    frame, runtime = apart.frame.registry, apart.registry.runtime
+
+    async def is_renewed() -> bool:
+        await apart.registry.database.act(
+            lambda tx: tx.execute(
+                "UPDATE federation_identity SET begins_at = begins_at - interval '4 days',"
+                " expires_at = expires_at - interval '4 days'"
+            )
+        )
+        before = await own_identity(runtime).svid()
+        await renew_certificates(runtime)
+        return await own_identity(runtime).svid() != before
+
+    assert await is_renewed()
+    await frame.database.act(lambda tx: federation.pause_peer(tx, None, "north"))
+    assert await is_renewed()
+    await frame.database.act(
+        lambda tx: federation.remove_peer(tx, None, frame.runtime, "north", abandon=False)
+    )
+    assert not await is_renewed()

@@ -12,10 +12,13 @@ from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.connection_bounds import ConnectionBounds
 from hansa.doors.http.per_address import (
+    ADDRESSES_MAX,
     BLOCKED_SECONDS,
     CONNECTIONS_PER_SOCKET,
     REFUSALS_MAX,
     REFUSALS_SECONDS,
+    SOCKETS_PER_SECOND,
+    SOCKETS_SPARE,
     AddressCounts,
 )
 from hansa.doors.http.refused_sockets import RefusedSockets
@@ -112,6 +115,38 @@ async def test_an_address_holds_so_many_sockets_and_gets_a_place_back_when_one_e
                 await wire.send(SOCKET + b"\r\n")
                 if (await wire.answer())[0] == 101:
                     break
+
+
+async def test_an_address_opens_so_many_sockets_at_once_and_more_as_time_passes(
+    start_registry: StartRegistry,
+):
+    moments = [0.0]
+    addresses = AddressCounts(1000, exempt=[], now=lambda: moments[-1])
+    async with listen_with(start_registry, ConnectionBounds(), addresses) as listening:
+        for _ in range(SOCKETS_SPARE):
+            (await socket_of(listening)).writer.close()
+        head, _, body = (await listening.answers(SOCKET + b"\r\n")).partition(b"\r\n\r\n")
+        assert statuses(head + b"\r\n") == [429]
+        refusal = json.loads(body)
+        assert refusal["error"]["code"] == "TOO_MANY_SOCKETS"
+        assert refusal["detail"].endswith("retry after 1 second.")
+        moments.append(1.0)
+        for _ in range(SOCKETS_PER_SECOND):
+            await socket_of(listening)
+        assert statuses((await listening.answers(SOCKET + b"\r\n")).partition(b"\r\n\r\n")[0] + b"\r\n") == [
+            429
+        ]
+
+
+def test_no_more_addresses_are_remembered_for_their_sockets_than_there_may_be():
+    moments = [0.0]
+    addresses = AddressCounts(1000, exempt=[], now=lambda: moments[-1])
+    for number in range(ADDRESSES_MAX + 10):
+        assert addresses.enter_socket(f"one {number}") is None
+    assert len(addresses._opened) == ADDRESSES_MAX
+    moments.append(SOCKETS_SPARE / SOCKETS_PER_SECOND)
+    assert addresses.enter_socket("another") is None
+    assert len(addresses._opened) == 1
 
 
 async def test_a_proxy_of_the_operator_holds_as_many_sockets_as_it_likes(start_registry: StartRegistry):

@@ -5,13 +5,14 @@ from typing import Annotated, Any
 
 import httpx2
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from hansa.doors.http import problems
+from hansa.doors.http.guard import RequestGuard
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers
+from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers, direct_members
 from hansa.foundation.values.errors import Forbidden
 from tests.registry import TestRegistry
 
@@ -136,6 +137,65 @@ async def test_a_direct_reading_answers_as_an_ordinary_one(
         direct = await http.get("/direct" + query, headers={"x-who": who})
     assert direct.status_code == ordinary.status_code
     assert direct.text.replace("/direct", "/ordinary") == ordinary.text
+
+
+async def submit(
+    number: Annotated[int, Path(ge=1, le=9)],
+    who: Annotated[str, Depends(found_in)],
+    body: Order | None = None,
+) -> Response:
+    return JSONResponse({"number": number, "who": who, "to": None if body is None else body.to})
+
+
+MEMBERS = [
+    ("3", {"json": {"to": "a", "amount": "1"}}),
+    ("3", {"json": None}),
+    ("3", {}),
+    ("3", {"json": {"to": "a"}}),
+    ("3", {"json": []}),
+    ("3", {"content": b"{", "headers": {"content-type": "application/json"}}),
+    ("0", {}),
+    ("10", {"json": {"to": ""}}),
+    ("x", {}),
+    ("1.0", {}),
+    ("%33", {}),
+    ("a%20b", {}),
+]
+
+
+@pytest.mark.parametrize(("value", "request_"), MEMBERS)
+async def test_a_direct_route_with_a_parameter_answers_as_an_ordinary_one(
+    registry: TestRegistry, value: str, request_: dict[str, Any]
+) -> None:
+    ordinary_router, direct_router = APIRouter(route_class=GuardedRoute), APIRouter(route_class=DirectRoute)
+    ordinary_router.post("/things/{number}/submit", response_model=Order)(submit)
+    direct_router.post("/things/{number}/submit", response_model=Order)(submit)
+    app = FastAPI()
+    app.state.runtime = registry.runtime
+    problems.install(app)
+    app.include_router(ordinary_router)
+    guard = RequestGuard(app, direct={}, members=direct_members([direct_router], ""), trees=())
+    answers = []
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        await guard({**scope, "app": app}, receive, send)
+
+    for served in (app, guarded):
+        transport = httpx2.ASGITransport(served)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
+            answers.append(await http.post(f"/things/{value}/submit", **request_))
+    ordinary, direct = answers
+    assert (direct.status_code, direct.text) == (ordinary.status_code, ordinary.text)
+
+
+async def test_a_direct_route_whose_parameter_stands_elsewhere_stops_the_start() -> None:
+    async def read(number: Annotated[int, Path()]) -> Response:
+        return Response(str(number))
+
+    router = APIRouter(route_class=DirectRoute)
+    router.get("/things/{number}")(read)
+    with pytest.raises(TypeError, match="before the last one"):
+        direct_members([router], "")
 
 
 async def test_a_parameter_that_a_direct_route_cannot_find_stops_the_start() -> None:

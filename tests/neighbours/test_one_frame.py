@@ -16,6 +16,7 @@ from hansa.rooms.auditor.across import compare_with_peers
 from hansa.rooms.federation import CertificateAct, CertificateFilter, Delivered
 from hansa.rooms.federation.crossing.operator_round import read_operator_licence
 from hansa.rooms.federation.did_claims import CLAIM_DIDS
+from hansa.rooms.federation.did_claims.confirming import confirm_claims
 from hansa_verify import licence_hash
 from tests.licences import TestGenesis
 from tests.neighbours.crossing_scene import across, open_rows, refusal, run, settle
@@ -237,6 +238,16 @@ async def test_a_did_that_the_frame_refused_neither_crosses_nor_is_exported(scen
     dids = await exported(scene)
     assert mallory.did not in dids
     assert later.did in dids
+
+
+async def test_claims_that_a_restored_frame_lacks_are_made_again(scene: Scene):
+    alice, bob = await agent_of(scene.north), await agent_of(scene.south)
+    assert await confirm_claims(scene.north.registry.runtime) == 0
+    digest = sha256(alice.did.encode()).digest()
+    await run(scene.frame, "DELETE FROM federation_did_claim WHERE digest = $1", digest)
+    assert await confirm_claims(scene.north.registry.runtime) == 1
+    await paid(scene, alice)
+    assert (await across(alice, bob.did, "1")).status_code == 200
 
 
 async def licence_of(one: Neighbour) -> dict[str, Any]:

@@ -50,7 +50,7 @@ async def test_a_generated_client_registers_creates_agents_and_pays(
     registry = await start_registry()
     async with serve(registry) as served:
         document = tmp_path / "openapi.json"
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=60) as http:
             answer = await http.get(f"{served.url}/api/v1/openapi.json")
         document.write_bytes(answer.content)
         package = tmp_path / "hansa_api"

@@ -96,7 +96,7 @@ class Scene:
     async def _gather(self, tx: Tx) -> Any:
         """The approval in the ledger's batch, or by itself where the batch refuses it."""
         judged = (await judged_of(tx, [self.contract_id]))[self.contract_id]
-        if is_plain(judged.shown, self.alice, None, self.settings):
+        if is_plain(judged.shown, self.alice, None):
             book = ledger.Book.of(self.settings)
             try:
                 return await ledger.apply(tx, [order_of(judged, keep=False)], book, ledger.FeePolicy())

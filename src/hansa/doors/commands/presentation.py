@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import cache
 from typing import Any, NoReturn
 
 import typer
@@ -39,8 +40,7 @@ def run_command_line(app: typer.Typer) -> None:
         from typer._completion_classes import completion_init
 
         completion_init()
-    command = typer.main.get_command(app)
-    _show_flags_bare(command)
+    command = _command_of(app)
     try:
         code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
     except TyperException as trouble:
@@ -48,6 +48,14 @@ def run_command_line(app: typer.Typer) -> None:
     except typer.Abort:
         fail("aborted")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+# The fork of a process that has run a command finds the tree of all commands built, which takes a tenth of a second.
+@cache
+def _command_of(app: typer.Typer) -> Any:
+    command = typer.main.get_command(app)
+    _show_flags_bare(command)
+    return command
 
 
 def _end_usage_error(trouble: TyperException) -> NoReturn:

@@ -41,7 +41,13 @@ from hansa.doors.http.connection_bounds import CONNECTION_BOUNDS, ConnectionBoun
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from hansa.doors.http.route_index import RouteIndex
-from hansa.foundation.plumbing.direct import DirectTree, direct_handlers, direct_trees
+from hansa.foundation.plumbing.direct import (
+    DirectMember,
+    DirectTree,
+    direct_handlers,
+    direct_members,
+    direct_trees,
+)
 from hansa.foundation.plumbing.lazy_routes import routes_below
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
@@ -56,6 +62,7 @@ class ServiceRoutes:
     routes: list[BaseRoute]
     route_index: RouteIndex
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
+    members: dict[tuple[str, str, str], DirectMember]
     trees: tuple[DirectTree, ...]
 
 
@@ -99,8 +106,9 @@ def service_routes() -> ServiceRoutes:
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
     direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX)
+    members = direct_members(ASSEMBLY.api_routers, API_PREFIX)
     trees = direct_trees(ASSEMBLY.root_routers, "")
-    return ServiceRoutes(routes, RouteIndex(routes), direct, trees)
+    return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees)
 
 
 class GuardedApp(FastAPI):
@@ -110,7 +118,9 @@ class GuardedApp(FastAPI):
         self._service = service
         super().__init__(**declared)
         self.router.routes[:] = [service.route_index]
-        self._guard = RequestGuard(super().__call__, direct=service.direct, trees=service.trees)
+        self._guard = RequestGuard(
+            super().__call__, direct=service.direct, members=service.members, trees=service.trees
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self

@@ -6,7 +6,7 @@
 - While the client does not read its answers, nothing more is read from it.
 - Of an address that is blocked, connections without an answer yet end with the next thing they send, and before a request
   that waited for its place is begun.
-- An address holds so many WebSockets.
+- An address holds so many WebSockets, and opens so many a second.
 - How it ends stands in `connection_ends`.
 """
 
@@ -146,10 +146,10 @@ class BoundedProtocol(EndingProtocol):
             self._end_after_the_answers()
 
     def handle_websocket_upgrade(self) -> None:
-        if self.place is not None and not self.place.become_socket():
+        if self.place is not None and (refusal := self.place.become_socket()):
             # What is under way is an earlier request, whose answer comes first.
             self._in_body = False
-            self._refuse(too_many_sockets(self.place.counts.sockets_max))
+            self._refuse(too_many_sockets(refusal))
             return
         place, self.place = self.place, None
         self._is_over = True

@@ -21,6 +21,7 @@ RETRY_AFTER_SECONDS = 2
 SENTENCE = "Too many requests are waiting; try again shortly."
 ADMINISTRATION = "/api/v1/admin/"
 MONEY = "/api/v1/teg/"
+PROPOSAL = ("POST", "/api/v1/contracts")
 SEARCHES = frozenset(
     {
         ("GET", "/api/v1/discover"),
@@ -68,7 +69,10 @@ class Budgets:
         """`direct` are the method and path of the direct routes."""
         self._app = app
         self._admissions = admissions
-        self._direct = {operation: self._for_direct(*operation) for operation in direct}
+        # A proposal of a contract needs no place, as the other acts on contracts.
+        self._direct = {
+            operation: self._for_direct(*operation) for operation in direct if operation != PROPOSAL
+        }
         self._refusals = {operation: self._prepared(*operation) for operation in self._direct}
 
     def admission_for(self, method: str, path: str) -> Admission | None:

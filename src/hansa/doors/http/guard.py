@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
 from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
-from hansa.foundation.plumbing.direct import DirectTree
+from hansa.foundation.plumbing.direct import DirectMember, DirectTree
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
@@ -55,15 +55,19 @@ class DirectPath:
 class RequestGuard:
     """The outermost layer. A request target with NUL, bad UTF-8 or an encoded slash is refused before anything reads it.
 
-    Direct routes (`direct`: method and path → handler; `trees`: those below a prefix) are answered from here: nothing that the framework does on the
-    way to them is needed, and it costs more than they do.
+    Direct routes (`direct`: method and path → handler; `members`: those with a parameter; `trees`: those below a prefix) are answered from
+    here: nothing that the framework does on the way to them is needed, and it costs more than they do.
     """
 
     def __init__(
-        self, app: ASGIApp, direct: Mapping[tuple[str, str], Handler], trees: Sequence[DirectTree]
+        self,
+        app: ASGIApp,
+        direct: Mapping[tuple[str, str], Handler],
+        members: Mapping[tuple[str, str, str], DirectMember],
+        trees: Sequence[DirectTree],
     ) -> None:
         self._app = app
-        self._direct, self._trees = direct, trees
+        self._direct, self._members, self._trees = direct, members, trees
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -101,18 +105,25 @@ class RequestGuard:
             scope["route"] = DirectPath(scope["path"])
             response = await answered(handler, request)
             await response(scope, receive, send)
-        elif (tree := self._tree_of(scope)) is not None:
-            scope["route"] = DirectPath(tree.path)
-            scope["path_params"] = {tree.name: scope["path"].removeprefix(tree.prefix)}
-            response = await answered(tree.handler, request)
+        elif (found := self._member_of(scope) or self._tree_of(scope)) is not None:
+            route, value = found
+            scope["route"] = DirectPath(route.path)
+            scope["path_params"] = {route.name: value}
+            response = await answered(route.handler, request)
             await response(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _tree_of(self, scope: Scope) -> DirectTree | None:
+    def _member_of(self, scope: Scope) -> tuple[DirectMember, str] | None:
+        before, _, end = scope["path"].rpartition("/")
+        before, _, value = before.rpartition("/")
+        member = self._members.get((scope["method"], before, end))
+        return (member, value) if member is not None and value else None
+
+    def _tree_of(self, scope: Scope) -> tuple[DirectTree, str] | None:
         for tree in self._trees:
             if scope["path"].startswith(tree.prefix) and scope["method"] == tree.method:
-                return tree
+                return tree, scope["path"].removeprefix(tree.prefix)
         return None
 
 

@@ -1,4 +1,4 @@
-"""How many connections and sockets one client address holds at once, and how often they are refused.
+"""How many connections and sockets one client address holds at once, how fast it opens sockets, and how often it is refused.
 
 An address whose connections are refused or cut off too often gets no new ones for a while: closing a connection when it
 is accepted costs a fraction of reading what it sends. Proxies of the operator's own are not counted.
@@ -13,6 +13,10 @@ from hansa.foundation.plumbing.runtime import Slot
 
 # A socket costs more than a connection that asks for something now and then: its handshake, its frames, each event.
 CONNECTIONS_PER_SOCKET = 5
+# A page opens one. The handshakes of a crowd, and the events that are sent to each of them until they are refused, cost
+# more than all that follows.
+SOCKETS_SPARE = 40
+SOCKETS_PER_SECOND = 4
 # Far more than a client makes by mistake.
 REFUSALS_MAX = 100
 REFUSALS_SECONDS = 10
@@ -25,6 +29,14 @@ ADDRESSES_MAX = 10_000
 class _Refusals:
     count: int
     ends_at: float
+
+
+@dataclass(slots=True)
+class _Opened:
+    """Sockets opened, less those that the time since has made room for."""
+
+    count: float
+    at: float
 
 
 class AddressCounts:
@@ -41,6 +53,7 @@ class AddressCounts:
         self._counts: dict[str, int] = {}
         self._sockets: dict[str, int] = {}
         self._refusals: dict[str, _Refusals] = {}
+        self._opened: dict[str, _Opened] = {}
 
     def enter(self, host: str) -> "Place | None":
         """Count one more connection of this address; None when it has as many as it may have."""
@@ -53,13 +66,36 @@ class AddressCounts:
         self._counts[address] = count + 1
         return Place(self, address)
 
-    def enter_socket(self, address: str) -> bool:
-        """Count one more socket among the connections; False when the address has as many as it may have."""
+    def enter_socket(self, address: str) -> str | None:
+        """Count one more socket among the connections. Returns why the address may not have it, in a sentence."""
         count = self._sockets.get(address, 0)
         if count >= self.sockets_max:
-            return False
+            return (
+                f"Your address holds {self.sockets_max} WebSockets, as many as it may; close one, then retry."
+            )
+        if not self._may_open(address):
+            return (
+                f"Your address opened more than {SOCKETS_SPARE} WebSockets at once and {SOCKETS_PER_SECOND} a second;"
+                " retry after 1 second."
+            )
         self._sockets[address] = count + 1
-        return True
+        return None
+
+    def _may_open(self, address: str) -> bool:
+        now = self._now()
+        opened = self._opened.get(address)
+        if opened is None:
+            if len(self._opened) >= ADDRESSES_MAX:
+                begun = now - SOCKETS_SPARE / SOCKETS_PER_SECOND
+                self._opened = {one: kept for one, kept in self._opened.items() if kept.at > begun}
+            if len(self._opened) < ADDRESSES_MAX:
+                self._opened[address] = _Opened(1, now)
+            return True
+        count = max(0.0, opened.count - (now - opened.at) * SOCKETS_PER_SECOND)
+        opened.at = now
+        is_room = count < SOCKETS_SPARE
+        opened.count = count + 1 if is_room else count
+        return is_room
 
     def is_blocked(self, host: str) -> bool:
         """Whether connections of this address were refused too often of late."""
@@ -110,10 +146,13 @@ class Place:
     address: str | None
     is_socket: bool = False
 
-    def become_socket(self) -> bool:
-        """The connection goes on as a WebSocket; False when the address has as many of them as it may have."""
-        self.is_socket = self.address is not None and self.counts.enter_socket(self.address)
-        return self.is_socket or self.address is None
+    def become_socket(self) -> str | None:
+        """The connection goes on as a WebSocket. Returns why the address may not have it, in a sentence."""
+        if self.address is None:
+            return None
+        refusal = self.counts.enter_socket(self.address)
+        self.is_socket = refusal is None
+        return refusal
 
     @property
     def is_blocked(self) -> bool:

@@ -37,13 +37,9 @@ def too_slow(detail: str) -> ConnectionRefused:
     return ConnectionRefused(408, "REQUEST_TIMEOUT", detail)
 
 
-def too_many_sockets(sockets_max: int) -> ConnectionRefused:
-    """The address holds as many WebSockets as one may hold."""
-    return ConnectionRefused(
-        429,
-        "TOO_MANY_SOCKETS",
-        f"Your address holds {sockets_max} WebSockets, as many as it may; close one, then retry.",
-    )
+def too_many_sockets(detail: str) -> ConnectionRefused:
+    """The address holds as many WebSockets as one may hold, or opens them too fast."""
+    return ConnectionRefused(429, "TOO_MANY_SOCKETS", detail)
 
 
 def head_is_too_large() -> ConnectionRefused:

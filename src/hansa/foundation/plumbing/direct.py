@@ -54,6 +54,39 @@ def direct_handlers(
 
 
 @dataclass(frozen=True)
+class DirectMember:
+    """A direct route with one parameter between a fixed beginning and the last part of the path: `path` is its template."""
+
+    path: str
+    name: str
+    handler: Callable[[Request], Awaitable[Response]]
+
+
+def direct_members(routers: Iterable[APIRouter], prefix: str) -> dict[tuple[str, str, str], DirectMember]:
+    """The direct routes among these routers that have one parameter before the last part, by method and what is around it."""
+    return {
+        (method, *_around(prefix + route.path)): _member_of(prefix + route.path, route)
+        for router in routers
+        for route in router.routes
+        if isinstance(route, DirectRoute) and route.param_convertors
+        for method in route.methods or ()
+    }
+
+
+def _member_of(path: str, route: DirectRoute) -> DirectMember:
+    (name,) = route.param_convertors
+    before, end = _around(path)
+    if f"{before}/{{{name}}}/{end}" != path:
+        raise TypeError(f"{path}: the parameter of a direct route is the part before the last one")
+    return DirectMember(path, name, route.get_route_handler())
+
+
+def _around(path: str) -> tuple[str, str]:
+    before, _, end = path.rsplit("/", 2)
+    return before, end
+
+
+@dataclass(frozen=True)
 class DirectTree:
     """A direct route of every path below a prefix: `path` is its template, which ends in `{name:path}`."""
 

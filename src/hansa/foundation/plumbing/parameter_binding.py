@@ -1,13 +1,14 @@
 """Calling a function with what it asks of a request: dependencies, headers, query members and a parsed body.
 
 How each parameter is found is worked out once, when the route is declared. It understands a model of the JSON body,
-headers, a text in the path, query members or a model of them, the request itself and dependencies made of these but the body: what it does
+which may be absent, headers, a member of the path, query members or a model of them, the request itself and dependencies made of these but the body: what it does
 not understand is a TypeError.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, get_args, get_origin
 
 from fastapi import Request, params
 from fastapi.exceptions import RequestValidationError
@@ -73,10 +74,9 @@ def in_two_steps(
 
 def _parameters(called: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
     """Name, type and default of each parameter."""
-    hints = get_type_hints(called, include_extras=True)
     return [
-        (name, hints[name], parameter.default)
-        for name, parameter in inspect.signature(called).parameters.items()
+        (name, parameter.annotation, parameter.default)
+        for name, parameter in inspect.signature(called, eval_str=True).parameters.items()
     ]
 
 
@@ -86,8 +86,8 @@ def _resolver(
     """How one parameter is found. Raises: TypeError."""
     if hint is Request:
         return name, _the_request, False
-    if takes_body and _is_model(hint):
-        return name, _body_of(hint), False
+    if takes_body and (model := _model_of(hint)) is not None:
+        return name, _body_of(model, is_optional=model is not hint), False
     if isinstance(default, params.Depends):
         return name, *_dependency(default, remembering=remembering)
     if get_origin(hint) is Annotated:
@@ -103,8 +103,16 @@ def _is_model(hint: Any) -> TypeGuard[type[BaseModel]]:
     return inspect.isclass(hint) and issubclass(hint, BaseModel)
 
 
+def _model_of(hint: Any) -> type[BaseModel] | None:
+    """The model of a body; also of one that may be absent, `Model | None`."""
+    if _is_model(hint):
+        return hint
+    stated = [one for one in get_args(hint) if one is not NoneType]
+    return stated[0] if isinstance(hint, UnionType) and len(stated) == 1 and _is_model(stated[0]) else None
+
+
 def _is_of_the_request(hint: Any) -> bool:
-    return _is_model(hint) or any(isinstance(detail, params.Param) for detail in get_args(hint))
+    return _model_of(hint) is not None or any(isinstance(detail, params.Param) for detail in get_args(hint))
 
 
 def _dependency(detail: params.Depends, *, remembering: bool) -> tuple[Resolver, bool]:
@@ -115,9 +123,11 @@ def _dependency(detail: params.Depends, *, remembering: bool) -> tuple[Resolver,
     return directly(detail.dependency, remembering=remembering), True
 
 
-def _body_of(model: type[BaseModel]) -> Resolver:
-    def validated(request: Request, body: Any) -> BaseModel:
+def _body_of(model: type[BaseModel], *, is_optional: bool) -> Resolver:
+    def validated(request: Request, body: Any) -> BaseModel | None:
         del request
+        if body is None and is_optional:
+            return None
         if body is None:
             raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
         try:
@@ -150,18 +160,23 @@ def _member_of_the_request(name: str, hint: Any, default: Any, detail: params.Pa
     if isinstance(detail, params.Header):
         return _named_value("header", detail.alias or name.replace("_", "-"), hint, default)
     if isinstance(detail, params.Path):
-        return _path_member(name)
+        return _path_member(name, hint)
     if isinstance(detail, params.Query):
         return _query(detail.alias or name, hint, default)
     raise TypeError(f"a direct route cannot find the parameter {name} in a request")
 
 
-def _path_member(name: str) -> Resolver:
-    def found(request: Request, body: Any) -> Any:
-        del body
-        return request.path_params[name]
+def _path_member(name: str, hint: Any) -> Resolver:
+    adapter = TypeAdapter[Any](hint)
 
-    return found
+    def validated(request: Request, body: Any) -> Any:
+        del body
+        try:
+            return adapter.validate_python(request.path_params[name])
+        except ValidationError as trouble:
+            raise RequestValidationError(_located("path", trouble, name)) from None
+
+    return validated
 
 
 def _named_value(place: Literal["header", "query"], name: str, hint: Any, default: Any) -> Resolver:

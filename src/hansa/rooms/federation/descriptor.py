@@ -24,7 +24,7 @@ from .charter import (
     well_known_router,
 )
 from .crossing import OPERATOR_LICENCE, refresh_licences
-from .did_claims import CLAIM_DIDS
+from .did_claims import CLAIM_DIDS, CONFIRM_CLAIMS
 from .did_claims import peer_router as did_claims_router
 from .identity import (
     OWN_IDENTITY,
@@ -105,6 +105,7 @@ ROOM = Room(
         sweep_with_runtime("federation: renew the registry card", RENEWAL_SECONDS, renew_card),
         READ_A_PEER,
         CLAIM_DIDS,
+        CONFIRM_CLAIMS,
         OPERATOR_LICENCE,
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),

@@ -31,25 +31,27 @@ async def accept(
     contract = await take(tx, contract_id)
     rules.require_acceptable(contract, did)
     await require_in_time(tx, contract)
-    await _require_active(tx, did, settings)
-    if contract.funded and await transfers.is_foreign(tx, did, settings):
+    is_across = await _require_active(tx, did, settings)
+    if contract.funded and is_across:
         raise FundedAcross
     if contract.version == BONDED_VERSION and not await bond_admits(tx, did, settings):
         raise BondRequired
-    accepted = rules.accepted(contract, did)
+    accepted = replace(rules.accepted(contract, did), is_across=is_across)
     if contract.funded:
         accepted = replace(accepted, hold_id=await _hold(tx, accepted, settings))
     return await move(tx, contract, accepted, Act("accepted", did), recorded.accepted(accepted))
 
 
-async def _require_active(tx: Tx, did: str, settings: Settings) -> None:
+async def _require_active(tx: Tx, did: str, settings: Settings) -> bool:
+    """The agent may accept now; whether it is one of another registry."""
     if await transfers.is_foreign(tx, did, settings):
         await transfers.require_reachable(tx, did, settings)
-        return
+        return True
     # Locked, so that the agent does not end while the contract binds it.
     owned = await agents.lock_owner_and_status(tx, did)
     if owned is None or owned[1] != "active":
         raise Forbidden("The agent is not active.")
+    return False
 
 
 async def _hold(tx: Tx, contract: Contract, settings: Settings) -> int:

@@ -90,7 +90,7 @@ class Terms:
 class Contract:
     """A contract as it was at `now`, the database's clock.
 
-    Where the provider is an agent of another registry, `crossing` is the transfer that is under way for the submitted part,
+    Where the provider is an agent of another registry (`is_across`), `crossing` is the transfer that is under way for the submitted part,
     and `payment_transfer` the one that paid last.
     """
 
@@ -131,6 +131,7 @@ class Contract:
     ended_at: datetime | None
     now: datetime
     milestones: tuple[Milestone, ...] = field(default=())
+    is_across: bool = False
 
     @property
     def parties(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repe
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
-from hansa.rooms import ledger, transfers
+from hansa.rooms import ledger
 
 from . import rules, store
 from .contract import Contract, Payment, Status
@@ -70,7 +70,7 @@ class Approvals:
         Raises: KeyReused, KeyInProgress, Unavailable.
         """
         judged, settings = await self._found.find(contract_id), self._runtime.settings
-        if judged is None or not is_plain(judged.shown, agent, milestone, settings):
+        if judged is None or not is_plain(judged.shown, agent, milestone):
             return None
         shown, group = judged.shown, ledger.GROUP_COMMIT.of(self._runtime)
 
@@ -124,7 +124,7 @@ async def judged_of(tx: Tx, contract_ids: Sequence[int]) -> dict[int, Judged]:
     }
 
 
-def is_plain(shown: ContractShown, agent: Agent, milestone: int | None, settings: Settings) -> bool:
+def is_plain(shown: ContractShown, agent: Agent, milestone: int | None) -> bool:
     """Whether the agent's approval completes the contract at once, by a payment of this registry alone."""
     contract = shown.contract
     try:
@@ -133,14 +133,8 @@ def is_plain(shown: ContractShown, agent: Agent, milestone: int | None, settings
         rules.require_next(contract, milestone)
     except Refused:
         return False
-    assert contract.provider_did is not None
     is_budgeted = agent.is_governed and not contract.funded and not contract.auto_approve
-    return (
-        contract.is_last_part
-        and not is_budgeted
-        and not transfers.names_another_issuer(contract.provider_did, settings)
-        and not rules.is_due(contract)
-    )
+    return contract.is_last_part and not is_budgeted and not contract.is_across and not rules.is_due(contract)
 
 
 def order_of(judged: Judged, *, keep: bool) -> ledger.Order:

@@ -6,13 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.bodies import BodyInvalid
 from hansa.foundation.plumbing.caller import (
     Agent,
     CurrentAgent,
     PermissionMissing,
     agent_holding,
 )
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
@@ -46,7 +47,7 @@ from .work import Submission, request_changes, submit
 
 BIGINT_MAX = 2**63 - 1
 
-router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedRoute)
+router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=DirectRoute)
 
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]

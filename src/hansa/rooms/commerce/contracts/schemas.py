@@ -241,7 +241,7 @@ class ContractOut(BaseModel):
     contractor_did: str
     provider_did: str | None
     contractor_registry: str = Field(
-        description="The registry that keeps the contract, by its trust domain; `id` is its number there."
+        description="The registry that keeps the contract, by its ledger id; `id` is its number there."
     )
     provider_registry: str | None
     terms: str | dict[str, Any] | list[Any]

@@ -40,8 +40,8 @@ _VERSIONED = _CONTRACTS.replace(" AS now,", " AS now, c.xmin::text AS row_versio
 # The proposal and the first line of its history.
 _INSERT = """
 WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
-  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15) RETURNING {columns}), noted AS (
+  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16) RETURNING {columns}), noted AS (
   INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
   SELECT id, 'proposed', contractor_did, created_at FROM inserted)
 SELECT * FROM inserted
@@ -55,6 +55,7 @@ FROM unnest($2::smallint[], $3::text[], $4::bigint[], $5::timestamptz[]) AS m (i
 
 _CHANGING = (
     "provider_did",
+    "is_across",
     "submit_by",
     "review_by",
     "status",
@@ -181,7 +182,9 @@ async def open_proposals_of(tx: Tx, did: str) -> tuple[int, datetime]:
     return row["open"], row["now"]
 
 
-async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> tuple[Contract, HistoryLine]:
+async def insert(
+    tx: Tx, terms: Terms, currency: str, created_at: datetime, *, is_across: bool
+) -> tuple[Contract, HistoryLine]:
     """A new proposal, and the line of its history."""
     row = await tx.fetchrow(
         _INSERT,
@@ -200,6 +203,7 @@ async def insert(tx: Tx, terms: Terms, currency: str, created_at: datetime) -> t
         terms.funded,
         expiry_of(terms, created_at),
         created_at,
+        is_across,
     )
     assert row is not None
     if terms.milestones:
@@ -278,8 +282,7 @@ async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:
     """How many transfers that should have paid this part were aborted."""
-    count: int = await tx.fetchval(_PAYMENTS_FAILED, contract_id, milestone)
-    return count
+    return int(await tx.fetchval(_PAYMENTS_FAILED, contract_id, milestone))
 
 
 async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
@@ -290,14 +293,12 @@ async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
 
 async def count_binding(tx: Tx, did: str) -> int:
     """How many contracts keep an agent from ending."""
-    count: int = await tx.fetchval(_COUNT_BINDING, did)
-    return count
+    return int(await tx.fetchval(_COUNT_BINDING, did))
 
 
 async def count_open(tx: Tx, did: str) -> int:
     """How many contracts of an agent are under way, or hold units after their failure."""
-    count: int = await tx.fetchval(_COUNT_UNDER_WAY, did)
-    return count
+    return int(await tx.fetchval(_COUNT_UNDER_WAY, did))
 
 
 async def save(tx: Tx, before: Contract, after: Contract) -> bool:

@@ -1,6 +1,7 @@
 """Claims of DIDs: which registry of a trust domain holds a DID, kept by the frame of that trust domain."""
 
 from .announcing import CLAIM_DIDS, announce_did
+from .confirming import CONFIRM_CLAIMS
 from .errors import DidClaimed, DidNotConfirmed, DidRefused
 from .homes import held_elsewhere, is_own_did, is_shared, require_confirmed, speaks_for, unconfirmed
 from .learning import FrameSilent, learn_holders
@@ -8,6 +9,7 @@ from .routes import peer_router
 
 __all__ = [
     "CLAIM_DIDS",
+    "CONFIRM_CLAIMS",
     "DidClaimed",
     "DidNotConfirmed",
     "DidRefused",

@@ -46,17 +46,22 @@ async def announce_did(tx: Tx, did: str, settings: Settings) -> None:
 async def _claim_waiting(runtime: Runtime, _: Job) -> None:
     """Claim every DID that waits. Raises: PutOff."""
     while digests := await runtime.database.look(lambda tx: store.waiting(tx, DIGESTS_MAX)):
-        answer = await ask_frame(runtime, PATH, digests)
-        if answer.status == CONFLICT:
-            refused = [digest for digest in digests if digest in _refused_in(answer)]
-            if not refused:
-                raise PutOff("the frame refused claims without naming them")
-            _log.error("the frame refused claims of DIDs", count=len(refused))
-            await runtime.database.act(lambda tx, these=refused: store.answered(tx, these, "refused"))  # type: ignore[misc]
-        elif answer.status == OK:
-            await runtime.database.act(lambda tx, these=digests: store.answered(tx, these, "held"))  # type: ignore[misc]
-        else:
-            raise PutOff(f"status_{answer.status}")
+        await claim_at_frame(runtime, digests)
+
+
+async def claim_at_frame(runtime: Runtime, digests: Sequence[bytes]) -> None:
+    """Claim own DIDs and write what the frame answers; where it refuses some, the others stay as they are. Raises: PutOff."""
+    answer = await ask_frame(runtime, PATH, digests)
+    if answer.status == CONFLICT:
+        refused = [digest for digest in digests if digest in _refused_in(answer)]
+        if not refused:
+            raise PutOff("the frame refused claims without naming them")
+        _log.error("the frame refused claims of DIDs", count=len(refused))
+        await runtime.database.act(lambda tx: store.answered(tx, refused, "refused"))
+    elif answer.status == OK:
+        await runtime.database.act(lambda tx: store.answered(tx, digests, "held"))
+    else:
+        raise PutOff(f"status_{answer.status}")
 
 
 async def ask_frame(runtime: Runtime, path: str, digests: Sequence[bytes]) -> Answer:

@@ -57,19 +57,22 @@ async def _ask(runtime: Runtime, digests: Sequence[bytes]) -> None:
         answer = await ask_frame(runtime, f"{PATH}/lookup", digests)
     except PutOff:
         raise FrameSilent(retry_after=RETRY_SECONDS) from None
+    stated = claims_in(answer, digests)
+    if stated is None:
+        raise FrameSilent(retry_after=RETRY_SECONDS)
     own = registry_id_of(runtime.settings.trust_domain, runtime.settings.registry_name)
-    found = [(digest, holder) for digest, holder in _claims_in(answer, digests) if holder != own]
+    found = [(digest, holder) for digest, holder in stated if holder != own]
     if found:
         await runtime.database.act(lambda tx: store.learn(tx, found))
 
 
-def _claims_in(answer: Answer, asked: Sequence[bytes]) -> list[tuple[bytes, str]]:
-    """Raises: FrameSilent."""
+def claims_in(answer: Answer, asked: Sequence[bytes]) -> list[tuple[bytes, str]] | None:
+    """The claims that the frame stated of what it was asked; None where the answer is none."""
     try:
         stated = msgspec.json.decode(answer.body, type=_Claims).claims if answer.status == OK else None
     except msgspec.DecodeError:
-        stated = None
+        return None
     if stated is None:
-        raise FrameSilent(retry_after=RETRY_SECONDS)
+        return None
     holders = {one.digest: one.registry for one in stated}
     return [(digest, holders[digest.hex()]) for digest in asked if digest.hex() in holders]

@@ -1,6 +1,8 @@
 """Every statement on the claims of DIDs. A row is written once for each DID and never deleted."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -41,9 +43,21 @@ _WAITING = """
 SELECT digest FROM federation_did_claim WHERE state = 'waiting' ORDER BY claimed_at, digest LIMIT $1
 """
 
-_ANSWERED = """
-UPDATE federation_did_claim SET state = $2 WHERE digest = ANY($1::bytea[]) AND state = 'waiting'
+_OWN_BEFORE = """
+SELECT digest, claimed_at FROM federation_did_claim WHERE holder IS NULL AND state = 'held' AND (claimed_at, digest) < ($1, $2)
+ORDER BY claimed_at DESC, digest DESC LIMIT $3
 """
+
+_ANSWERED = """
+UPDATE federation_did_claim SET state = $2 WHERE digest = ANY($1::bytea[]) AND holder IS NULL AND state <> $2
+"""
+
+
+class OwnDid(NamedTuple):
+    """An own DID, and when it came to be: its place among all of them."""
+
+    claimed_at: datetime
+    digest: bytes
 
 
 async def announce(tx: Tx, digest: bytes, *, waits: bool) -> bool:
@@ -88,5 +102,17 @@ async def waiting(tx: Tx, most: int) -> list[bytes]:
 
 
 async def answered(tx: Tx, digests: Sequence[bytes], state: str) -> None:
-    """Write what the frame answered, `held` or `refused`, of DIDs that wait."""
+    """Write what the frame answered, `held` or `refused`, of own DIDs."""
     await tx.execute(_ANSWERED, list(digests), state)
+
+
+async def own_before(tx: Tx, place: OwnDid, most: int) -> list[OwnDid]:
+    """Own DIDs that the frame has confirmed, the newest first, from this place on."""
+    rows = await tx.fetch(_OWN_BEFORE, place.claimed_at, place.digest, most)
+    return [OwnDid(row["claimed_at"], row["digest"]) for row in rows]
+
+
+async def now(tx: Tx) -> datetime:
+    """The database's time."""
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment

@@ -64,7 +64,7 @@ class PoolsOf:
         return _answer(await self.database.act(act), self.settings)
 
 
-def pools_of(db: Db, config: Config, *, peer: OfPeer = None) -> PoolsOf:
+async def pools_of(db: Db, config: Config, *, peer: OfPeer = None) -> PoolsOf:
     """The pools that a request means."""
     return PoolsOf(peer, db, config)
 

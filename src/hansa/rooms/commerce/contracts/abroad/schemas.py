@@ -21,6 +21,7 @@ from hansa.rooms.commerce.contracts.schemas import (
 )
 
 HISTORY_MAX = 10_000
+REGISTRY_MAX_CHARACTERS = 384
 
 Id = Annotated[int, Field(strict=True, ge=1, lt=2**63)]
 Index = Annotated[int, Field(strict=True, ge=0, lt=MILESTONES_MAX)]
@@ -66,8 +67,8 @@ class StatedContract(ContractOut):
     currency: Annotated[str, Field(pattern=r"^[A-Z0-9]{2,8}$")]
     contractor_did: Did
     provider_did: Did
-    contractor_registry: Annotated[str, Field(max_length=253)]
-    provider_registry: Annotated[str, Field(max_length=253)]
+    contractor_registry: Annotated[str, Field(max_length=REGISTRY_MAX_CHARACTERS)]
+    provider_registry: Annotated[str, Field(max_length=REGISTRY_MAX_CHARACTERS)]
     terms: Wording
     acceptance_criteria: Wording
     milestones: Annotated[list[StatedMilestone], Field(max_length=MILESTONES_MAX)]  # type: ignore[assignment]

@@ -11,7 +11,6 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.values.did import namespace_of
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import reading, store
 from hansa.rooms.commerce.contracts.contract import Contract
@@ -29,17 +28,9 @@ class _Statement:
     body: dict[str, Any]
 
 
-def is_across(contract: Contract) -> bool:
-    """Whether the provider is an agent of another registry than the contractor, which is an agent of this one."""
-    if contract.provider_did is None:
-        return False
-    registry = namespace_of(contract.provider_did)
-    return registry is not None and registry != namespace_of(contract.contractor_did)
-
-
 async def let_state(tx: Tx, contract: Contract) -> None:
     """Let the provider's registry be sent the contract as it is after this transaction; nothing where that is this one."""
-    if is_across(contract):
+    if contract.is_across:
         await jobs.enqueue(tx, STATEMENTS, str(contract.id), {"contract_id": contract.id})
 
 

@@ -1,0 +1,64 @@
+"""Each statement of a claim of DIDs, and of keeping an operator licence, fails once: nothing has changed, and it is done once."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from hansa.foundation.values.errors import Refused
+from hansa.rooms.federation.licences import AnsweredLicence, keep_operator_licence
+from hansa.rooms.federation.licences.operator_held import AnsweredCertificate, AnsweredNetwork
+from tests.conversations.test_did_claims import FRAME, Operator, new_digests
+from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage, status_of
+from tests.licences import TestGenesis, TestIssuer
+from tests.registry import DatabaseFarm
+from tests.rooms.ledger.purses import open_purses
+
+
+async def _claim(operator: Operator) -> Asking:
+    digests = new_digests(3)
+    return status_of(lambda: operator.claim(digests))
+
+
+async def _licence(operator: Operator) -> Asking:
+    """A licence of a network, each time another one, as an operator registry keeps it."""
+    genesis, issuer = TestGenesis("genesis.example"), TestIssuer(FRAME)
+    subject = {"trust_domain": FRAME, "name": "north"}
+    payload = issuer.payload("operator", FRAME, sub=subject, network="genesis.example", plan="gold")
+    answered = AnsweredLicence(
+        AnsweredCertificate(issuer.sign(payload), "active"),
+        AnsweredNetwork(genesis.frame(FRAME, issuer.jwk), [genesis.certificate]),
+    )
+    settings = operator.frame.settings.model_copy(
+        update={"registry_tier": "cloud-operator", "registry_name": "north"}
+    )
+
+    async def keep() -> int:
+        try:
+            await operator.frame.database.act(lambda tx: keep_operator_licence(tx, settings, answered))
+        except Refused as refusal:
+            return refusal.status
+        return 200
+
+    return keep
+
+
+ACTS: dict[str, FailingAct[Operator]] = {"claim": (_claim, {200}), "licence": (_licence, {200})}
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[FaultStage[Operator]]:
+    settings = {"trust_domain": FRAME, "registry_name": "frame", "trusted_proxies": ["127.0.0.1"]}
+    directory = tmp_path_factory.mktemp("claims")
+    async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
+        operator = await Operator(purses.registry, "north").joined()
+        async with fault_stage(purses.registry, operator) as stage:
+            yield stage
+
+
+@pytest.mark.parametrize("name", ACTS)
+async def test_whichever_statement_fails_nothing_has_changed_and_the_act_is_done_once(
+    name: str, stage: FaultStage[Operator]
+) -> None:
+    await stage.fail_each(ACTS[name])

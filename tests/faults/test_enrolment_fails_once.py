@@ -1,0 +1,131 @@
+"""Each statement of an operator's acceptance and renewal fails once: peer and both certificates are there, or none of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+import pytest
+
+from hansa.rooms.federation.operators import renew_certificates
+from tests.faults.failing import Plan, Way, put_under_plan
+from tests.other_registry import let_reach
+from tests.peer_administrator import PeerAdministrator, peer_administrator
+from tests.properties.scale import by_tier
+from tests.registries_of_one_frame import OtherFrame
+from tests.registry import StartRegistry
+
+WAYS: tuple[Way, ...] = by_tier((Way.REFUSED,), tuple(Way), tuple(Way))
+# Each commit fails every fourth statement of an acceptance, which has some forty; the deeper tiers fail all.
+STEP = by_tier(4, 1, 1)
+WITHIN_SECONDS = 30
+ACCEPT = "/api/v1/admin/federation/invitations/accept"
+
+_AFRESH = """
+DELETE FROM federation_peer; DELETE FROM federation_identity; UPDATE federation_trust SET own_roots = NULL;
+DELETE FROM plumbing_job WHERE kind LIKE 'federation: read%'
+"""
+
+_STATE = """
+SELECT (SELECT count(*) FROM federation_peer) AS peers,
+  (SELECT count(*) FROM federation_identity WHERE certificate IS NOT NULL) AS certificates,
+  (SELECT count(*) FROM federation_identity WHERE requested_key IS NOT NULL) AS requests,
+  (SELECT own_roots IS NOT NULL FROM federation_trust) AS has_roots
+"""
+
+_HALF_GONE = """
+UPDATE federation_identity SET begins_at = begins_at - interval '4 days', expires_at = expires_at - interval '4 days'
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """An operator registry, its frame, and the plan by which the statements of the operator fail."""
+
+    operator: PeerAdministrator
+    frame: OtherFrame
+    plan: Plan
+    observer: "asyncpg.Connection[asyncpg.Record]"
+
+    async def accept(self) -> int:
+        body = {"invitation": self.frame.invitation("north")}
+        async with asyncio.timeout(WITHIN_SECONDS):
+            registry = self.operator.registry
+            answer = await registry.http.post(ACCEPT, json=body, headers=self.operator.headers)
+        return answer.status_code
+
+    async def state(self) -> tuple[int, int, int, bool]:
+        """How many peers, certificates and requests there are, and whether the roots of the frame are known."""
+        return tuple(await self.observer.fetchrow(_STATE))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
+    registry = await start_registry(
+        registry_name="north",
+        registry_tier="cloud-operator",
+        federation_base_url="https://north.example.com:8443",
+        database_pool_size=2,
+        rate_limit_reads="off",
+        rate_limit_writes="off",
+    )
+    frame = OtherFrame(registry.settings.trust_domain)
+    let_reach(registry.runtime, frame)
+    observer = await asyncpg.connect(registry.database.dsn)
+    yield World(await peer_administrator(registry), frame, Plan(observer), observer)
+    await observer.close()
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_an_acceptance_that_fails_at_any_statement_is_completed_by_the_same_command(
+    world: World, way: Way
+):
+    await put_under_plan(world.operator.registry.database, world.plan)
+    number, carried_out = 0, False
+    while not carried_out:
+        world.plan.watch()
+        await world.observer.execute(_AFRESH)
+        world.plan.fail(number, way)
+        status = await world.accept()
+        carried_out = not world.plan.has_failed
+        world.plan.watch()
+        peers, certificates, _, has_roots = await world.state()
+        assert (peers, certificates) in {(0, 0), (1, 2)}, number
+        assert has_roots or not certificates
+        assert status != 201 or peers == 1
+        assert await world.accept() == 201, number
+        assert await world.state() == (1, 2, 0, True)
+        number += STEP
+    assert number > 10
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_renewal_that_fails_at_any_statement_leaves_valid_certificates_and_is_completed_by_the_next(
+    world: World, way: Way
+):
+    assert await world.accept() == 201
+    runtime = world.operator.registry.runtime
+    await put_under_plan(runtime.database, world.plan)
+    number, carried_out = 0, False
+    while not carried_out:
+        await world.observer.execute(_HALF_GONE)
+        before = await certificates_of(world)
+        world.plan.fail(number, way)
+        async with asyncio.timeout(WITHIN_SECONDS):
+            await asyncio.gather(renew_certificates(runtime), return_exceptions=True)
+        carried_out = not world.plan.has_failed
+        world.plan.watch()
+        after = await certificates_of(world)
+        assert len(after) == 2
+        assert after == before or not set(after) & set(before), "both are renewed, or none"
+        if after == before:
+            await renew_certificates(runtime)
+        assert (await world.state())[1:3] == (2, 0)
+        number += 1
+    assert number > 5
+
+
+async def certificates_of(world: World) -> list[Any]:
+    rows = await world.observer.fetch("SELECT certificate FROM federation_identity ORDER BY kind")
+    return [row["certificate"] for row in rows]
