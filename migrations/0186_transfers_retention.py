@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0186"
-down_revision = "0183"
+down_revision = "0184"
 
 SQL = """
 -- As far as the own chain was gone through to drop statements; from the start again when the peer or this registry was restored.

@@ -4,9 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.journal.store import COLUMNS, stored
-from hansa.rooms.notifications import OWNER_NOTICES
+from tests.notified import notified_of, subscribe
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.commerce.agreements import DAY, Agreements, in_days, open_agreements, refused
 
@@ -232,32 +230,10 @@ async def test_an_account_with_open_contracts_is_not_deleted(contracts: Agreemen
 async def test_both_owners_are_notified_of_every_move(
     contracts: Agreements, alice: TestAgent, bob: TestAgent
 ) -> None:
-    owners = (contracts.purses.developer, contracts.owner_of_providers)
-    for owner in owners:
-        body = {
-            "url": "https://receiver.example.com/hook",
-            "event_types": ["contract.proposed", "contract.completed"],
-        }
-        made = await contracts.registry.post("/developers/webhooks", json=body, headers=owner.headers)
-        assert made.status_code == 201, made.text
+    for owner in (contracts.purses.developer, contracts.owner_of_providers):
+        await subscribe(owner, "contract.proposed", "contract.completed")
     submitted = await contracts.submitted(alice, bob)
     await contracts.act(alice, submitted, "approve-completion")
-
-    async def notify(tx: Tx) -> None:
-        kinds = list(OWNER_NOTICES.type_names)
-        rows = await tx.fetch(
-            f"SELECT {COLUMNS} FROM journal_event WHERE event_type = ANY($1) AND aggregate_id = $2 ORDER BY seq",
-            kinds,
-            alice.did,
-        )
-        for event in stored(rows):
-            await OWNER_NOTICES.react(tx, event)
-
-    await contracts.registry.database.act(notify)
-    queued = await contracts.registry.database.read(
-        lambda tx: tx.fetch(
-            "SELECT event_type, payload FROM notifications_webhook_delivery ORDER BY created_at, id"
-        )
-    )
-    kinds = [row["event_type"] for row in queued if f'"contract_id":{submitted["id"]},' in row["payload"]]
+    notified = await notified_of(contracts.registry, alice.did)
+    kinds = [kind for kind, data in notified if data["contract_id"] == submitted["id"]]
     assert sorted(kinds) == ["contract.completed"] * 2 + ["contract.proposed"] * 2

@@ -403,6 +403,20 @@ async def let_pass(registry: TestRegistry, time: timedelta) -> None:
     )
 
 
+async def test_a_peer_keeps_its_ledger_id_whatever_tier_its_card_states_later(frame: PeerAdministrator):
+    other = OtherRegistry()
+    let_reach(frame.registry.runtime, other)
+    text = (await frame.post(INVITATIONS, {}, 201))["invitation"]
+    jti = read_json(decoded(text.split(".")[1]))["jti"]
+    assert (await redeem(frame, other.signed("acceptance", jti))).status_code == 201
+    await run_due(frame.registry.runtime, READ_A_PEER)
+    assert (await frame.peer("other"))["ledger_id"] == other.trust_domain
+    other.card_changes["tier"] = "cloud-operator"
+    report = await frame.act("other", "sync")
+    assert report["refused"] == {"ledger_mismatch": 1}
+    assert (await frame.peer("other"))["ledger_id"] == other.trust_domain
+
+
 async def test_a_peer_of_another_trust_domain_gets_no_certificates(frame: PeerAdministrator):
     other = OtherRegistry()
     let_reach(frame.registry.runtime, other)

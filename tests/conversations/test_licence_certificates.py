@@ -321,6 +321,18 @@ async def test_the_chain_walks_operator_frame_genesis(genesis: Issuer, frame: Is
 # Installing.
 
 
+async def test_operators_are_issued_anew_when_their_frame_joins_a_network_and_not_when_it_renews(
+    genesis: Issuer, frame: Issuer
+):
+    before = await frame.issue(**operator_body(days=30))
+    assert payload_of(before["certificate"])["network"] is None
+    await joined(genesis, frame, await frame.key())
+    code, lid = await operator_verdict(genesis, frame)
+    assert (code, lid != before["lid"]) == ("verified", True)
+    await joined(genesis, frame, await frame.key())
+    assert await operator_verdict(genesis, frame) == ("verified", lid)
+
+
 async def test_an_installed_certificate_without_a_trusted_root_is_unverified(genesis: Issuer, frame: Issuer):
     root = (await own_document(genesis.registry)).json()
     network = await genesis.issue(**frame_body(key=await frame.key()))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.notified import notified_of, subscribe
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.commerce.agreements import in_days, refused
 from tests.rooms.reputation.bonded import DAY, Bonded, open_bonded
@@ -311,3 +312,19 @@ async def test_events_and_the_card_state_each_move(bonds: Bonded, bob: TestAgent
     assert [row["event_type"] for row in listed] == kinds
     answer = await bonds.registry.get(f"/agents/{bob.did}/card-export")
     assert "extensions" not in answer.json()
+
+
+async def test_the_owner_is_notified_of_every_move_of_a_bond(bonds: Bonded, bob: TestAgent) -> None:
+    await subscribe(
+        bonds.agreements.purses.developer, "bond.deposited", "bond.releasing", "bond.slashed", "bond.released"
+    )
+    await bonds.act(bob, "deposit", amount="150")
+    await bonds.slash(bob, "50", f"{bob.did} 1")
+    await bonds.act(bob, "release")
+    await bonds.elapse(bob, 15 * DAY)
+    await bonds.act(bob, "unlock")
+    notified = dict(await notified_of(bonds.registry, bob.did))
+    assert sorted(notified) == ["bond.deposited", "bond.released", "bond.releasing", "bond.slashed"]
+    assert {data["did"] for data in notified.values()} == {bob.did}
+    assert (notified["bond.deposited"]["amount"], notified["bond.slashed"]["amount"]) == ("150", "50")
+    assert (notified["bond.slashed"]["left"], notified["bond.released"]["amount"]) == ("100", "100")

@@ -157,10 +157,13 @@ async def alone(court: Court) -> None:
         )
 
 
-async def typed(one: Neighbour, kind: str, did: str) -> dict[str, Any]:
+async def typed(one: Neighbour, kind: str, did: str, member: str = "did") -> dict[str, Any]:
     data: str = await one.registry.database.look(
         lambda tx: tx.fetchval(
-            "SELECT data::text FROM journal_event WHERE event_type = $1 AND data ->> 'did' = $2", kind, did
+            "SELECT data::text FROM journal_event WHERE event_type = $1 AND data ->> $3 = $2",
+            kind,
+            did,
+            member,
         )
     )
     read: dict[str, Any] = json.loads(data)
@@ -492,7 +495,7 @@ async def test_an_award_is_at_most_what_was_slashed_and_nothing_where_nothing_wa
 async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_invalid_fails_on_both_sides(
     court: Court,
 ):
-    _, provider, dispute_id = await disputed_by_provider(court)
+    contractor, provider, dispute_id = await disputed_by_provider(court)
     assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
     peer = await court.pair.b.peer(court.pair.a)
     limit = "UPDATE federation_peer SET net_in_limit = $2 WHERE id = $1"
@@ -510,6 +513,12 @@ async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_i
     await run(court.pair.a, facts, dispute_id)
     await court.what_is_due_happens()
     awarded, owed = await awards(court, dispute_id)
-    assert (awarded["status"], awarded["reason"]) == ("FAILED", "COMPENSATION_REFUSED")
+    assert (awarded["status"], awarded["reason"]) == ("FAILED", "VERDICT_INVALID")
     assert (owed["status"], owed["reason"], owed["compensated_amount"]) == ("FAILED", "VERDICT_INVALID", "0")
-    assert await provider.balance() == "100"
+    # What was destroyed stays destroyed, and the registry that ruled records why nobody was compensated.
+    assert (await contractor.balance(), await provider.balance()) == ("92", "100")
+    refused = await typed(court.pair.a, "DisputeCompensationRefused", provider.did, "complainant_did")
+    amounts = (refused["compensation_amount"], refused["slashed_amount"], refused["currency"])
+    assert amounts == ("7", "8", "AVT")
+    assert (refused["reason"], refused["counterparty_frame"]) == ("VERDICT_INVALID", "b.example")
+    assert refused["settlement_id"] == awarded["settlement_id"]

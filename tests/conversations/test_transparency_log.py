@@ -193,6 +193,27 @@ async def test_a_checkpoint_counts_under_a_retired_key_up_to_the_size_that_the_l
         await registry.database.act(lambda tx: tx.execute(changed))
 
 
+async def test_however_rotations_and_cycles_meet_every_checkpoint_is_by_a_key_of_its_size(registry):
+    admin = await registry.administrator("admin_platform")
+    await auditor.run_cycle(registry.runtime)
+
+    async def rotate_and_fill() -> None:
+        rotated = await registry.post("/admin/auditor-signing-key/rotate", headers=admin.headers)
+        assert rotated.status_code == 200, rotated.text
+        await fill(registry, 5)
+
+    other = another_process(registry.runtime)
+    for _ in range(3):
+        cycles = (auditor.run_cycle(runtime) for runtime in (registry.runtime, other) * 2)
+        await at_once(*(rotate_and_fill() for _ in range(2)), *cycles)
+    await auditor.run_cycle(registry.runtime)
+    key_set = read_auditor_keys((await registry.http.get("/.well-known/auditor-jwks.json")).json())
+    kept = await registry.database.look(lambda tx: tx.fetch("SELECT size, note FROM auditor_log_checkpoint"))
+    sizes = [log.read_checkpoint_of(row["note"], key_set).size for row in kept]
+    retired_at = [key.retired_at_size for key in key_set if key.retired_at_size is not None]
+    assert (len(retired_at), len(sizes) > 1, max(sizes) > max(retired_at)) == (6, True, True)
+
+
 async def test_what_is_not_committed_is_no_leaf_and_many_sequencers_make_one_log(registry):
     other = another_process(registry.runtime)
 

@@ -98,7 +98,7 @@ class Bridging:
         return [self._stamped(message) for message in out]
 
     def reopen(self) -> None:
-        """One of the two was restored."""
+        """One of the two was restored. The service does it in one statement for all rows, without reading them."""
         kept = self.kept
         kept.sagas = {name: replace(saga, is_closed=False) for name, saga in kept.sagas.items()}
         kept.decisions = {
@@ -128,7 +128,7 @@ class Bridging:
     def _on_answer(self, message: Message) -> Message | None:
         kept, terms = self.kept, message.terms
         wanted = Money.RELOCK if terms.direction is Direction.WRAP else Money.BURN_AGAIN
-        findings = Findings(has_units=self._has_units(wanted, terms))
+        findings = Findings(has_units=self._has_units(wanted, terms), is_current=self._is_current(message))
         move = sagas.on_answer(kept.sagas.get(terms.saga_id), message, findings)
         if move.saga is not None:
             kept.sagas[terms.saga_id] = move.saga
@@ -146,7 +146,9 @@ class Bridging:
         if not pair.is_open or kept.has_doubt:
             refusal = "PEER_REWOUND"
         has_units = money is None or self._has_units(money, terms)
-        decided = sagas.decide(known, message, Findings(refusal, pair.may_decide, has_units))
+        decided = sagas.decide(
+            known, message, Findings(refusal, pair.may_decide, has_units, self._is_current(message))
+        )
         if decided.is_new:
             assert decided.decision is not None
             kept.decisions[terms.saga_id] = decided.decision
@@ -160,6 +162,9 @@ class Bridging:
             toward.pair = pair_chain.append(toward.pair, entry, terms.digest(is_done=is_done))
             own = toward.pair.own
             toward.heads[own.epoch, own.seq] = own.head
+
+    def _is_current(self, message: Message) -> bool:
+        return message.own == self.registry.toward[self.peer].pair.seen
 
     def _stamped(self, message: Message) -> Message:
         pair = self.registry.toward[self.peer].pair

@@ -117,7 +117,8 @@ class BusyRegistry(SwappingRegistry):
         """The peer has the outcome."""
         kept = self.slashes[peer]
         if kept.incoming[dispute].status in slashes.DECIDED:
-            kept.incoming[dispute] = slashes.acknowledged(kept.incoming[dispute])
+            done = kept.incoming[dispute]
+            kept.incoming[dispute] = slashes.acknowledged(done, slashes.Receipt(done.claim, done.status))
 
     def _require_sound(self) -> None:
         require(self.units >= 0, "an amount below zero", self.units)

@@ -15,6 +15,8 @@ from hansa.foundation.plumbing.authority import IdentityAuthority, NotRecognised
 from hansa.foundation.plumbing.keys import BadKey, Keyring
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
+from hansa.rooms import federation
+from hansa.rooms.federation import NewPeer
 from tests.registry import DatabaseFarm, open_registry, settings_of
 
 BUNDLE = "/.well-known/spiffe-bundle.json"
@@ -133,6 +135,20 @@ async def test_the_former_root_stays_while_a_service_has_a_certificate_of_it(rot
     finally:
         await connection.close()
     assert "enrol them again: ledger-export" in await rotated.refused()
+
+
+async def test_the_former_root_stays_as_long_as_the_certificates_of_operators_last(rotated: Rotated):
+    async with open_registry(rotated.dsn, rotated.directory) as registry:
+        bundle = await federation.own_bundle(registry.runtime)
+        north = NewPeer(
+            "https://north.example.com", bundle, "approved", "cloud_operator", registry_name="north"
+        )
+        await registry.database.act(lambda tx: federation.add_peer(tx, north))
+    await rotated.signing()
+    await rotated.later(timedelta(days=6, hours=23))
+    assert "in force until" in await rotated.refused()
+    await rotated.later(timedelta(hours=2))
+    assert (await rotated.step()).step == "finished"
 
 
 async def test_a_stolen_root_is_replaced_at_once_whatever_step_the_rotation_is_at(rotated: Rotated):

@@ -15,16 +15,18 @@ from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
 from hansa.rooms.commerce.settlements.administering import approve, reject
 from hansa.rooms.commerce.settlements.awarding import take_award
+from hansa.rooms.commerce.settlements.opening import Request
 from hansa.rooms.commerce.settlements.settlement import (
     Award,
     Claim,
     Direction,
     Outcome,
+    Receipt,
     Settlement,
     Status,
 )
 from hansa.rooms.commerce.settlements.slashing import apply_slash
-from hansa.rooms.commerce.settlements.taking_in import Request, take_outcome, take_receipt, take_request
+from hansa.rooms.commerce.settlements.taking_in import take_outcome, take_receipt, take_request
 from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry
@@ -94,7 +96,7 @@ async def _outcome(scene: Scene) -> Asking:
 async def _receipt(scene: Scene) -> Asking:
     claim = scene.claim(against_own=True)
     await scene.kept(protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False))
-    receipt = claim, Status.FAILED
+    receipt = Receipt(claim, Status.FAILED)
     return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.INCOMING))
 
 
@@ -108,7 +110,14 @@ async def _award(scene: Scene) -> Asking:
 async def _receipt_of_award(scene: Scene) -> Asking:
     claim = scene.claim(against_own=True)
     await scene.kept(protocol.awarded(claim, AMOUNT, AMOUNT, 0.0))
-    receipt = claim, Status.SETTLED
+    receipt = Receipt(claim, Status.SETTLED)
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.AWARDED))
+
+
+async def _refused_award(scene: Scene) -> Asking:
+    claim = scene.claim(against_own=True)
+    await scene.kept(protocol.awarded(claim, AMOUNT, AMOUNT, 0.0))
+    receipt = Receipt(claim, Status.FAILED, "COMPLAINANT_UNKNOWN")
     return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.AWARDED))
 
 
@@ -130,6 +139,7 @@ STEPS: dict[str, FailingAct[Scene]] = {
     "receipt": (_receipt, {200}),
     "award": (_award, {200}),
     "receipt of an award": (_receipt_of_award, {200}),
+    "refusal of an award": (_refused_award, {200}),
     "approve": (_approve, {409}),
     "reject": (_reject, {409}),
 }

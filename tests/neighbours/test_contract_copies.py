@@ -9,16 +9,14 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.commerce.across import ACCEPTANCES_ABROAD
 from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
-from hansa.rooms.journal.store import COLUMNS, stored
-from hansa.rooms.notifications import OWNER_NOTICES
 from tests.browsing import browser_of
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, refusal, run
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
+from tests.notified import notified_of, subscribe
 from tests.registry import DatabaseFarm, TestDeveloper
 from tests.running_jobs import run_due, time_passes
 
@@ -143,9 +141,7 @@ async def test_every_move_reaches_the_copy_whoever_made_it(pair: Neighbours):
 async def test_every_move_of_a_contract_abroad_is_a_webhook_to_the_owner_of_the_provider(pair: Neighbours):
     owner = await pair.b.registry.developer()
     copied = await owned_by(owner, pair)
-    hook = {"url": "https://receiver.example.com/hook", "event_types": ["*"]}
-    made = await pair.b.registry.post("/developers/webhooks", json=hook, headers=owner.headers)
-    assert made.status_code == 201, made.text
+    await subscribe(owner, "*")
     contract_id = await copied.submitted()
     complaint = {
         "defendant_did": copied.provider.did,
@@ -157,23 +153,11 @@ async def test_every_move_of_a_contract_abroad_is_a_webhook_to_the_owner_of_the_
     assert filed.status_code == 201, filed.text
     await copied.stated()
 
-    async def notify(tx: Tx) -> None:
-        rows = await tx.fetch(
-            f"SELECT {COLUMNS} FROM journal_event WHERE event_type = 'ContractOfPeerMoved' AND aggregate_id = $1 ORDER BY seq",
-            copied.provider.did,
-        )
-        for event in stored(rows):
-            await OWNER_NOTICES.react(tx, event)
-
-    await pair.b.registry.database.act(notify)
-    queued = await pair.b.registry.database.read(
-        lambda tx: tx.fetch(
-            "SELECT event_type, payload FROM notifications_webhook_delivery ORDER BY created_at, id"
-        )
-    )
+    notified = await notified_of(pair.b.registry, copied.provider.did)
+    of_contract = {kind: data for kind, data in notified if kind.startswith("contract.")}
     names = ("accepted", "disputed", "proposed", "submitted")
-    assert sorted(row["event_type"] for row in queued) == [f"contract.{name}" for name in names]
-    data = json.loads(queued[0]["payload"])["data"]
+    assert sorted(of_contract) == [f"contract.{name}" for name in names]
+    data = of_contract["contract.disputed"]
     peer = await pair.b.peer(pair.a)
     assert (data["contract_id"], data["registry"]) == (contract_id, peer.ledger_id)
 

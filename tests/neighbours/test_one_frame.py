@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.outgoing import HostUnreachable
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms import auditor, federation
 from hansa.rooms.auditor.across import compare_with_peers
+from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
 from hansa.rooms.federation import CertificateAct, CertificateFilter, Delivered
 from hansa.rooms.federation.crossing.operator_round import read_operator_licence
 from hansa.rooms.federation.did_claims import CLAIM_DIDS
@@ -311,3 +312,27 @@ async def test_without_an_answer_of_the_frame_the_licence_stays(
         with pytest.raises(PutOff):
             await read_operator_licence(scene.south.registry.runtime)
     assert await licence_of(scene.south) == held
+
+
+async def test_a_contract_of_two_registries_of_the_frame_has_a_copy_at_the_providers(scene: Scene):
+    alice, bob = await scene.frame.registry.agent(), await agent_of(scene.south)
+    terms = {
+        "provider_did": bob.did,
+        "title": "Translate a page",
+        "contract_type": "service",
+        "amount": "1",
+        "terms": "One page.",
+        "acceptance_criteria": "It reads well.",
+    }
+    proposed = await scene.frame.registry.post("/contracts", json=terms, headers=alice.headers)
+    assert proposed.status_code == 201, proposed.text
+    assert await run_due(scene.frame.registry.runtime, CONTRACT_STATEMENTS) == 1
+    listed = await scene.south.registry.get("/contracts", headers=bob.headers)
+    kept = [(one["contractor_registry"], one["id"], one["status"]) for one in listed.json()["items"]]
+    assert kept == [(FRAME, proposed.json()["id"], "PROPOSED")]
+    named = {"contractor_registry": FRAME}
+    path = f"/contracts/{proposed.json()['id']}/accept-federated"
+    accepted = await scene.south.registry.post(path, json=named, headers=bob.headers)
+    assert (accepted.status_code, accepted.json()["status"]) == (200, "ACCEPTED"), accepted.text
+    ended = await scene.south.registry.http.delete("/api/v1/agents/me", headers=bob.headers)
+    assert await refusal(ended) == (409, "AGENT_HAS_CONTRACTS")

@@ -1,9 +1,12 @@
-"""Specification 5 J and 6 V: payment tokens whose payee is at a registry of another currency."""
+"""Specification 5 J and 6 V: payment tokens and contracts whose payee is at a registry of another currency."""
 
 from collections.abc import AsyncIterator
+from decimal import Decimal
 
 import pytest
 
+from tests.neighbours.agreeing_scene import WORK, AgreementAbroad
+from tests.neighbours.crossing_scene import refusal
 from tests.neighbours.paying_scene import abroad
 from tests.neighbours.pool_scene import Currencies, currencies
 from tests.neighbours.reading_peers import read
@@ -57,3 +60,48 @@ async def test_a_quote_converts_the_price_with_the_pool(scene: Currencies):
     # One more unit of the pool has been given since the first token: the same price costs a little more.
     assert 10 < float(priced["amount"]) < 10.1
     assert abs(float(priced["rate"]) - float(priced["amount"]) / 19.88011988) < 1e-9
+
+
+async def swapped(abroad: AgreementAbroad, amount: str) -> Decimal:
+    """What the provider gets of an amount at the present price."""
+    answer = await abroad.contractor.registry.post(
+        "/teg/fx/quote",
+        json={"receiver_did": abroad.provider.did, "amount": amount},
+        headers=abroad.contractor.headers,
+    )
+    assert answer.status_code == 200, answer.text
+    return Decimal(answer.json()["amount_out"])
+
+
+async def test_a_contract_is_paid_by_a_swap_within_its_approval(scene: Currencies):
+    agreed = await AgreementAbroad.between(scene.pair)
+    parts = [{"title": "First", "amount": "4"}, {"title": "Second", "amount": "6"}]
+    contract_id = await agreed.accepted(milestones=parts)
+    received = Decimal(100)
+    for index, part in enumerate(parts):
+        submitted = await agreed.abroad("submit-federated", contract_id, milestone=index, deliverable=WORK)
+        assert submitted.status_code == 200, submitted.text
+        received += await swapped(agreed, part["amount"])
+        approved = await agreed.at_home("approve-completion", contract_id, milestone=index)
+        assert approved.status_code == 200, approved.text
+    assert (approved.json()["status"], approved.json()["amount_paid"]) == ("COMPLETED", "10")
+    assert approved.json()["currency"] == "ARA"
+    await scene.settle()
+    paid, got = await agreed.balances()
+    assert (paid, Decimal(got)) == ("90", received)
+    await scene.prove()
+
+
+async def test_without_a_pool_a_provider_of_another_currency_is_refused_at_every_act(scene: Currencies):
+    agreed = await AgreementAbroad.between(scene.pair)
+    proposed, accepted = await agreed.proposed(), await agreed.accepted()
+    closed = await scene.admin(scene.a, "/pools/BOB/close", {})
+    assert closed.status_code == 200, closed.text
+    await scene.follow()
+    for answer in (
+        await agreed.propose(),
+        await agreed.abroad("accept-federated", proposed),
+        await agreed.abroad("submit-federated", accepted, deliverable=WORK),
+    ):
+        assert await refusal(answer) == (409, "CURRENCY_DIFFERS"), answer.text
+    assert [(await agreed.read(one))["status"] for one in (proposed, accepted)] == ["PROPOSED", "ACCEPTED"]

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.operation.registry_process import RegistryProcess, is_alive, postgres_pid, until
+from tests.properties.scale import TIER
 
 Launch = Callable[..., RegistryProcess]
+
+# Three registries that found their databases at one time take a minute on a busy machine.
+collect_ignore = ["test_enrolling_commands.py"] if TIER == 0 else []
 
 
 @pytest.fixture(scope="session")

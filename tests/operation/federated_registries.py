@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,13 +40,22 @@ class Operated:
 @asynccontextmanager
 async def two_operated(*directories: Path) -> AsyncIterator[tuple[Operated, Operated]]:
     """Two registries that serve, a.example and b.example; nobody is a peer yet."""
-    ports = {name: (free_port(), free_port()) for name in ("a", "b")}
-    places = [f"127.0.0.1:{port}" for pair in ports.values() for port in pair]
+    chosen = [{"TRUST_DOMAIN": f"{name}.example", "REGISTRY_NAME": f"registry-{name}"} for name in ("a", "b")]
+    async with all_operated(chosen, directories) as registries:
+        yield registries[0], registries[1]
+
+
+@asynccontextmanager
+async def all_operated(
+    chosen: Sequence[dict[str, str]], directories: Sequence[Path]
+) -> AsyncIterator[list[Operated]]:
+    """Registries with these settings that serve, each with a database of its own."""
+    ports = [(free_port(), free_port()) for _ in chosen]
+    places = [f"127.0.0.1:{port}" for pair in ports for port in pair]
     registries = []
-    for directory, (name, (public, federation)) in zip(directories, ports.items(), strict=True):
+    for directory, own, (public, federation) in zip(directories, chosen, ports, strict=True):
         settings = {
-            "TRUST_DOMAIN": f"{name}.example",
-            "REGISTRY_NAME": f"registry-{name}",
+            **own,
             "PUBLIC_BASE_URL": f"http://127.0.0.1:{public}",
             "FEDERATION_PORT": str(federation),
             "FEDERATION_BASE_URL": f"https://127.0.0.1:{federation}",
@@ -56,7 +65,7 @@ async def two_operated(*directories: Path) -> AsyncIterator[tuple[Operated, Oper
         registries.append(Operated(RegistryProcess(directory / "data", port=public, **settings), settings))
     try:
         await asyncio.gather(*(one.process.start() for one in registries))
-        yield registries[0], registries[1]
+        yield registries
         for one in registries:
             ended = await one.process.stop()
             assert ended.code == 0, ended

@@ -15,7 +15,8 @@ import pytest
 import hansa
 from hansa.rooms import ledger
 from tests.properties.engine_faults import FAULTS
-from tests.properties.engine_model import ESCROW, LIQUID, STAKED, TRANSIT, Account, Model
+from tests.properties.engine_model import Model
+from tests.properties.engine_oracles import ESCROW, LIQUID, STAKED, TRANSIT, Account
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm
 

@@ -71,7 +71,8 @@ class World:
 
     def receipt_arrives(self) -> None:
         if self.incoming is not None and self.incoming.status in protocol.DECIDED:
-            self.incoming = protocol.acknowledged(self.incoming)
+            receipt = protocol.Receipt(self.incoming.claim, self.incoming.status)
+            self.incoming = protocol.acknowledged(self.incoming, receipt)
 
     def require_sound(self) -> None:
         claim = self.outgoing.claim

@@ -219,10 +219,10 @@ class _Server(uvicorn.Server):
 
     async def main_loop(self) -> None:
         """Renew the date of responses once a second, until asked to stop. The loop of uvicorn looks ten times a second."""
+        stopping = asyncio.create_task(self._stopping.wait())
         while not await self.on_tick(0):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(DATE_SECONDS):
-                    await self._stopping.wait()
+            await asyncio.wait({stopping}, timeout=DATE_SECONDS)
+        stopping.cancel()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # The sockets have a reception of ours in place of a server of the loop.

@@ -24,6 +24,7 @@ from tests.wallets import TestWallet
 OF_FEDERATION = {
     "ContractOfPeerMoved",
     "CrossRegistryTransferCompleted",
+    "DisputeCompensationRefused",
     "PeerRegistryDeactivated",
     "RegistryFederated",
     "RegistryQuarantined",

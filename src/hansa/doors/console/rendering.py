@@ -1,10 +1,8 @@
 """How a page is made: templates that escape everything, and headers that let a browser load nothing from elsewhere."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,12 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pydantic import BaseModel
-from starlette.datastructures import Headers
-from starlette.responses import FileResponse, Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.responses import Response
 
 import hansa
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
-from hansa.doors.console.style_sheets import KEPT_FOR_A_YEAR, StyleSheet, sheet_address, sheet_at
-from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed, negotiated
+from hansa.doors.console.style_sheets import sheet_address
+from hansa.foundation.plumbing.content_encoding import negotiated
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
@@ -34,66 +29,11 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-COMPRESSED_SUFFIXES = frozenset({".css", ".js", ".svg", ".txt"})
 MANIFEST_LINK = '</.well-known/ard.json>; rel="ard"'
 NARROW_NO_BREAK_SPACE = "\u202f"
 
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
-
-
-class ConsoleFiles(StaticFiles):
-    """The console's files; a browser keeps them and asks each time whether they are still the same.
-
-    A style sheet is kept for a year under the address that pages give it, which changes with its content.
-    """
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """One file, or 304 where the browser already has it."""
-        if sheet := sheet_at(path):
-            return _sheet(sheet, scope)
-        answer = await super().get_response(path, scope)
-        if isinstance(answer, FileResponse) and Path(path).suffix in COMPRESSED_SUFFIXES:
-            answer = await _as_accepted(answer, Headers(scope=scope))
-        answer.headers["Cache-Control"] = "no-cache"
-        return answer
-
-
-def _sheet(sheet: StyleSheet, scope: Scope) -> Response:
-    is_current = scope["query_string"] == f"v={sheet.digest}".encode()
-    headers = Headers(scope=scope)
-    kept = {
-        "ETag": f'W/"{sheet.digest}"',
-        "Vary": "Accept-Encoding",
-        "Cache-Control": KEPT_FOR_A_YEAR if is_current else "no-cache",
-    }
-    if headers.get("if-none-match") == kept["ETag"]:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=kept)
-    if not accepts_gzip(headers):
-        return Response(sheet.content, media_type="text/css", headers=kept)
-    return Response(sheet.packed, media_type="text/css", headers={**kept, "Content-Encoding": "gzip"})
-
-
-async def _as_accepted(whole: FileResponse, headers: Headers) -> Response:
-    whole.headers["Vary"] = "Accept-Encoding"
-    # The same content in two encodings: the tag is weak.
-    whole.headers["ETag"] = f"W/{whole.headers['etag'].removeprefix('W/')}"
-    status = whole.stat_result
-    if status is None or status.st_size < LEAST_BYTES or not accepts_gzip(headers):
-        return whole
-    content = await asyncio.to_thread(_compressed_file, str(whole.path), status.st_mtime_ns)
-    kept = {
-        name: value
-        for name, value in whole.headers.items()
-        if name not in {"content-length", "accept-ranges"}
-    }
-    return Response(content, headers={**kept, "Content-Encoding": "gzip"})
-
-
-# Two megabytes in all, and compressed once: the largest takes a twentieth of a second.
-@cache
-def _compressed_file(path: str, _changed_at: int) -> bytes:
-    return compressed(Path(path).read_bytes())
 
 
 def page(request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:

@@ -33,7 +33,7 @@ from hansa.doors.console import (
     supply_page,
     swap_pages,
 )
-from hansa.doors.console.rendering import ConsoleFiles
+from hansa.doors.console.static_files import ConsoleFiles
 from hansa.doors.console.style_sheets import STATIC
 from hansa.doors.http import admin_jobs, api_description, problems, status
 from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets

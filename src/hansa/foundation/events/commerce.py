@@ -207,6 +207,22 @@ class DisputeRuled(_DisputeEvent, frozen=True):
     counts: bool
 
 
+class DisputeCompensationRefused(_DisputeEvent, frozen=True):
+    """The registry of a complainant refused for good to issue what was awarded; what was destroyed stays destroyed.
+
+    `reason` is the code of that registry. Amounts are of the unit of the registry that ruled and slashed.
+    """
+
+    is_always_recorded: ClassVar[bool] = True
+
+    compensation_amount: str
+    slashed_amount: str
+    currency: str
+    reason: str
+    settlement_id: int
+    counterparty_frame: str
+
+
 class DisputeSlash(AgentEvent, frozen=True, omit_defaults=True):
     """Units of a defendant ceased to be, those of its bond first.
 

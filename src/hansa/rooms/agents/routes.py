@@ -26,7 +26,7 @@ from hansa.foundation.values.errors import (
     Unavailable,
 )
 from hansa.foundation.values.paging import Page, Pagination
-from hansa.rooms import catalogue, ledger
+from hansa.rooms import catalogue, federation, ledger
 
 from . import rules
 from .acting import router as acting_router
@@ -149,6 +149,7 @@ async def request_bootstrap_token(
         BootstrapTokenUsed,
         DeveloperSuspended,
         catalogue.HumanReadableIdTaken,
+        federation.DidClaimed,
         DidMethodUnsupported,
         catalogue.CardInvalid,
         HostRefused,

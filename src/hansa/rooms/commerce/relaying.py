@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.outgoing import Answer, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Conflict, Refused, Unavailable
-from hansa.rooms import federation
+from hansa.rooms import federation, transfers
 
 from .contracts import errors as contract_errors
 from .disputes import errors as dispute_errors
@@ -69,6 +69,7 @@ PASSED_ON: tuple[type[Refused], ...] = (
     federation.LicenceRequired,
     federation.PeerPaused,
     federation.PeerSuspended,
+    transfers.CurrencyDiffers,
     KeyReused,
 )
 """What that registry refuses with keeps its code and sentence here."""

@@ -129,6 +129,7 @@ class Worker:
         self._wake = asyncio.Event()
         self._waking: asyncio.TimerHandle | None = None
         self._look_at = 0.0
+        self._is_look_asked = False
         self._measure_at = 0.0
         self._next_in = 0.0
         self._is_settled = False
@@ -152,7 +153,7 @@ class Worker:
 
     def _wakes(self) -> dict[str, Callable[[], None]]:
         """What to do at the notifications of each channel."""
-        wakes: dict[str, Callable[[], None]] = {store.NOTIFICATIONS: self._wake.set}
+        wakes: dict[str, Callable[[], None]] = {store.NOTIFICATIONS: self._look_now}
         channels = {kind.channel for kind in self._kinds.values() if isinstance(kind, TransactionalKind)}
         wakes.update((channel, partial(self._notified, channel)) for channel in channels if channel)
         return wakes
@@ -164,11 +165,16 @@ class Worker:
             if isinstance(kind, TransactionalKind) and kind.channel == channel and poll.hasten(now):
                 self._wake.set()
 
+    def _look_now(self) -> None:
+        """There may be a job to start, of any kind: the next turn looks."""
+        self._is_look_asked = True
+        self._wake.set()
+
     async def _turn(self) -> None:
         """Start what is due, and note in how many seconds there may be more."""
-        if self._wake.is_set():
-            self._look_at = 0.0
         self._wake.clear()
+        if self._is_look_asked:
+            self._is_look_asked, self._look_at = False, 0.0
         if not self._is_settled:
             await self._settle_schedules()
             self._is_settled = True
@@ -289,7 +295,7 @@ class Worker:
             self._not_before[kind.name] = monotonic() + LOCKED_ELSEWHERE_SECONDS
         elif len(claimed) < most:
             # More of them may be due behind those whose concurrency keys were taken.
-            self._wake.set()
+            self._look_now()
         for job in claimed:
             self._begin(kind, run_leased(self._runtime, kind, job))
 
@@ -308,7 +314,7 @@ class Worker:
             # The concurrency key of the job that has ended is free.
             self._not_before.pop(name, None)
         if _starts_at_once(self._kinds[name]) is None:
-            self._wake.set()
+            self._look_now()
         elif self._waking is None:
             self._waking = asyncio.get_running_loop().call_later(ENDS_GATHERING_SECONDS, self._wake_gathered)
         if task.cancelled() or (trouble := task.exception()) is None:
@@ -321,7 +327,7 @@ class Worker:
 
     def _wake_gathered(self) -> None:
         self._waking = None
-        self._wake.set()
+        self._look_now()
 
     async def _run_transactions(self, kind: TransactionalKind) -> None:
         """Run due jobs of a kind, one after the other."""
@@ -340,9 +346,11 @@ class Worker:
         return kind.every_seconds is None if kind.has_work is None else await self._looks(kind)
 
     async def _wait(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(max(seconds, 0.0)):
-                await self._wake.wait()
+        timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
 
     async def _measure(self) -> None:
         if monotonic() < self._measure_at:

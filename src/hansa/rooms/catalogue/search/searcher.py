@@ -11,7 +11,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -172,10 +172,15 @@ class Searcher:
             await self._pause(pause)
 
     async def _pause(self, least_seconds: float) -> None:
-        await asyncio.sleep(max(SHARE_SECONDS, least_seconds))
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._rest):
-                await self._is_awaited.wait()
+        least_seconds = max(SHARE_SECONDS, least_seconds)
+        shared_at = monotonic() + least_seconds
+        timer = asyncio.get_running_loop().call_later(least_seconds + self._rest, self._is_awaited.set)
+        try:
+            await self._is_awaited.wait()
+        finally:
+            timer.cancel()
+        if (left_seconds := shared_at - monotonic()) > 0:
+            await asyncio.sleep(left_seconds)
 
     async def _complete(self) -> None:
         while not self._is_complete:  # noqa: ASYNC110

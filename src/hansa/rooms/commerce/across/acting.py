@@ -104,10 +104,8 @@ async def _keep_own(
 ) -> None:
     """Keep a contract of an own agent as its registry answered."""
     try:
-        await runtime.database.act(
-            lambda tx: keeping.keep(tx, peer, stated, runtime.settings, is_relayed=is_relayed)
-        )
-    except (keeping.ContractOfAnother, ProviderUnknown):
+        await keeping.keep_stated(runtime, peer, stated, is_relayed=is_relayed)
+    except (keeping.ContractOfAnother, ProviderUnknown, federation.FrameSilent):
         raise ContractorRegistrySilent(retry_after=5) from None
 
 

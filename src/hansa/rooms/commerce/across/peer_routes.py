@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, TooManyRequests, Unavailable
 from hansa.rooms import federation
-from hansa.rooms.commerce.contracts.abroad.keeping import ContractOfAnother, keep
+from hansa.rooms.commerce.contracts.abroad.keeping import ContractOfAnother, keep_stated
 from hansa.rooms.commerce.contracts.abroad.schemas import StatementIn, StatementOut
 from hansa.rooms.commerce.contracts.errors import ProviderUnknown
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn
@@ -37,6 +37,7 @@ router = APIRouter(tags=["federation"], route_class=GuardedRoute)
         CertificateMissing,
         NotAPeer,
         ActorOfAnother,
+        federation.FrameSilent,
         *PASSED_ON,
         PeerActInvalid,
         Invalid,
@@ -93,7 +94,7 @@ async def keep_stated_contract(
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
     try:
-        await runtime.database.act(lambda tx: keep(tx, peer, stated, runtime.settings))
+        await keep_stated(runtime, peer, stated)
     except ContractOfAnother:
         await runtime.database.act(lambda tx: federation.count_refusal(tx, peer.id, "foreign_namespace"))
         raise

@@ -106,13 +106,7 @@ async def award(
     complainant = await abroad_of(tx, dispute.complainant_did, settings)
     assert complainant is not None
     assert complainant.peer is not None
-    claim = settlements.Claim(
-        dispute.id,
-        dispute.defendant_did,
-        dispute.complainant_did,
-        decision.slash,
-        settings.settlement_currency,
-    )
+    claim = _claim(dispute, decision, settings.settlement_currency)
     awarded = settlements.Awarded(claim, slashed.amount, decision.compensation, slashed.tx_id)
     await settlements.begin_award(tx, complainant.peer, awarded)
 
@@ -124,12 +118,13 @@ async def ask_to_slash(tx: Tx, dispute: Dispute, decision: Decision, abroad: Abr
     peer = abroad.peer
     assert peer is not None
     assert peer.settlement_currency is not None
-    claim = settlements.Claim(
-        dispute.id,
-        dispute.defendant_did,
-        dispute.complainant_did,
-        decision.slash,
-        peer.settlement_currency,
-    )
+    claim = _claim(dispute, decision, peer.settlement_currency)
     rate = abroad.rate or settlements.SAME_UNIT
     await settlements.begin(tx, peer, settlements.RuledAbroad(claim, decision.compensation, rate))
+
+
+def _claim(dispute: Dispute, decision: Decision, currency: str) -> settlements.Claim:
+    """What was ruled, in the unit of the defendant's registry."""
+    return settlements.Claim(
+        dispute.id, dispute.defendant_did, dispute.complainant_did, decision.slash, currency
+    )

@@ -6,6 +6,7 @@ from .exchange import EXCHANGE_JOBS, SIGNED_VERDICT
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth
 from .slashing import SLASHING_JOBS
+from .store import reopen
 
 __all__ = [
     "EXCHANGE_JOBS",
@@ -20,5 +21,6 @@ __all__ = [
     "begin_award",
     "peer_of_party",
     "peer_router",
+    "reopen",
     "worth",
 ]

@@ -9,21 +9,13 @@ from dataclasses import dataclass
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
-from hansa.rooms import agents, federation, journal, ledger
+from hansa.rooms import agents, federation, journal, ledger, transfers
 
 from . import settlement as protocol
 from . import store
+from .opening import Request, admit, is_signed_verdict, open_settlement
 from .settlement import Award, Claim, Direction, Settlement, Status
-from .taking_in import (
-    REFUSED_MAX,
-    Compensated,
-    Owed,
-    Request,
-    compensate,
-    is_between,
-    is_signed_verdict,
-    minted,
-)
+from .taking_in import Compensated, Owed, compensate, minted
 
 
 @dataclass(frozen=True)
@@ -52,25 +44,19 @@ async def take_award(tx: Tx, request: Request, award: Award, settings: Settings)
 
     Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer sends the award again.
     """
-    peer, claim = request.peer, request.claim
-    assert peer.spiffe_id is not None
-    assert peer.ledger_id is not None
-    if not await is_between(tx, peer, settings, own=claim.complainant_did, other=claim.defendant_did):
-        await federation.count_refusal(tx, peer.id, "foreign_namespace")
+    assert request.peer.spiffe_id is not None
+    await transfers.lock_chain(tx, request.peer.spiffe_id)
+    admitted = await admit(tx, request, Direction.OWED, settings)
+    if admitted is None:
         return None
-    await store.lock_peer(tx, peer.spiffe_id)
-    known = await store.of_dispute(tx, peer.spiffe_id, Direction.OWED, claim.dispute_id)
-    if known is not None:
-        if known.settlement.claim != claim:
-            await federation.count_refusal(tx, peer.id, "settlement_conflict")
-            return None
-        return known.settlement
+    if admitted.known is not None:
+        return admitted.known.settlement
     refusal = await _why_refused(tx, request, award, settings)
-    if refusal is not None and await store.refused(tx, peer.spiffe_id, REFUSED_MAX) >= REFUSED_MAX:
+    after = protocol.compensated(request.claim, award, refusal, await store.now(tx))
+    settlement_id = await open_settlement(tx, request, after, is_due=False)
+    if settlement_id is None:
         return None
-    after = protocol.compensated(claim, award, refusal, await store.now(tx))
-    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, after, request.message, is_due=False)
-    await _issue(tx, peer, settlement_id, after, settings)
+    await _issue(tx, request.peer, settlement_id, after, settings)
     return after
 
 
@@ -87,6 +73,9 @@ async def _issue(
     await store.write(tx, settlement_id, after, store.Written(tx_id=issued, compensated=owed))
     issued_here = Compensated(settlement_id, peer.ledger_id, owed, issued)
     await journal.append(tx, minted(after, issued_here, settings))
+    kept = await store.find(tx, settlement_id)
+    assert kept is not None
+    await store.record(tx, kept, after)
 
 
 async def _why_refused(tx: Tx, request: Request, award: Award, settings: Settings) -> str | None:

@@ -1,5 +1,7 @@
 """Messages about settlements as they travel: compact JWS by the key of the author's registry, `fed-slash+jws`."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -7,12 +9,14 @@ import msgspec
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation
+from hansa_verify.jws import read_compact
 
-from .settlement import Award, Claim, Outcome, Status
+from .settlement import Award, Claim, Outcome, Receipt, Status
 
 TYPE = "fed-slash+jws"
 KIND = "fed.slash.v1"
 MESSAGE_MAX_CHARACTERS = 800_000
+PROOF_MAX_CHARACTERS = 16_384
 BIGINT_MAX = 2**63 - 1
 
 Did = Annotated[str, msgspec.Meta(min_length=1, max_length=DID_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")]
@@ -43,6 +47,7 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True):
 class _Request(_Claim, frozen=True, kw_only=True):
     type: Literal["slash-request"]
     verdict: dict[str, Any]
+    proof: Annotated[str, msgspec.Meta(max_length=PROOF_MAX_CHARACTERS)] | None = None
 
 
 class _Confirmation(_Claim, frozen=True, kw_only=True):
@@ -65,11 +70,15 @@ class _Award(_Claim, frozen=True, kw_only=True):
 class _Receipt(_Claim, frozen=True, kw_only=True):
     type: Literal["slash-receipt"]
     status: Status
+    reason: Text | None = None
 
 
-def signed_request(key: federation.SigningKey, claim: Claim, verdict: dict[str, Any]) -> str:
-    """The claim with the facts of its dispute."""
-    return _signed(key, claim, {"type": "slash-request", "verdict": verdict})
+def signed_request(
+    key: federation.SigningKey, claim: Claim, verdict: dict[str, Any], proof: str | None = None
+) -> str:
+    """The claim with the facts of its dispute; `proof` is what the addressee had signed about it."""
+    shown = {} if proof is None else {"proof": proof}
+    return _signed(key, claim, {"type": "slash-request", "verdict": verdict, **shown})
 
 
 def signed_confirmation(key: federation.SigningKey, settlement_id: int, outcome: Outcome) -> str:
@@ -97,17 +106,39 @@ def signed_award(key: federation.SigningKey, claim: Claim, award: Award, verdict
     return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
 
 
-def signed_receipt(key: federation.SigningKey, claim: Claim, status: Status) -> str:
-    """The outcome of an own claim is recorded here."""
-    return _signed(key, claim, {"type": "slash-receipt", "status": status.value})
+def signed_receipt(key: federation.SigningKey, receipt: Receipt) -> str:
+    """The outcome of an own claim is recorded here, or an award is paid or refused."""
+    members = {"type": "slash-receipt", "status": receipt.status.value, "reason": receipt.reason}
+    return _signed(key, receipt.claim, {name: value for name, value in members.items() if value is not None})
 
 
-def read_request(text: str, peer: federation.PeerRecord) -> tuple[Claim, dict[str, Any]] | None:
-    """The claim of this peer and the facts that it signed; None where the text is none."""
+@dataclass(frozen=True)
+class Asked:
+    """The claim of a peer with the facts that it signed; `proof` is what it shows of this registry, not verified yet."""
+
+    claim: Claim
+    verdict: dict[str, Any]
+    proof: str | None
+
+
+def read_request(text: str, peer: federation.PeerRecord) -> Asked | None:
+    """What this peer asks for; None where the text is no request."""
     payload = federation.read_signed(text, TYPE, _Request, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else (payload.claim(), payload.verdict)
+        return None if payload is None else Asked(payload.claim(), payload.verdict, payload.proof)
     except NotAnAmount:
+        return None
+
+
+def own_outcome(text: str, own_keys: Mapping[str, bytes]) -> Outcome | None:
+    """What this registry, which has or had these keys, stated about a claim; None where it signed no such statement."""
+    signature = read_compact(text, TYPE, PROOF_MAX_CHARACTERS)
+    key = None if signature is None else own_keys.get(signature.entry.kid or "")
+    if signature is None or key is None or not signature.is_by(key):
+        return None
+    try:
+        return _outcome(msgspec.convert(dict(signature.payload), _Confirmation))
+    except (msgspec.ValidationError, NotAnAmount):
         return None
 
 
@@ -115,12 +146,14 @@ def read_confirmation(text: str, peer: federation.PeerRecord) -> Outcome | None:
     """What this peer states about a claim of this registry; None where the text is no such statement."""
     payload = federation.read_signed(text, TYPE, _Confirmation, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        if payload is None:
-            return None
-        slashed = parse_amount(payload.slashed_amount)
-        return Outcome(payload.claim(), payload.status, slashed, payload.tx_id, payload.reason)
+        return None if payload is None else _outcome(payload)
     except NotAnAmount:
         return None
+
+
+def _outcome(stated: _Confirmation) -> Outcome:
+    slashed = parse_amount(stated.slashed_amount)
+    return Outcome(stated.claim(), stated.status, slashed, stated.tx_id, stated.reason)
 
 
 def read_award(text: str, peer: federation.PeerRecord) -> tuple[Claim, Award, dict[str, Any]] | None:
@@ -135,11 +168,11 @@ def read_award(text: str, peer: federation.PeerRecord) -> tuple[Claim, Award, di
         return None
 
 
-def read_receipt(text: str, peer: federation.PeerRecord) -> tuple[Claim, Status] | None:
-    """The claim of which this peer has the outcome; None where the text is no receipt."""
+def read_receipt(text: str, peer: federation.PeerRecord) -> Receipt | None:
+    """What this peer did with an outcome or an award of this registry; None where the text is no receipt."""
     payload = federation.read_signed(text, TYPE, _Receipt, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else (payload.claim(), payload.status)
+        return None if payload is None else Receipt(payload.claim(), payload.status, payload.reason)
     except NotAnAmount:
         return None
 

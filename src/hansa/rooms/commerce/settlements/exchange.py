@@ -17,12 +17,19 @@ from hansa.rooms import federation
 
 from . import envelope, store
 from .awarding import take_award
+from .opening import Request
 from .records import Kept
-from .settlement import Award, Direction, Outcome, Settlement
-from .taking_in import Request, take_outcome, take_receipt, take_request
+from .settlement import Award, Direction, Outcome, Receipt, Settlement
+from .taking_in import take_outcome, take_receipt, take_request
 
 REQUESTS = "/api/v1/federation/disputes/slash-request"
 CONFIRMATIONS = "/api/v1/federation/disputes/slash-confirmation"
+PATHS = {
+    Direction.OUTGOING: REQUESTS,
+    Direction.INCOMING: CONFIRMATIONS,
+    Direction.AWARDED: CONFIRMATIONS,
+}
+"""Where the messages about settlements of each kind go; those that are owed are only answered."""
 DELIVERY = "commerce: settlements with a peer"
 SWEEP_SECONDS = 2.0
 BATCH = 10
@@ -40,54 +47,37 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
     if peer is None or peer.ledger_id is None:
         raise jobs.PutOff("the peer is not known any more")
     try:
-        while await _request(runtime, peer) or await _confirm(runtime, peer) or await _award(runtime, peer):
+        while any([await _send(runtime, peer, direction) for direction in PATHS]):
             pass
     except federation.PeerSilent as silence:
         raise jobs.PutOff(silence.reason) from None
 
 
-async def _request(runtime: Runtime, peer: federation.PeerRecord) -> bool:
-    """Ask about the slashes that are outstanding; whether there were any. Raises: PeerSilent."""
-    due = await _due(runtime, peer, Direction.OUTGOING)
+async def _send(runtime: Runtime, peer: federation.PeerRecord, direction: Direction) -> bool:
+    """Send the peer what it has not answered of one kind, and take its answers in; whether there was any. Raises: PeerSilent."""
+    due = await _due(runtime, peer, direction)
     if not due:
         return False
-    verdicts = [await _verdict_of(runtime, kept) for kept in due]
-    key = await _key(runtime)
-    texts = [
-        envelope.signed_request(key, kept.settlement.claim, verdict)
-        for kept, verdict in zip(due, verdicts, strict=True)
-    ]
-    for text in await federation.post_messages(runtime, peer, REQUESTS, texts):
-        await take_confirmation(runtime, peer, text)
+    texts = [await _statement(runtime, kept) for kept in due]
+    for text in await federation.post_messages(runtime, peer, PATHS[direction], texts):
+        if direction is Direction.OUTGOING:
+            await take_confirmation(runtime, peer, text)
+        else:
+            await _take_receipt(runtime, peer, text, direction)
     return True
 
 
-async def _confirm(runtime: Runtime, peer: federation.PeerRecord) -> bool:
-    """Send the outcomes that the peer has not acknowledged; whether there were any. Raises: PeerSilent."""
-    due = await _due(runtime, peer, Direction.INCOMING)
-    if not due:
-        return False
+async def _statement(runtime: Runtime, kept: Kept) -> str:
+    """The request for a slash, the outcome of one, or an award, with the signature of this registry."""
+    claim, direction = kept.settlement.claim, kept.settlement.direction
+    if direction is Direction.INCOMING:
+        return envelope.signed_confirmation(await _key(runtime), kept.settlement_id, stated_outcome(kept))
+    verdict = await _verdict_of(runtime, kept)
     key = await _key(runtime)
-    texts = [envelope.signed_confirmation(key, kept.settlement_id, stated_outcome(kept)) for kept in due]
-    for text in await federation.post_messages(runtime, peer, CONFIRMATIONS, texts):
-        await _take_receipt(runtime, peer, text, Direction.INCOMING)
-    return True
-
-
-async def _award(runtime: Runtime, peer: federation.PeerRecord) -> bool:
-    """Send the awards that the peer has not answered; whether there were any. Raises: PeerSilent."""
-    due = await _due(runtime, peer, Direction.AWARDED)
-    if not due:
-        return False
-    verdicts = [await _verdict_of(runtime, kept) for kept in due]
-    key = await _key(runtime)
-    texts = [
-        envelope.signed_award(key, kept.settlement.claim, _stated_award(kept), verdict)
-        for kept, verdict in zip(due, verdicts, strict=True)
-    ]
-    for text in await federation.post_messages(runtime, peer, CONFIRMATIONS, texts):
-        await _take_receipt(runtime, peer, text, Direction.AWARDED)
-    return True
+    if direction is Direction.OUTGOING:
+        proof = kept.row["outcome"] if kept.settlement.is_closed else None
+        return envelope.signed_request(key, claim, verdict, proof)
+    return envelope.signed_award(key, claim, _stated_award(kept), verdict)
 
 
 async def _take_receipt(
@@ -131,13 +121,23 @@ async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: s
     if read is None:
         await _count_malformed(runtime, peer)
         return None
-    request = Request(peer, *read, text)
+    shown = None
+    if read.proof is not None:
+        shown = envelope.own_outcome(read.proof, await runtime.database.look(_own_keys))
+        if shown is None or shown.claim != read.claim:
+            await _count_malformed(runtime, peer)
+            return None
+    request = Request(peer, read.claim, read.verdict, text, shown)
     settlement_id = await runtime.database.act(lambda tx: take_request(tx, request, runtime.settings))
     if settlement_id is None:
         return None
     kept = await runtime.database.look(lambda tx: store.find(tx, settlement_id))
     assert kept is not None
     return envelope.signed_confirmation(await _key(runtime), settlement_id, stated_outcome(kept))
+
+
+async def _own_keys(tx: Tx) -> dict[str, bytes]:
+    return {key.kid: key.public_key for key in await federation.all_keys(tx)}
 
 
 async def answer_confirmations(
@@ -152,7 +152,9 @@ async def answer_confirmations(
         else:
             after = await _take_award(runtime, Request(peer, award[0], award[2], text), award[1])
         if after is not None and after.is_closed:
-            answers.append(envelope.signed_receipt(await _key(runtime), after.claim, after.status))
+            is_owed = after.direction is Direction.OWED
+            receipt = Receipt(after.claim, after.status, after.reason if is_owed else None)
+            answers.append(envelope.signed_receipt(await _key(runtime), receipt))
     return answers
 
 

@@ -7,12 +7,15 @@
 - The asking side shows EXPIRED after 24 hours as well, until a signed outcome says otherwise; only a signed SLASHED mints.
 """
 
+import hashlib
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
 EXPIRY_SECONDS = 24 * 3600.0
 SAME_UNIT = Fraction(1)
+COMPENSATION_REFUSED = "COMPENSATION_REFUSED"
+"""Why an award failed, where the peer states no reason."""
 
 
 class Direction(StrEnum):
@@ -75,9 +78,19 @@ class Award:
 
 
 @dataclass(frozen=True)
-class Settlement:
-    """One side's state. `is_closed`: each side knows that the other knows the outcome, nothing is left to be sent.
+class Receipt:
+    """What a registry did with an outcome or an award of this one; `reason` says why it refused an award."""
 
+    claim: Claim
+    status: Status
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """One side's state. `is_closed`: each side knows that the other knows the outcome. Nothing is sent then, but after a restore.
+
+    `slashed` of one that is SLASHING: what was destroyed before a restore, the most that is destroyed again; else 0.
     `rate`: units of the registry that ruled for one of the defendant's, at the ruling.
     """
 
@@ -152,6 +165,26 @@ def claimed(claim: Claim, refusal: str | None, now: float, *, is_auto: bool) -> 
     )
 
 
+def decided_before(claim: Claim, known: Settlement | None, shown: Outcome, now: float) -> Settlement | None:
+    """The peer shows what this registry had decided of a claim and then lost in a restore; None where that changes nothing.
+
+    Units were destroyed: they are destroyed again, as many at most. What was destroyed since is not undone by another outcome.
+    """
+    if known is not None and known.status not in {Status.PENDING_SLASH, Status.FAILED, Status.EXPIRED}:
+        return None
+    new = known or claimed(claim, None, now, is_auto=False)
+    if shown.status in {Status.SLASHED, Status.SETTLED}:
+        return replace(new, status=Status.SLASHING, slashed=shown.slashed, reason=None, is_closed=False)
+    if shown.status in DECIDED and new.status is Status.PENDING_SLASH:
+        return replace(new, status=shown.status, reason=shown.reason)
+    return None
+
+
+def agrees(settlement: Settlement, outcome: Outcome) -> bool:
+    """Whether the registry of the defendant has decided again what this one has recorded for good."""
+    return settlement.is_closed and outcome.claim == settlement.claim and outcome.status in DECIDED
+
+
 def may_be_decided(settlement: Settlement, now: float) -> bool:
     """Whether an administrator of the defendant's registry may approve or reject."""
     is_pending = settlement.status is Status.PENDING_SLASH and now < settlement.expires_at
@@ -171,7 +204,7 @@ def rejected(settlement: Settlement, reason: str) -> Settlement:
 def applied(settlement: Settlement, slashed: int) -> Settlement:
     """So much was destroyed; nothing at all is a failure."""
     if slashed == 0:
-        return replace(settlement, status=Status.FAILED, reason="NO_FUNDS")
+        return replace(settlement, status=Status.FAILED, slashed=0, reason="NO_FUNDS")
     return replace(settlement, status=Status.SLASHED, slashed=slashed)
 
 
@@ -182,12 +215,21 @@ def on_time(settlement: Settlement, now: float) -> Settlement:
     return replace(settlement, status=Status.EXPIRED, reason="EXPIRED")
 
 
-def acknowledged(settlement: Settlement, status: Status | None = None) -> Settlement:
-    """The peer has the outcome; of an award, `status` is what the peer did with it."""
-    if settlement.direction is Direction.AWARDED and status is Status.FAILED:
-        return replace(settlement, status=Status.FAILED, reason="COMPENSATION_REFUSED", is_closed=True)
+def acknowledged(settlement: Settlement, receipt: Receipt) -> Settlement:
+    """The peer has the outcome. An award that it refused fails for its reason; what was destroyed stays destroyed."""
+    if settlement.direction is Direction.AWARDED and receipt.status is Status.FAILED:
+        reason = receipt.reason or COMPENSATION_REFUSED
+        return replace(settlement, status=Status.FAILED, reason=reason, is_closed=True)
     status = Status.SETTLED if settlement.status is Status.SLASHED else settlement.status
     return replace(settlement, status=status, is_closed=True)
+
+
+def digest_of(settlement: Settlement) -> str:
+    """Names a settlement with everything that it moved, for the chain of the pair."""
+    claim = settlement.claim
+    named = (settlement.direction, str(claim.dispute_id), claim.defendant_did, claim.complainant_did)
+    amounts = (str(claim.amount), claim.currency, str(settlement.slashed), str(settlement.compensation))
+    return hashlib.sha256("\n".join((*named, *amounts)).encode()).hexdigest()
 
 
 def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:

@@ -6,7 +6,7 @@ from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep_of
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, format_amount
-from hansa.rooms import journal, ledger
+from hansa.rooms import journal, ledger, transfers
 from hansa.rooms.commerce.slash_bond import SLASH_BOND, BondSlash, SlashBond
 
 from . import settlement as protocol
@@ -20,6 +20,10 @@ SWEEP_SECONDS = 60.0
 
 async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, settings: Settings) -> None:
     """Destroy units of the defendant and record the outcome for the peer, once."""
+    found = await store.find(tx, settlement_id)
+    if found is None:
+        return
+    await transfers.lock_chain(tx, found.peer)
     kept = await store.find(tx, settlement_id, lock=True)
     if kept is None or kept.settlement.status is not Status.SLASHING:
         return
@@ -27,11 +31,10 @@ async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, setting
         return
     claim, book = kept.settlement.claim, ledger.Book.of(settings)
     reference = f"{ledger.DISPUTE_REFERENCE}{kept.frame}:{claim.dispute_id}"
-    bond = await slash_bond(
-        tx, BondSlash(claim.defendant_did, Minor(claim.amount), f"{reference}:bond"), settings
-    )
+    most = Minor(kept.settlement.slashed or claim.amount)
+    bond = await slash_bond(tx, BondSlash(claim.defendant_did, most, f"{reference}:bond"), settings)
     liquid, liquid_tx_id = ZERO, None
-    if rest := Minor(claim.amount - bond.amount):
+    if rest := Minor(most - bond.amount):
         order = ledger.orders.destroy(claim.defendant_did, rest, reference, at_most=True)
         (done,) = await ledger.apply(tx, [order], book)
         liquid, liquid_tx_id = (done.moved, done.tx_id) if done.tx_id is not None else (ZERO, None)
@@ -53,6 +56,7 @@ async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, setting
         counterparty_frame=kept.frame,
     )
     await journal.append(tx, slashed)
+    await store.record(tx, kept, after)
 
 
 async def expire_overdue(tx: Tx) -> None:

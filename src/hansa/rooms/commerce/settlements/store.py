@@ -6,15 +6,19 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.rooms import transfers
 
+from . import settlement as protocol
 from .records import Kept
 from .settlement import Claim, Direction, Settlement, Status
 
+CHAIN_ENTRY = "slash_settled"
 FIRST_PAUSE_SECONDS = 2
 LONGEST_PAUSE_SECONDS = 600
 
@@ -42,6 +46,11 @@ WHERE settlement_id IN (SELECT settlement_id FROM commerce_settlement
   WHERE peer = $1 AND direction = $2 AND next_at <= clock_timestamp() ORDER BY next_at LIMIT $3 FOR UPDATE)
 RETURNING *
 """  # noqa: S608
+
+_REOPEN = """
+UPDATE commerce_settlement SET next_at = clock_timestamp(), tries = 0
+WHERE peer = $1 AND is_closed AND (direction = 'outgoing' OR direction = 'awarded' AND status = 'SETTLED')
+"""
 
 _APPROVED_OF_DAY = """
 SELECT coalesce(sum(amount), 0) FROM commerce_settlement
@@ -154,6 +163,17 @@ async def of_dispute(tx: Tx, peer: str, direction: Direction, dispute_id: int) -
 async def lock_peer(tx: Tx, peer: str) -> None:
     """Take the requests of a peer one after the other, until the transaction ends."""
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('commerce settlements ' || $1, 0))", peer)
+
+
+async def reopen(tx: Tx, peer: str) -> None:
+    """One of the two registries was restored: the peer is shown again what it had decided, and what was awarded to its agents."""
+    await tx.execute(_REOPEN, peer)
+
+
+async def record(tx: Tx, kept: Kept, after: Settlement) -> None:
+    """Append what a settlement moved to the chain of the pair, which `transfers.lock_chain` has locked."""
+    named = uuid5(NAMESPACE_URL, f"{kept.frame} {after.direction} {after.claim.dispute_id}")
+    await transfers.record_in_chain(tx, kept.peer, CHAIN_ENTRY, named, protocol.digest_of(after))
 
 
 async def approved_in_a_day(tx: Tx, peer: str) -> int:

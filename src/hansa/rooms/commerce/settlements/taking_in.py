@@ -1,63 +1,56 @@
 """Take a message of a peer about a settlement in: row, event and units in one transaction."""
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from hansa.foundation.events import DisputeCompensationMinted
+from hansa.foundation.events import DisputeCompensationMinted, DisputeCompensationRefused
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
-from hansa.rooms import agents, federation, journal, ledger
-from hansa_verify import NotAKey, read_keys, verify_document
+from hansa.rooms import agents, federation, journal, ledger, transfers
 
 from . import settlement as protocol
 from . import store
-from .settlement import Claim, Direction, Outcome, Settlement, Status
+from .opening import Request, admit, is_signed_verdict, open_settlement
+from .records import Kept
+from .settlement import Direction, Outcome, Receipt, Settlement, Status
 
 SLASHES = "commerce: slashes for peers"
-BUNDLE_TYPE = "dispute-bundle+jws"
-REFUSED_MAX = 100_000
 AUTO_APPROVED_IN_A_DAY = Fraction(10)
 """Of a peer, as a multiple of its auto_slash_max_avt."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """A claim of a peer with the facts that it signed, and its message as it came."""
-
-    peer: federation.PeerRecord
-    claim: Claim
-    verdict: dict[str, Any]
-    message: str
-
-
 async def take_request(tx: Tx, request: Request, settings: Settings) -> int | None:
     """Open a settlement at the defendant's registry, or find it again; its number, None where nothing is answered."""
-    peer, claim = request.peer, request.claim
-    assert peer.spiffe_id is not None
-    assert peer.ledger_id is not None
-    if not await is_between(tx, peer, settings, own=claim.defendant_did, other=claim.complainant_did):
-        await federation.count_refusal(tx, peer.id, "foreign_namespace")
+    admitted = await admit(tx, request, Direction.INCOMING, settings)
+    if admitted is None:
         return None
-    await store.lock_peer(tx, peer.spiffe_id)
-    known = await store.of_dispute(tx, peer.spiffe_id, Direction.INCOMING, claim.dispute_id)
-    if known is not None:
-        if known.settlement.claim != claim:
-            await federation.count_refusal(tx, peer.id, "settlement_conflict")
-            return None
-        return known.settlement_id
+    if request.shown is not None and request.shown.status in protocol.DECIDED:
+        return await _take_shown(tx, request, admitted.known, request.shown)
+    if admitted.known is not None:
+        return admitted.known.settlement_id
     refusal = await _why_refused(tx, request, settings)
-    if refusal is not None and await store.refused(tx, peer.spiffe_id, REFUSED_MAX) >= REFUSED_MAX:
-        return None
     is_auto = refusal is None and await _is_auto_approved(tx, request, settings)
-    new = protocol.claimed(claim, refusal, await store.now(tx), is_auto=is_auto)
-    settlement_id = await store.add(
-        tx, peer.spiffe_id, peer.ledger_id, new, request.message, is_due=new.status is Status.FAILED
-    )
-    if new.status is Status.SLASHING:
+    new = protocol.claimed(request.claim, refusal, await store.now(tx), is_auto=is_auto)
+    settlement_id = await open_settlement(tx, request, new, is_due=new.status is Status.FAILED)
+    if settlement_id is not None and new.status is Status.SLASHING:
+        await order_slash(tx, settlement_id)
+    return settlement_id
+
+
+async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outcome) -> int | None:
+    """The peer shows what this registry had signed before it was restored: that is what it decided."""
+    before = None if known is None else known.settlement
+    after = protocol.decided_before(request.claim, before, shown, await store.now(tx))
+    if known is None:
+        assert after is not None
+        settlement_id = await open_settlement(tx, request, after, is_due=False)
+    else:
+        settlement_id = known.settlement_id
+        if after is not None:
+            await store.write(tx, settlement_id, after)
+    if after is not None and settlement_id is not None and after.status is Status.SLASHING:
         await order_slash(tx, settlement_id)
     return settlement_id
 
@@ -75,11 +68,14 @@ async def take_outcome(
     Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
     """
     assert peer.spiffe_id is not None
+    await transfers.lock_chain(tx, peer.spiffe_id)
     kept = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
     if kept is None:
         return None
     after = protocol.on_outcome(kept.settlement, outcome)
     if after == kept.settlement:
+        if kept.row["next_at"] is not None and protocol.agrees(after, outcome):
+            await store.write(tx, kept.settlement_id, after)
         return after
     owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
     reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"
@@ -89,6 +85,8 @@ async def take_outcome(
     await store.write(tx, kept.settlement_id, after, more)
     if after.status is Status.SETTLED:
         await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
+    if after.status is Status.SETTLED:
+        await store.record(tx, kept, after)
     if issued is not None:
         issued_here = Compensated(kept.settlement_id, kept.frame, owed, issued)
         await journal.append(tx, minted(after, issued_here, settings))
@@ -96,34 +94,36 @@ async def take_outcome(
 
 
 async def take_receipt(
-    tx: Tx, peer: federation.PeerRecord, receipt: tuple[Claim, Status], text: str, direction: Direction
+    tx: Tx, peer: federation.PeerRecord, receipt: Receipt, text: str, direction: Direction
 ) -> None:
-    """The registry that decided the dispute has the outcome, or that of the complainant has the award."""
+    """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused."""
     assert peer.spiffe_id is not None
-    claim, status = receipt
-    kept = await store.of_dispute(tx, peer.spiffe_id, direction, claim.dispute_id)
-    if kept is None or kept.settlement.claim != claim or kept.settlement.status not in protocol.DECIDED:
+    kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
+    if kept is None or kept.settlement.claim != receipt.claim:
         return
-    await store.write(
-        tx, kept.settlement_id, protocol.acknowledged(kept.settlement, status), store.Written(outcome=text)
+    if kept.settlement.is_closed and kept.row["next_at"] is None:
+        return
+    if kept.settlement.status not in protocol.DECIDED:
+        return
+    after = protocol.acknowledged(kept.settlement, receipt)
+    await store.write(tx, kept.settlement_id, after, store.Written(outcome=text))
+    if direction is Direction.AWARDED and after.status is Status.FAILED:
+        await journal.append(tx, _refused(kept, after))
+
+
+def _refused(kept: Kept, after: Settlement) -> DisputeCompensationRefused:
+    claim = after.claim
+    return DisputeCompensationRefused(
+        dispute_id=claim.dispute_id,
+        complainant_did=claim.complainant_did,
+        defendant_did=claim.defendant_did,
+        compensation_amount=format_amount(after.compensation),
+        slashed_amount=format_amount(after.slashed),
+        currency=claim.currency,
+        reason=after.reason or protocol.COMPENSATION_REFUSED,
+        settlement_id=kept.settlement_id,
+        counterparty_frame=kept.frame,
     )
-
-
-def is_signed_verdict(request: Request) -> bool:
-    """Whether the facts are of this dispute, and signed with a key of the peer."""
-    bundle, claim = request.verdict, request.claim
-    complaint = bundle.get("dispute")
-    if not isinstance(complaint, dict) or bundle.get("registry") != request.peer.ledger_id:
-        return False
-    named = (complaint.get("id"), complaint.get("defendant_did"), complaint.get("complainant_did"))
-    if named != (claim.dispute_id, claim.defendant_did, claim.complainant_did):
-        return False
-    try:
-        keys = read_keys(request.peer.keys)
-    except NotAKey:
-        return False
-    text = json.dumps(bundle, ensure_ascii=False)
-    return verify_document(text, keys, typ=BUNDLE_TYPE).code == "verified"
 
 
 async def _why_refused(tx: Tx, request: Request, settings: Settings) -> str | None:
@@ -202,13 +202,4 @@ def minted(after: Settlement, done: Compensated, settings: Settings) -> DisputeC
         settlement_id=done.settlement_id,
         counterparty_frame=done.frame,
         counterparty_tx_id=after.peer_tx_id,
-    )
-
-
-async def is_between(
-    tx: Tx, peer: federation.PeerRecord, settings: Settings, *, own: str, other: str
-) -> bool:
-    """Whether `own` is an agent of this registry and `other` one for which the peer speaks."""
-    return await federation.is_own_did(tx, own, settings) and await federation.speaks_for(
-        tx, peer, other, settings
     )

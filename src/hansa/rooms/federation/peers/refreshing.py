@@ -106,9 +106,12 @@ def expected_of(peer: PeerRecord, settings: Settings) -> ExpectedRegistry:
 
 
 def ledger_expected(peer: PeerRecord, settings: Settings) -> str | None:
-    """The ledger id of a peer inside the own frame: only the frame itself is named by the trust domain; None elsewhere."""
+    """The ledger id that a peer keeps for good; None where its first card states it.
+
+    Inside the own frame it is known beforehand: only the frame itself is named by the trust domain.
+    """
     if not peer.is_of_frame(settings):
-        return None
+        return peer.ledger_id
     is_frame = peer.peer_type == "frame"
     return peer.trust_domain if is_frame else f"{peer.trust_domain}/registry/{peer.registry_name}"
 

@@ -10,12 +10,14 @@ from uuid import UUID, uuid4
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.transfers.crossing import pair_chain
 from hansa.rooms.transfers.crossing import store as pairs
+from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.pair_chain import Pair
+from hansa.rooms.transfers.crossing.reopening import reopen
 
 from .messages import Message, Terms
 
 
-async def observe(tx: Tx, peer: str, pair: Pair, message: Message) -> Pair | None:
+async def observe(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> Pair | None:
     """Judge the positions of a message, under the lock of the pair; None where its content does not count.
 
     A message from before a restore does not count: its author repeats what still holds. A peer that states no positions is taken at
@@ -23,6 +25,7 @@ async def observe(tx: Tx, peer: str, pair: Pair, message: Message) -> Pair | Non
     """
     if not message.has_positions:
         return pair
+    peer = corridor.key
     if not pair_chain.is_plausible(pair, message.positions):
         return None
     recorded = await pairs.heads_at(tx, peer, {message.seen})
@@ -31,9 +34,14 @@ async def observe(tx: Tx, peer: str, pair: Pair, message: Message) -> Pair | Non
     if observed.pair != pair:
         await pairs.write_pair(tx, peer, observed.pair)
     if observed.resend:
-        await pairs.reopen(tx, peer)
+        await reopen(tx, peer, corridor.reopened)
     is_early = pair_chain.is_of_earlier_epoch(observed.pair, message.own, message.seen)
     return None if is_early else observed.pair
+
+
+def is_current(pair: Pair, message: Message) -> bool:
+    """Whether nothing later was seen of the author's chain; `pair` is the state after the message was observed."""
+    return not message.has_positions or message.own == pair.seen
 
 
 async def record(tx: Tx, peer: str, pair: Pair, entry: str, terms: Terms, *, is_done: bool) -> Pair:

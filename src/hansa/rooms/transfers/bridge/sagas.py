@@ -59,7 +59,8 @@ class Money(StrEnum):
 class Saga:
     """A saga at its source. `deadline` is in seconds since 1970.
 
-    `is_closed`: nothing is sent about it any more. A saga that has ended is opened again when a restore may have lost the decision.
+    `is_closed`: the destination knows the outcome as well, nothing is sent about it any more. A saga that has ended is opened again
+    when a restore may have lost the decision.
     """
 
     terms: Terms
@@ -97,11 +98,15 @@ class Findings:
 
     `refusal` is why a first request would be refused; `may_decide` is false as long as a restored registry does not know what it
     had decided. `has_units`: whether what was signed before a restore can be carried out, or taken back, now.
+    `is_current`: nothing later was seen of the author's chain. A late message may be of a fork that a restore ended: it is a
+    signature that binds, and no sign that its author still knows it. `is_repeated`: the other registry repeats its decisions.
     """
 
     refusal: str | None = None
     may_decide: bool = True
     has_units: bool = True
+    is_current: bool = True
+    is_repeated: bool = True
 
 
 @dataclass(frozen=True)
@@ -213,7 +218,7 @@ def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
         return _on_forgotten(saga, message, findings)
     if message.terms != saga.terms:
         return Move(saga)
-    return _on_ended(saga, message) if saga.has_ended else _on_first(saga, message)
+    return (_on_ended if saga.has_ended else _on_first)(saga, message, findings)
 
 
 def receipt_of(move: Move, message: Message) -> Message | None:
@@ -224,22 +229,26 @@ def receipt_of(move: Move, message: Message) -> Message | None:
     return Message(MessageType.RECEIPT, message.terms, code)
 
 
-def _on_first(saga: Saga, message: Message) -> Move:
+def _on_first(saga: Saga, message: Message, findings: Findings) -> Move:
     course = _COURSES[saga.terms.direction]
+    # Once the destination repeats its decision it is known that it was not lost meanwhile.
+    is_closed = not findings.is_repeated or (message.shows_request and findings.is_current)
     if message.type is DONE[saga.terms.direction]:
-        completed = replace(saga, state=State.COMPLETED, answer=message, is_closed=True)
-        return Move(completed, course.done, course.keep, ENTRY_ENDED, confirms=True)
+        completed = replace(saga, state=State.COMPLETED, answer=message, is_closed=is_closed)
+        return Move(completed, course.done, course.keep, ENTRY_ENDED, confirms=is_closed)
     if message.type is not MessageType.CANCELLED:
         return Move(saga)
     undone = State(course.undone[-1])
     code = message.code or Code.CANCELLED
-    ended = replace(saga, state=undone, answer=message, code=code, is_closed=True)
-    return Move(ended, tuple(course.undone), course.give_back, ENTRY_ENDED, confirms=True)
+    ended = replace(saga, state=undone, answer=message, code=code, is_closed=is_closed)
+    return Move(ended, tuple(course.undone), course.give_back, ENTRY_ENDED, confirms=is_closed)
 
 
-def _on_ended(saga: Saga, message: Message) -> Move:
+def _on_ended(saga: Saga, message: Message, findings: Findings) -> Move:
     """The destination repeats its decision. One that contradicts what it had signed is shown that signature."""
     expected = DONE[saga.terms.direction] if saga.state is State.COMPLETED else MessageType.CANCELLED
+    if not findings.is_current:
+        return Move(saga)
     agrees = message.type is expected
     return Move(replace(saga, is_closed=agrees), confirms=agrees)
 
@@ -250,15 +259,16 @@ def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Mo
     if not message.shows_request or (saga is not None and saga.terms != terms):
         return Move(saga)
     if message.type is MessageType.CANCELLED and saga is None:
-        return Move(None, confirms=True)
+        return Move(None, confirms=findings.is_current)
     if message.type is not DONE[terms.direction]:
         return Move(saga)
     course = _COURSES[terms.direction]
     before = (*course.first, course.requested) if saga is None else ()
     known = saga or Saga(terms, course.requested, 0.0)
     if findings.has_units:
-        completed = replace(known, state=State.COMPLETED, answer=message, is_closed=True)
-        return Move(completed, (*before, *course.done), course.again, ENTRY_ENDED, confirms=True)
+        completed = replace(known, state=State.COMPLETED, answer=message, is_closed=findings.is_current)
+        passed = (*before, *course.done)
+        return Move(completed, passed, course.again, ENTRY_ENDED, confirms=findings.is_current)
     if terms.direction is Direction.REDEEM:
         # The wrapped units are set aside by another redemption, or not minted again yet: the destination repeats its decision.
         return Move(saga)
@@ -272,7 +282,7 @@ def decide(decision: Decision | None, message: Message, findings: Findings) -> D
     """
     terms = message.terms
     if message.type is MessageType.RECEIPT:
-        return _on_receipt(decision, message)
+        return _on_receipt(decision, message) if findings.is_current else NOTHING
     if message.type not in {MessageType.CANCEL, REQUEST[terms.direction]}:
         return NOTHING
     if decision is not None and decision.terms != terms:

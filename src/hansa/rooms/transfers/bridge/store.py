@@ -19,7 +19,9 @@ from .sagas import Decision, Move, Saga, State
 FIRST_PAUSE_SECONDS = 2
 LONGEST_PAUSE_SECONDS = 300
 FIRST_RETRY_SECONDS = 12.0
-"""The job of the peer takes a saga over when the process that answers its caller has ended."""
+"""The job of the peer takes a saga over when the process that answers its caller has ended; a decision is repeated after it as well."""
+REPEATED_SECONDS = 30.0
+"""A destination that has not repeated its decision by then is shown it: it may have lost it."""
 
 _STEPS = (
     "(SELECT jsonb_agg(jsonb_build_object('state', step, 'at', clock_timestamp()) ORDER BY n)"
@@ -35,14 +37,18 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, {_STEPS.format("$10")}, $11, $12, $1
 
 _ADD_FORGOTTEN = f"""
 INSERT INTO transfers_bridge_saga (saga_id, direction, peer, frame, sender_did, receiver_did, amount, currency, state, answer,
-  history, deadline)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, {_STEPS.format("$11")}, clock_timestamp())
+  history, deadline, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, {_STEPS.format("$11")}, clock_timestamp(),
+  CASE WHEN NOT $12 THEN clock_timestamp() END)
 """  # noqa: S608
 
 _WRITE = f"""
-UPDATE transfers_bridge_saga SET state = $2, code = $3, answer = $4, history = history || coalesce({_STEPS.format("$5")}, '[]'),
+UPDATE transfers_bridge_saga SET state = $2, code = $3, answer = coalesce($4, answer), history = history || coalesce({_STEPS.format("$5")}, '[]'),
   updated_at = CASE WHEN state = $2 THEN updated_at ELSE clock_timestamp() END,
-  next_at = CASE WHEN NOT $6 THEN coalesce(next_at, clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS})) END
+  tries = CASE WHEN state = $2 THEN tries ELSE 0 END,
+  next_at = CASE WHEN $6 THEN NULL WHEN state <> $2 AND $2 IN ('COMPLETED', 'REFUNDED', 'FAILED')
+    THEN clock_timestamp() + make_interval(secs => {REPEATED_SECONDS})
+    ELSE coalesce(next_at, clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS})) END
 WHERE saga_id = $1
 """  # noqa: S608
 
@@ -162,6 +168,7 @@ async def add_forgotten(tx: Tx, peer: str, frame: str, move: Move) -> None:
         saga.state.value,
         None if saga.answer is None else shortest(saga.answer),
         [str(step) for step in move.passed],
+        _is_quiet(saga),
     )
 
 
@@ -188,8 +195,9 @@ async def write(tx: Tx, move: Move) -> None:
     assert saga is not None
     answer = shortest(saga.answer) if saga.answer else None
     steps = [str(step) for step in move.passed]
-    is_quiet = saga.is_closed or saga.state is State.IN_DOUBT
-    await tx.execute(_WRITE, UUID(saga.terms.saga_id), saga.state.value, saga.code, answer, steps, is_quiet)
+    await tx.execute(
+        _WRITE, UUID(saga.terms.saga_id), saga.state.value, saga.code, answer, steps, _is_quiet(saga)
+    )
 
 
 async def take_due(tx: Tx, peer: str, most: int, only: UUID | None = None) -> list[KeptSaga]:
@@ -256,6 +264,11 @@ async def is_settled(tx: Tx, peer: str) -> bool:
 def history_of(row: asyncpg.Record) -> list[dict[str, Any]]:
     """The states that a saga has passed, with their times."""
     return list(json.loads(row["history"]))
+
+
+def _is_quiet(saga: Saga) -> bool:
+    """Whether nothing is sent about the saga by itself."""
+    return saga.is_closed or saga.state is State.IN_DOUBT
 
 
 def _decision(row: asyncpg.Record) -> Decision:

@@ -38,7 +38,7 @@ async def take_in(tx: Tx, corridor: Corridor, message: Message) -> Message | Non
     if proven is None:
         await federation.count_refusal(tx, corridor.peer.id, "message_malformed")
         return None
-    pair = await pairing.observe(tx, corridor.key, await lock_pair(tx, corridor.key), proven)
+    pair = await pairing.observe(tx, corridor, await lock_pair(tx, corridor.key), proven)
     if pair is None:
         return None
     taken = await (_apply_answer if proven.is_answer else _decide)(tx, corridor, pair, proven)
@@ -79,7 +79,11 @@ async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message
     if kept is not None and kept.peer != corridor.key:
         return _Taken(pair)
     saga = None if kept is None else kept.saga
-    findings = Findings(has_units=await _has_units_again(tx, corridor, saga, message))
+    findings = Findings(
+        has_units=await _has_units_again(tx, corridor, saga, message),
+        is_current=pairing.is_current(pair, message),
+        is_repeated=message.has_positions,
+    )
     move = sagas.on_answer(saga, message, findings)
     receipt = sagas.receipt_of(move, message)
     if move.saga is None or move.saga == saga:
@@ -174,7 +178,8 @@ async def _decide(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _
     if known is None and money is None and message.type is REQUEST[terms.direction]:
         refusal = await _why_refused(tx, corridor, pair, terms)
     has_units = money is None or await _has_units_for(tx, corridor, terms, money)
-    decided = sagas.decide(known, message, Findings(refusal, pair.may_decide, has_units))
+    is_current = pairing.is_current(pair, message)
+    decided = sagas.decide(known, message, Findings(refusal, pair.may_decide, has_units, is_current))
     if not decided.is_new:
         return _Taken(pair, decided.answer)
     assert decided.decision is not None

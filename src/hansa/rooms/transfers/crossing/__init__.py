@@ -38,6 +38,7 @@ from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
+from .reopening import PAIR_REOPENED, lock_chain, record_in_chain
 from .reserving import AskedCrossing
 from .schemas import (
     CrossRegistryTransferIn,
@@ -60,6 +61,7 @@ __all__ = [
     "HIGH_WATER",
     "HIGH_WATER_TASK",
     "OUTBOX",
+    "PAIR_REOPENED",
     "PAYMENT_DECIDED",
     "PAYMENT_TOKEN",
     "READING_TRANSFERS",
@@ -101,6 +103,7 @@ __all__ = [
     "is_foreign",
     "is_settled_with",
     "is_withheld_abroad",
+    "lock_chain",
     "movement_of",
     "names_another_issuer",
     "net_at_peer",
@@ -111,6 +114,7 @@ __all__ = [
     "place_of",
     "preview_crossing",
     "raised_by_fee",
+    "record_in_chain",
     "refusal_of",
     "require_reachable",
     "require_receiver",

@@ -9,6 +9,7 @@ from hansa.foundation.values.did import namespace_of
 from hansa.rooms import federation, ledger
 
 from .payment_slot import PAYMENT_DECIDED, PaymentDecided
+from .reopening import PAIR_REOPENED, PairReopened
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,15 @@ class Corridor:
     book: ledger.Book
     settings: Settings = field(repr=False)
     decided: PaymentDecided = field(repr=False)
+    reopened: PairReopened = field(repr=False)
 
     @classmethod
     def to(cls, peer: federation.PeerRecord, runtime: Runtime) -> "Corridor":
         """The corridor between this registry and a verified peer."""
         settings = runtime.settings
-        return cls(peer, ledger.Book.of(settings), settings, PAYMENT_DECIDED.of(runtime))
+        return cls(
+            peer, ledger.Book.of(settings), settings, PAYMENT_DECIDED.of(runtime), PAIR_REOPENED.of(runtime)
+        )
 
     @property
     def key(self) -> str:

@@ -151,15 +151,17 @@ def _agent_blocked(did: str) -> Refused:
 
 
 async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
-    """The peer at which units of this registry's own currency reach the DID now.
+    """The peer at which units reach the DID now, by a swap where its registry has another currency.
 
-    Raises: ReceiverRegistryUnknown, CurrencyDiffers, AgentBlocked, and what `require_may_cross` raises.
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and what `require_may_cross` raises.
     """
     peer = await _open(tx, await peer_of(tx, did, settings), settings)
     if await is_withheld_abroad(tx, did):
         raise _agent_blocked(did)
     if peer.settlement_currency != settings.settlement_currency:
-        raise CurrencyDiffers
+        assert peer.spiffe_id is not None
+        if not await pools.has_pool(tx, peer.spiffe_id):
+            raise CurrencyDiffers
     return peer
 
 

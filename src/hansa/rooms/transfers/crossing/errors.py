@@ -1,7 +1,15 @@
 """Refusals of transfers to other registries."""
 
 from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, NotFound, Refused, Unavailable
-from hansa.rooms.federation import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
+from hansa.rooms.federation import (
+    AgentBlocked,
+    DidNotConfirmed,
+    DidRefused,
+    FrameSilent,
+    LicenceRequired,
+    PeerPaused,
+    PeerSuspended,
+)
 from hansa.rooms.transfers import pools
 
 
@@ -125,7 +133,10 @@ CROSSING_REFUSALS: tuple[type[Refused], ...] = (
     CrossingRefused,
     CrossingUndecided,
     CurrencyDiffers,
+    DidNotConfirmed,
+    DidRefused,
     FeeMismatch,
+    FrameSilent,
     LicenceRequired,
     PeerLimitReached,
     PeerPaused,

@@ -21,6 +21,7 @@ from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 
 from . import pair_chain, store
+from .reopening import PAIR_REOPENED, PairReopened, reopen
 
 FILE = "crossing-high-water.json"
 COMPARED_SECONDS = 1.0
@@ -72,7 +73,9 @@ class HighWater:
                 peers=sorted(behind),
             )
             for peer, place in behind.items():
-                await self._runtime.database.act(partial(_begin_epoch, peer=peer, known=place))
+                await self._runtime.database.act(
+                    partial(_begin_epoch, peer=peer, known=place, reopened=PAIR_REOPENED.of(self._runtime))
+                )
             found = await self._runtime.database.look_again(store.places)
         if found != known:
             self._known = found
@@ -128,12 +131,12 @@ async def _compare(runtime: Runtime) -> None:
 HIGH_WATER_TASK = PeriodicTask("transfers: high-water marks", COMPARED_SECONDS, _compare)
 
 
-async def _begin_epoch(tx: Tx, peer: str, known: Place) -> None:
+async def _begin_epoch(tx: Tx, peer: str, known: Place, reopened: PairReopened) -> None:
     pair = await store.lock_pair(tx, peer)
     # Another process may have begun it.
     if (pair.own.epoch, pair.own.seq) < known:
         await store.write_pair(tx, peer, pair_chain.begin_epoch(pair, uuid4().hex, above=known[0]))
-        await store.reopen(tx, peer)
+        await reopen(tx, peer, reopened)
 
 
 async def _await_heads(tx: Tx, peer: str) -> None:

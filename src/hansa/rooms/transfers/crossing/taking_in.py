@@ -21,6 +21,7 @@ from .judging import NO_TERMS, Judge
 from .messages import Message
 from .peer_keys import own_keys
 from .protocol import Findings
+from .reopening import reopen
 from .sender import Judgement
 from .states import Received, ReceivedState, Sent, SentState, Step
 from .writing import Changes, write_changes
@@ -125,7 +126,7 @@ class _Taking:
             if not self.is_alone:
                 raise ApplyAlone
             # Before the row of the message itself is read anew and changed.
-            await store.reopen(self.tx, self.corridor.key)
+            await reopen(self.tx, self.corridor.key, self.corridor.reopened)
             await self._read_again(message)
         return list(observed.messages)
 

@@ -2,6 +2,7 @@
 
 from hansa.foundation.events import ContractOfPeerMoved
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents, federation, journal
@@ -27,6 +28,18 @@ async def require_kept_by(
     """The contract is one that this peer keeps. Raises: ContractOfAnother."""
     if not await federation.speaks_for(tx, peer, contract.contractor_did, settings):
         raise ContractOfAnother
+
+
+async def keep_stated(
+    runtime: Runtime, peer: federation.PeerRecord, stated: StatedContract, *, is_relayed: bool = False
+) -> None:
+    """As `keep`, in a transaction of its own, after the frame was asked whose agent a contractor of this trust domain is.
+
+    Never within a transaction. Raises: ContractOfAnother, ProviderUnknown, federation.FrameSilent.
+    """
+    await federation.learn_holders(runtime, [stated.contractor_did])
+    settings = runtime.settings
+    await runtime.database.act(lambda tx: keep(tx, peer, stated, settings, is_relayed=is_relayed))
 
 
 async def keep(

@@ -1,0 +1,106 @@
+"""The files of the pages: read once, held compressed and as they are, and sent piece by piece.
+
+A file that is read for each request takes a thread for each piece; of a client that does not read its answers, this was
+most of what it cost.
+"""
+
+import asyncio
+from http import HTTPStatus
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
+
+from hansa.doors.console.style_sheets import KEPT_FOR_A_YEAR, StyleSheet, sheet_at
+from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed
+
+COMPRESSED_SUFFIXES = frozenset({".css", ".js", ".svg", ".txt"})
+PIECE_BYTES = 1 << 16
+
+
+class ConsoleFiles(StaticFiles):
+    """The console's files; a browser keeps them and asks each time whether they are still the same.
+
+    A style sheet is kept for a year under the address that pages give it, which changes with its content.
+    """
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """One file, or 304 where the browser already has it."""
+        if sheet := sheet_at(path):
+            return _sheet(sheet, scope)
+        answer = await super().get_response(path, scope)
+        if isinstance(answer, FileResponse):
+            answer = await _as_accepted(answer, Headers(scope=scope))
+        answer.headers["Cache-Control"] = "no-cache"
+        return answer
+
+
+class PieceByPiece(Response):
+    """Content in memory of which a client that does not read it takes one piece, not the whole."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, waiting for the client between the pieces."""
+        del receive
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        content = b"" if scope["method"] == "HEAD" else self.body
+        for start in range(0, len(content), PIECE_BYTES):
+            piece = bytes(content[start : start + PIECE_BYTES])
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            # A write leaves at the end of this turn of the loop; only then is it known whether there is room for more.
+            await asyncio.sleep(0)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _sheet(sheet: StyleSheet, scope: Scope) -> Response:
+    is_current = scope["query_string"] == f"v={sheet.digest}".encode()
+    headers = Headers(scope=scope)
+    kept = {
+        "ETag": f'W/"{sheet.digest}"',
+        "Vary": "Accept-Encoding",
+        "Cache-Control": KEPT_FOR_A_YEAR if is_current else "no-cache",
+    }
+    if headers.get("if-none-match") == kept["ETag"]:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=kept)
+    if not accepts_gzip(headers):
+        return Response(sheet.content, media_type="text/css", headers=kept)
+    return Response(sheet.packed, media_type="text/css", headers={**kept, "Content-Encoding": "gzip"})
+
+
+async def _as_accepted(whole: FileResponse, headers: Headers) -> Response:
+    is_compressible = Path(whole.path).suffix in COMPRESSED_SUFFIXES
+    if is_compressible:
+        whole.headers["Vary"] = "Accept-Encoding"
+        # The same content in two encodings: the tag is weak.
+        whole.headers["ETag"] = f"W/{whole.headers['etag'].removeprefix('W/')}"
+    status = whole.stat_result
+    assert status is not None
+    if is_compressible and status.st_size >= LEAST_BYTES and accepts_gzip(headers):
+        content = await _held(str(whole.path), status.st_mtime_ns, is_compressed=True)
+        kept = {
+            name: value
+            for name, value in whole.headers.items()
+            if name not in {"content-length", "accept-ranges"}
+        }
+        return PieceByPiece(content, headers={**kept, "Content-Encoding": "gzip"})
+    if "range" in headers:
+        return whole
+    content = await _held(str(whole.path), status.st_mtime_ns, is_compressed=False)
+    return PieceByPiece(content, headers=dict(whole.headers))
+
+
+async def _held(path: str, changed_at: int, *, is_compressed: bool) -> bytes:
+    """The content of a file. Some megabytes in all; the largest takes a twentieth of a second to compress, once."""
+    key = path, changed_at, is_compressed
+    if key not in _HELD:
+        _HELD[key] = await asyncio.to_thread(_read, path, is_compressed=is_compressed)
+    return _HELD[key]
+
+
+_HELD: dict[tuple[str, int, bool], bytes] = {}
+
+
+def _read(path: str, *, is_compressed: bool) -> bytes:
+    content = Path(path).read_bytes()
+    return compressed(content) if is_compressed else content

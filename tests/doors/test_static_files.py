@@ -1,0 +1,61 @@
+"""The files of the pages: whole, in one piece or many, compressed or not, and one piece at a time for a slow client."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from hansa.doors.console import static_files
+from hansa.doors.console.static_files import PIECE_BYTES, PieceByPiece
+from tests.registry import TestRegistry
+
+STATIC = Path(static_files.__file__).parent / "static"
+LARGE = "vendor/swagger-ui/swagger-ui-bundle.js"
+PLAIN = {"Accept-Encoding": "identity"}
+
+
+@pytest.mark.parametrize("name", [LARGE, "verify_card.js", "vendor/swagger-ui/LICENSE"])
+async def test_a_file_is_sent_whole_as_it_is_and_compressed(registry: TestRegistry, name: str):
+    content = (STATIC / name).read_bytes()
+    for _ in range(2):
+        plain = await registry.http.get(f"/static/{name}", headers=PLAIN)
+        assert (plain.status_code, plain.content) == (200, content)
+        assert plain.headers["content-length"] == str(len(content))
+        packed = await registry.http.get(f"/static/{name}", headers={"Accept-Encoding": "gzip"})
+        assert packed.content == content
+        if packed.headers.get("content-encoding") == "gzip":
+            assert packed.headers["etag"] == plain.headers["etag"]
+    head = await registry.http.head(f"/static/{name}", headers=PLAIN)
+    assert (head.content, head.headers["content-length"]) == (b"", str(len(content)))
+    known = {**PLAIN, "If-None-Match": plain.headers["etag"]}
+    assert (await registry.http.get(f"/static/{name}", headers=known)).status_code == 304
+
+
+async def test_a_part_of_a_file_can_be_asked_for(registry: TestRegistry):
+    part = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, "Range": "bytes=10-19"})
+    assert (part.status_code, part.content) == (206, (STATIC / LARGE).read_bytes()[10:20])
+
+
+async def test_a_file_that_changed_is_read_anew(tmp_path: Path):
+    file = tmp_path / "one.js"
+    for content in (b"a" * 5000, b"b" * 6000):
+        file.write_bytes(content)
+        held = await static_files._held(str(file), file.stat().st_mtime_ns, is_compressed=True)
+        assert gzip.decompress(held) == content
+
+
+async def test_the_next_piece_waits_until_the_client_has_taken_the_last():
+    sent: list[bytes] = []
+
+    class Enough(Exception):
+        """The client reads no further."""
+
+    async def send(message: dict) -> None:
+        if message["type"] == "http.response.body":
+            sent.append(message["body"])
+            if len(sent) == 2:
+                raise Enough
+
+    with pytest.raises(Enough):
+        await PieceByPiece(b"a" * 10 * PIECE_BYTES)({"method": "GET"}, None, send)  # type: ignore[arg-type]
+    assert list(map(len, sent)) == [PIECE_BYTES, PIECE_BYTES]
