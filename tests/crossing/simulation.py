@@ -60,6 +60,8 @@ class History:
         self.count = 0
         self.now = 0.0
         self.backups: dict[str, Registry] = {}
+        self.resting: set[str] = set()
+        """The registries that send nothing by themselves any more, until a late message gives them something to send."""
         self.heard: list[tuple[str, Message]] = []
         """Everything that honest registries signed for the malicious one."""
         roll = self.rng.random
@@ -152,9 +154,15 @@ class History:
         one = self.honest[name]
         for peer in one.toward:
             self._transmit(name, peer, one.tick(peer, self._clock(name)))
-        waits_for = (peer for peer in one.toward if peer != self.malicious and one.is_waiting(peer))
-        if self.now < self.quiet_after or any(waits_for):
+        if self.now < self.quiet_after or self._waits(name):
             self._at(self.now + RESEND_SECONDS * self.rng.uniform(0.8, 1.2), lambda: self._tick(name))
+
+        else:
+            self.resting.add(name)
+
+    def _waits(self, name: str) -> bool:
+        one = self.honest[name]
+        return any(peer != self.malicious and one.is_waiting(peer) for peer in one.toward)
 
     def _ask(self, name: str) -> None:
         for peer in self.honest[name].toward:
@@ -210,6 +218,9 @@ class History:
         answers = self.honest[to].receive(author, message, self._clock(to))
         if fault == "none":
             self._transmit(to, author, answers)
+        if to in self.resting and self._waits(to):
+            self.resting.remove(to)
+            self._at(self.now + RESEND_SECONDS, lambda: self._tick(to))
 
     def _covered(self, to: str, message: Message, fault: str) -> None:
         states = None
