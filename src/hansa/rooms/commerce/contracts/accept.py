@@ -44,11 +44,11 @@ async def accept(
 
 async def _require_active(tx: Tx, did: str, settings: Settings) -> bool:
     """The agent may accept now; whether it is one of another registry."""
-    if await transfers.is_foreign(tx, did, settings):
+    # Locked, so that the agent does not end while the contract binds it. What is an agent here needs no other question.
+    owned = await agents.lock_owner_and_status(tx, did)
+    if owned is None and await transfers.is_foreign(tx, did, settings):
         await transfers.require_reachable(tx, did, settings)
         return True
-    # Locked, so that the agent does not end while the contract binds it.
-    owned = await agents.lock_owner_and_status(tx, did)
     if owned is None or owned[1] != "active":
         raise Forbidden("The agent is not active.")
     return False

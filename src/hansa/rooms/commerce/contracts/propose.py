@@ -67,15 +67,15 @@ async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> bool:
     did = terms.provider_did
     if did is None:
         return False
-    if await transfers.is_foreign(tx, did, settings):
-        if terms.funded:
-            raise FundedAcross(field="funded")
-        try:
-            await transfers.require_reachable(tx, did, settings)
-        except transfers.ReceiverRegistryUnknown:
-            raise ProviderUnknown(context={"did": did}) from None
-        return True
     known = {} if is_system_did(did) else await agents.statuses_of(tx, [did])
-    if known.get(did) != "active":
+    if known.get(did) == "active":
+        return False
+    if known or not await transfers.is_foreign(tx, did, settings):
         raise ProviderUnknown(context={"did": did})
-    return False
+    if terms.funded:
+        raise FundedAcross(field="funded")
+    try:
+        await transfers.require_reachable(tx, did, settings)
+    except transfers.ReceiverRegistryUnknown:
+        raise ProviderUnknown(context={"did": did}) from None
+    return True
