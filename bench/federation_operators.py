@@ -101,7 +101,7 @@ def _used(services: Sequence[Service]) -> float:
 def _within(one: End) -> Body:
     def body(number: int) -> tuple[str, str]:
         token, _ = one.callers[number % AGENTS]
-        payee = one.dids[(number // AGENTS + number + 1) % AGENTS]
+        payee = one.dids[(number + 1 + number // AGENTS % (AGENTS - 1)) % AGENTS]
         amount = "0.00000001"
         return token, json.dumps({"receiver_agent_id": payee, "amount": amount})
 
