@@ -27,6 +27,7 @@ from hansa.rooms.commerce.settlements.settlement import (
 )
 from hansa.rooms.commerce.settlements.slashing import apply_slash
 from hansa.rooms.commerce.settlements.taking_in import take_outcome, take_receipt, take_request
+from hansa.rooms.transfers.crossing.store import open_pair
 from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry
@@ -77,6 +78,14 @@ class Scene:
 async def _request(scene: Scene) -> Asking:
     request = Request(scene.peer, scene.claim(against_own=True), {}, "signed")
     settings = scene.purses.registry.settings
+    return scene.asking(lambda tx: take_request(tx, request, settings))
+
+
+async def _shown_request(scene: Scene) -> Asking:
+    """The peer shows a slash that this registry had signed, and lost in a restore."""
+    claim, settings = scene.claim(against_own=True), scene.purses.registry.settings
+    shown = Outcome(claim, Status.SLASHED, AMOUNT, "tx-7")
+    request = Request(scene.peer, claim, {}, "signed", shown)
     return scene.asking(lambda tx: take_request(tx, request, settings))
 
 
@@ -134,6 +143,7 @@ async def _reject(scene: Scene) -> Asking:
 # What its repetition is answered after a step was done and its answer was lost.
 STEPS: dict[str, FailingAct[Scene]] = {
     "request": (_request, {200}),
+    "request that shows a lost slash": (_shown_request, {200}),
     "slash": (_slash, {200}),
     "outcome": (_outcome, {200}),
     "receipt": (_receipt, {200}),
@@ -157,6 +167,9 @@ async def stage(
             lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
         )
         peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        spiffe_id = peer.spiffe_id
+        assert spiffe_id is not None
+        await registry.database.act(lambda tx: open_pair(tx, spiffe_id))
         scene = Scene(purses, await purses.agent("1000"), peer, await administrator_of(registry), count(1))
         async with fault_stage(registry, scene) as stage:
             yield stage
