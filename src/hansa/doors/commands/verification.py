@@ -1,7 +1,8 @@
 """`hansa verify`: whether a registry signed what it is said to have signed."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
@@ -13,6 +14,21 @@ from hansa.doors.commands.outcome import FAILED, USAGE_ERROR, fail, print_outcom
 
 if TYPE_CHECKING:
     from hansa_verify import Step
+
+AsOf = Annotated[
+    str | None,
+    typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
+]
+KeysOfCard = Annotated[
+    str | None,
+    typer.Option(
+        help="Keys of the registry: URL or file. Required if the card is a file; by default the keys of its host."
+    ),
+]
+KeysOfAuditor = Annotated[
+    str | None,
+    typer.Option(help="Keys of the auditor: URL or file. Required for a file; by default those of the host."),
+]
 
 app = typer.Typer(help="Verify signatures of a registry; needs no server.", no_args_is_help=True)
 
@@ -26,26 +42,16 @@ app = typer.Typer(help="Verify signatures of a registry; needs no server.", no_a
 )
 def verify_card(
     source: Annotated[str, typer.Argument(help="Exported card: URL or file.")],
-    keys: Annotated[
-        str | None,
-        typer.Option(
-            help="Keys of the registry: URL or file. Required if the card is a file; by default the keys of its host."
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
-    ] = None,
+    keys: KeysOfCard = None,
+    at: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify an exported card. Exit 0: valid signature; 1: invalid; 2: the card or the keys cannot be read."""
     from hansa.doors import card_verification
 
-    try:
+    with _readable_sources():
         asked = card_verification.CardToVerify(source, keys, _moment(at))
         verdict = card_verification.verify_source(asked)
-    except card_verification.CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     _answer(verdict, card_verification.verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
@@ -58,16 +64,8 @@ def verify_card(
 )
 def verify_registry_card(
     source: Annotated[str, typer.Argument(help="Registry (its address), or its card (URL or file).")],
-    keys: Annotated[
-        str | None,
-        typer.Option(
-            help="Keys of the registry: URL or file. Required if the card is a file; by default the keys of its host."
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
-    ] = None,
+    keys: KeysOfCard = None,
+    at: AsOf = None,
     trust_domain: Annotated[
         str | None, typer.Option(help="Fail when the card is of another trust domain.")
     ] = None,
@@ -75,12 +73,9 @@ def verify_registry_card(
 ) -> None:
     """Verify the card of a registry. Exit 0: valid; 1: invalid; 2: the card or the keys cannot be read."""
     from hansa.doors import registry_card_verification as cards
-    from hansa.doors.card_verification import CannotRead
 
-    try:
+    with _readable_sources():
         verdict = cards.verify_source(cards.RegistryCardToVerify(source, keys, _moment(at), trust_domain))
-    except CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     _answer(verdict, cards.registry_card_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
@@ -108,12 +103,10 @@ def verify_contract_proof(
 ) -> None:
     """Verify a contract as evidence of an authorization. Exit 0: valid; 1: invalid; 2: it cannot be read."""
     from hansa.doors import registry_card_verification as cards
-    from hansa.doors.card_verification import CannotRead, judgement_json
+    from hansa.doors.card_verification import judgement_json
 
-    try:
+    with _readable_sources():
         verdict = cards.verify_contract_source(source, card, keys)
-    except CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     _answer(verdict, judgement_json(verdict), [verdict.code], as_json=as_json)
 
 
@@ -128,20 +121,15 @@ def verify_verdict(
     keys: Annotated[
         str | None, typer.Option(help="Keys of the registry: URL or file. Required if the bundle is a file.")
     ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
-    ] = None,
+    at: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute what the facts of a dispute come to. Exit 0: as the bundle states; 1: not, or not signed; 2: cannot be read."""
     from hansa.doors import card_verification
 
-    try:
+    with _readable_sources():
         asked = card_verification.CardToVerify(source, keys, _moment(at))
         verdict, proposal = card_verification.verify_bundle_source(asked)
-    except card_verification.CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     document = card_verification.verdict_json(verdict)
     lines = _lines(verdict.steps)
     is_stated = False
@@ -170,20 +158,15 @@ def verify_settlement(
             help="Keys of the registry that signed it: URL or file. Required if the evidence is a file."
         ),
     ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
-    ] = None,
+    at: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify what another registry signed about a slash. Exit 0: valid; 1: invalid; 2: it cannot be read."""
     from hansa.doors import card_verification
 
-    try:
+    with _readable_sources():
         asked = card_verification.CardToVerify(source, keys, _moment(at))
         verdict = card_verification.verify_settlement_source(asked)
-    except card_verification.CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     _answer(verdict, card_verification.settlement_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
@@ -215,13 +198,10 @@ def verify_attestations(
 ) -> None:
     """Verify a chain of supply attestations. Exit 0: valid; 1: invalid; 2: the chain or the keys cannot be read."""
     from hansa.doors import attestation_verification as chains
-    from hansa.doors.card_verification import CannotRead
 
     age = None if max_age is None else timedelta(seconds=max_age)
-    try:
+    with _readable_sources():
         verdict = chains.verify_chain(chains.ChainToVerify(source, keys, exact, age, export))
-    except CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     last = [
         *(f"warning {warning.code}: {warning.said}" for warning in verdict.warnings),
         f"{verdict.code}: {verdict.records} records, head {verdict.head_id}",
@@ -240,12 +220,7 @@ def verify_attestations(
 def verify_log(
     source: Annotated[str, typer.Argument(help="Registry (its address), or a proof (URL or file).")],
     *,
-    keys: Annotated[
-        str | None,
-        typer.Option(
-            help="Keys of the auditor: URL or file. Required for a file; by default those of the host."
-        ),
-    ] = None,
+    keys: KeysOfAuditor = None,
     old: Annotated[
         str | None, typer.Option(help="An older checkpoint of the log, which it must continue: URL or file.")
     ] = None,
@@ -253,12 +228,9 @@ def verify_log(
 ) -> None:
     """Verify the log of a registry, or the proof of one leaf. Exit 0: valid; 1: invalid; 2: it cannot be read."""
     from hansa.doors import log_verification
-    from hansa.doors.card_verification import CannotRead
 
-    try:
+    with _readable_sources():
         verdict = log_verification.verify_log(source, keys, old)
-    except CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     _answer(verdict, log_verification.log_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
@@ -277,12 +249,7 @@ def verify_balance_proof(
         ),
     ],
     *,
-    keys: Annotated[
-        str | None,
-        typer.Option(
-            help="Keys of the auditor: URL or file. Required for a file; by default those of the host."
-        ),
-    ] = None,
+    keys: KeysOfAuditor = None,
     balance: Annotated[
         str | None,
         typer.Option(help="The balance that you expect; by default the one that the proof states."),
@@ -291,12 +258,10 @@ def verify_balance_proof(
 ) -> None:
     """Verify that what a registry owes is counted. Exit 0: valid; 1: invalid; 2: proof or keys cannot be read."""
     from hansa.doors import balance_verification
-    from hansa.doors.card_verification import CannotRead, judgement_json
+    from hansa.doors.card_verification import judgement_json
 
-    try:
+    with _readable_sources():
         verdict = balance_verification.verify_source(source, keys, balance)
-    except CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     _answer(verdict, judgement_json(verdict), [verdict.code], as_json=as_json)
 
 
@@ -322,13 +287,10 @@ def verify_licence(
 ) -> None:
     """Verify a licence, its chain and the lists of its issuers. Exit 0: verified; 1: not; 2: it cannot be read."""
     from hansa.doors import licence_verification
-    from hansa.doors.card_verification import CannotRead
 
     request = licence_verification.LicenceToVerify(source, root, tuple(lists or ()))
-    try:
+    with _readable_sources():
         verdict = licence_verification.verify_licence_source(request)
-    except CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
     document = licence_verification.licence_verdict_json(verdict)
     _answer(verdict, document, [f"{verdict.code}: {verdict.reason}"], as_json=as_json)
 
@@ -343,14 +305,22 @@ def verify_reputation(
 ) -> None:
     """Recompute every score from exported events. Exit 0: all scores agree; 1: some differ; 2: the export cannot be read."""
     from hansa.doors import reputation_verification
+
+    with _readable_sources():
+        verdict = reputation_verification.verify_export(source)
+    print_outcome(verdict.text, verdict.members, as_json=as_json)
+    sys.exit(0 if verdict.is_valid else FAILED)
+
+
+@contextmanager
+def _readable_sources() -> Iterator[None]:
+    """A document or keys that cannot be read are an error of usage."""
     from hansa.doors.card_verification import CannotRead
 
     try:
-        verdict = reputation_verification.verify_export(source)
+        yield
     except CannotRead as trouble:
         fail(str(trouble), USAGE_ERROR)
-    print_outcome(verdict.text, verdict.members, as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
 
 
 class _Judged(Protocol):
