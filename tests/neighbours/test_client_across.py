@@ -1,6 +1,5 @@
 """`hansa_client` and its commands work with agents of another registry as with those of its own."""
 
-from collections.abc import AsyncIterator
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -17,8 +16,8 @@ from tests.client.terminal import Typed, logged_in
 from tests.neighbours.crossing_scene import run
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.reading_peers import read
-from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
-from tests.registry import PASSWORD, DatabaseFarm, TestAgent
+from tests.neighbours.two_registries import Neighbour, Neighbours
+from tests.registry import PASSWORD, TestAgent
 
 PRICE = "0.05"
 ADDRESS = "http://service.example"
@@ -29,14 +28,6 @@ PRICED = {
     ],
 }
 WORK = Deliverable("0" * 64)
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
 
 
 def client_of(home: Neighbour, agent: TestAgent) -> AsyncRegistry:

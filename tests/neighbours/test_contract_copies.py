@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
-
-import pytest
 
 from hansa.rooms.commerce.across import ACCEPTANCES_ABROAD
 from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
@@ -15,25 +12,12 @@ from tests.browsing import browser_of
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, refusal, run
 from tests.neighbours.paying_scene import quiet_after
-from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
+from tests.neighbours.two_registries import Neighbour, Neighbours
 from tests.notified import notified_of, subscribe
-from tests.registry import DatabaseFarm, TestDeveloper
+from tests.registry import TestDeveloper
 from tests.running_jobs import run_due, time_passes
 
 STATEMENT = "/api/v1/contracts/cross-registry/statement"
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
-
-
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> LostCalls:
-    return LostCalls(monkeypatch)
 
 
 class Copied(AgreementAbroad):

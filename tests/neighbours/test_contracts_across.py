@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -14,22 +13,8 @@ from tests.neighbours.agreeing_scene import PROXY, WORK, AgreementAbroad, in_day
 from tests.neighbours.crossing_scene import LostCalls, deadlines_pass, refusal, run, settle
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.reading_peers import administer
-from tests.neighbours.two_registries import Neighbours, neighbours
-from tests.registry import DatabaseFarm
+from tests.neighbours.two_registries import Neighbours
 from tests.running_jobs import run_due
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
-
-
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> LostCalls:
-    return LostCalls(monkeypatch)
 
 
 async def test_two_agents_of_two_registries_agree_and_approval_pays_through_a_crossing(pair: Neighbours):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from uuid import uuid4
 
 import pytest
@@ -26,24 +26,11 @@ from tests.neighbours.crossing_scene import (
     written,
     written_at_once,
 )
-from tests.neighbours.two_registries import Neighbours, neighbours
-from tests.registry import DatabaseFarm, TestAgent
+from tests.neighbours.two_registries import Neighbours
+from tests.registry import TestAgent
 
 TOGETHER = 30
 AMOUNT = 10 * 10**8
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
-
-
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> LostCalls:
-    return LostCalls(monkeypatch)
 
 
 def body_of(payer: TestAgent, payee_did: str, amount: int = AMOUNT) -> Body:

@@ -1,7 +1,6 @@
 """Transfers across registries when calls are lost, processes end, and the other registry misbehaves."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
@@ -22,24 +21,11 @@ from tests.neighbours.crossing_scene import (
     settle,
     written,
 )
-from tests.neighbours.two_registries import Neighbours, neighbours
-from tests.registry import DatabaseFarm, TestAgent
+from tests.neighbours.two_registries import Neighbours
+from tests.registry import TestAgent
 
 AMOUNT = 10 * 10**8
 NET, FEE = 995_000_000, 5_000_000
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
-
-
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> LostCalls:
-    return LostCalls(monkeypatch)
 
 
 async def parties(pair: Neighbours) -> tuple[TestAgent, TestAgent]:

@@ -1,7 +1,6 @@
 """The specification on transfers across registries, between two registries over real mutual TLS."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -12,20 +11,11 @@ from hansa.foundation.plumbing.outgoing import Answer
 from hansa.rooms import federation, ledger
 from hansa.rooms.notifications import OWNER_NOTICES
 from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
-from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
-from tests.registry import DatabaseFarm
+from tests.neighbours.two_registries import Neighbour, Neighbours
 from tests.rooms.journal.reactors.reacting import reacting
 from tests.rooms.notifications.webhooks.receiver import hook
 
 HOOK = "https://receiver.example.com/hook"
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
 
 
 async def test_the_amount_leaves_whole_and_the_receivers_registry_keeps_the_border_fee(pair: Neighbours):

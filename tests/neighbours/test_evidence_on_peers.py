@@ -1,7 +1,6 @@
 """The specification on peer trust between two registries: what counts as evidence by itself, and what a state has as effect."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -15,18 +14,9 @@ from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import across, run
 from tests.neighbours.reading_peers import names_found, read
 from tests.neighbours.test_malicious_peer import Malicious, malicious
-from tests.neighbours.two_registries import Neighbours, neighbours
-from tests.registry import DatabaseFarm
+from tests.neighbours.two_registries import Neighbours
 
 __all__ = ["malicious"]
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
 
 
 async def evidence(pair: Neighbours) -> Counter[str]:

@@ -1,7 +1,7 @@
 """A peer that sends what it may not: everything is refused and counted, and nothing but its own mirrors is written."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -19,19 +19,11 @@ from hansa.rooms.catalogue.exports.items import digest_of
 from hansa.rooms.catalogue.peer_reading import pages, reading
 from hansa.rooms.federation import SigningKey, detached_signature
 from tests.neighbours.reading_peers import card_at, read
-from tests.neighbours.two_registries import Neighbours, neighbours
-from tests.registry import DatabaseFarm, card_of
+from tests.neighbours.two_registries import Neighbours
+from tests.registry import card_of
 
 EPOCH = 2**50
 """Above that of the honest registry: the pages of this file begin anew."""
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
 
 
 class Malicious:

@@ -1,7 +1,6 @@
 """Cards of one registry at another: mirrored, changed, unlisted, ended, and compared with their home."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -20,14 +19,6 @@ from tests.neighbours.reading_peers import (
 )
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, card_of
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
 
 
 async def write(one: Neighbour, statement: str, *values: Any) -> None:

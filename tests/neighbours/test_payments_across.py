@@ -1,7 +1,6 @@
 """The specification on payment tokens whose payee is an agent of another registry."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import date
 from uuid import uuid4
 
@@ -20,22 +19,8 @@ from tests.neighbours.crossing_scene import (
 )
 from tests.neighbours.paying_scene import Abroad, abroad, quiet_after, resumed
 from tests.neighbours.reading_peers import administer, read
-from tests.neighbours.two_registries import Neighbours, neighbours
-from tests.registry import DatabaseFarm
+from tests.neighbours.two_registries import Neighbours
 from tests.rooms.reputation.rated import Rated
-
-
-@pytest.fixture(scope="module")
-async def pair(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Neighbours]:
-    async with neighbours(database_farm, tmp_path_factory.mktemp("pair")) as pair:
-        yield pair
-
-
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> LostCalls:
-    return LostCalls(monkeypatch)
 
 
 async def test_a_settle_pays_the_service_abroad_by_one_transfer_and_no_fee_is_taken_here(pair: Neighbours):
