@@ -265,7 +265,14 @@ ALLOWED_OUT = (
     ["reserve_out", "commit_out"],
     ["reserve_out", "abort_out"],
 )
-ALLOWED_IN = ([], ["reserve_in"], ["reserve_in", "commit_in"], ["reserve_in", "abort_in"])
+ALLOWED_IN = (
+    [],
+    ["reserve_in"],
+    ["reserve_in", "commit_in"],
+    ["reserve_in", "abort_in"],
+    # The sender states COMMIT at a later place of its chain than its ABORT: it was restored, or is malicious.
+    ["reserve_in", "abort_in", "replay_in"],
+)
 
 
 def _has_doubt(kept: Toward) -> bool:

@@ -11,11 +11,11 @@ import pytest
 from msgspec import structs
 
 from hansa.foundation.values.money import ZERO, Minor
-from hansa.rooms.transfers.crossing import sender
+from hansa.rooms.transfers.crossing import receiver, sender
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType, Swap
 from hansa.rooms.transfers.crossing.receiver import Terms
 from hansa.rooms.transfers.crossing.sender import Judgement
-from hansa.rooms.transfers.crossing.states import Money, MoneyKind
+from hansa.rooms.transfers.crossing.states import Money, MoneyKind, ReceivedState
 from hansa.rooms.transfers.pools import pricing, swapping
 from hansa.rooms.transfers.pools.pricing import Price, Reserve, SwapImpossible, View
 from hansa.rooms.transfers.pools.records import Pool
@@ -67,7 +67,12 @@ class SwappingRegistry(Registry):
         assert body is not None
         assert body.swap is not None
         if message.type is not MessageType.PREPARE:
-            covered = pool_of(kept).own.lowest >= (message.net or 0)
+            pool, known = pool_of(kept), kept.received.get(body.transfer_id)
+            reserved = known.net if known is not None and known.state is ReceivedState.PREPARED else 0
+            covered = pool.own.lowest + reserved >= (message.net or 0)
+            if known is not None and receiver.is_given_up(known):
+                price = Price(Minor(body.amount), Minor(message.net or 0), Minor(message.fee or 0))
+                covered = covered and pricing.keeps_k(pool.view(gives_own=False), price)
             return structs.replace(
                 terms, net=message.net or 0, fee=message.fee or 0, headroom=2**63 if covered else 0
             )
@@ -114,10 +119,9 @@ class SwappingRegistry(Registry):
             case MoneyKind.COMMIT_OUT:
                 kept.transit -= amount
             case MoneyKind.REPLAY_OUT:
-                if self.units >= amount:
-                    self.units -= amount
-                else:
-                    self.shortfalls -= amount
+                self.units -= amount
+            case MoneyKind.SHORTFALL_OUT:
+                self.shortfalls -= amount
             case MoneyKind.COMMIT_IN | MoneyKind.REPLAY_IN:
                 require(money.net >= swap.min_amount_out, "less than the least output", money)
                 self.units += money.net

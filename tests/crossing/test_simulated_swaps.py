@@ -22,6 +22,9 @@ from tests.properties.scale import by_tier
 HISTORIES = by_tier(400, 100_000, 1_000_000)
 HISTORIES_FOR_A_BUG = 2_000
 
+FAILED_ONCE = (5_687,)
+"""Seeds of histories that once broke an invariant: a restored registry promised another price than the one that was committed."""
+
 
 def test_every_swap_is_decided_alike_and_the_reserves_agree_once_the_network_heals():
     committed = 0
@@ -39,6 +42,11 @@ def test_every_swap_is_decided_alike_and_the_reserves_agree_once_the_network_hea
         )
     assert committed > HISTORIES // 2
     print(f"{HISTORIES} histories, {committed} swaps")
+
+
+@pytest.mark.parametrize("seed", FAILED_ONCE)
+def test_a_history_that_failed_once_holds(seed: int):
+    SwapHistory(seed).run()
 
 
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)

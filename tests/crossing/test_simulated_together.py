@@ -19,6 +19,9 @@ HISTORIES = by_tier(150, 100_000, 1_000_000)
 HISTORIES_FOR_A_BUG = 1_000
 COMBINATIONS = 60
 
+FAILED_ONCE = (10_253,)
+"""Seeds of histories that once broke an invariant: a COMMIT that had been replayed gave way to an older ABORT."""
+
 
 def test_swaps_bridges_and_slashes_at_once_lose_and_make_no_unit_and_end_alike_on_both_sides():
     coverage: set[object] = set()
@@ -36,6 +39,11 @@ def test_swaps_bridges_and_slashes_at_once_lose_and_make_no_unit_and_end_alike_o
     assert len(coverage) >= COMBINATIONS
     assert min(done["swaps"], done["sagas"], done["slashes"]) > HISTORIES // 4
     assert done["sagas after a restore"] > HISTORIES // 20
+
+
+@pytest.mark.parametrize("seed", FAILED_ONCE)
+def test_a_history_that_failed_once_holds(seed: int):
+    TogetherHistory(seed).run()
 
 
 def unlock_twice(patch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,20 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.transfers.crossing import HIGH_WATER, HighWater
 from hansa.rooms.transfers.crossing.high_water import FILE
-from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType
+from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
+from hansa.rooms.transfers.crossing.row_columns import body_of
 from tests.neighbours.crossing_scene import (
+    LostCalls,
     across,
     crossing_of,
     deadlines_pass,
+    open_rows,
     refusal,
     run,
     said,
@@ -156,3 +160,78 @@ async def test_a_commit_that_the_payer_cannot_pay_after_a_restore_is_charged_to_
     assert (await across(alice, bob.did, "1")).status_code == 200
     supply = await pair.a.registry.supply()
     assert (supply["status"], supply["delta"]) == ("OK", "0")
+
+
+async def test_a_commit_by_the_own_signature_holds_although_the_restored_registry_aborted_it_since(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    calls = LostCalls(monkeypatch)
+    calls.loses = lambda _: "request"
+    assert await refusal(await across(alice, bob.did, "10")) == (503, "CROSSING_TIMEOUT")
+    assert await alice.balance() == "100"
+    calls.loses = lambda _: None
+    body = await only_sent(pair.a)
+    # What a committed before its restore: b holds the signature and has credited.
+    prepare = await written(pair.a, pair.b, Message(MessageType.PREPARE, body))
+    (promise,) = await said(pair.a, pair.b, prepare)
+    commit = Message(MessageType.COMMIT, body, net=promise.net, fee=promise.fee)
+    await said(pair.a, pair.b, await written(pair.a, pair.b, commit))
+    await settle(pair.a, pair.b)
+    assert (await alice.balance(), await bob.balance()) == ("90", "109.95")
+    await require_equal_books(pair)
+
+
+async def test_a_commit_at_a_later_place_than_the_abort_is_credited_by_the_receivers_own_promise(
+    pair: Neighbours,
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    body = Body(str(uuid4()), alice.did, bob.did, 10 * 10**8, "AVT")
+    prepare = await written(pair.a, pair.b, Message(MessageType.PREPARE, body))
+    (promise,) = await said(pair.a, pair.b, prepare)
+    commit = Message(MessageType.COMMIT, body, net=promise.net, fee=promise.fee, proof=promise)
+    late = await written(pair.a, pair.b, commit)
+    abort = Message(MessageType.ABORT, body, code=Code.TIMEOUT)
+    await said(pair.a, pair.b, await written(pair.a, pair.b, abort))
+    (receipt,) = await said(pair.a, pair.b, late)
+    assert (receipt.code, await bob.balance()) == (Code.ABORTED, "100")
+    assert (await across(alice, bob.did, "1")).status_code == 200
+    # As a registry states it that was restored since, and committed what its lost state had aborted.
+    (receipt,) = await said(pair.a, pair.b, await written(pair.a, pair.b, commit))
+    assert receipt.code == Code.COMMITTED
+    await settle(pair.a, pair.b)
+    assert (await alice.balance(), await bob.balance()) == ("89", "110.945")
+    await require_equal_books(pair)
+
+
+async def test_a_commit_of_a_promise_that_was_forgotten_counts_beside_the_promise_that_was_made_since(
+    pair: Neighbours,
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    body = Body(str(uuid4()), alice.did, bob.did, 10 * 10**8, "AVT")
+    await said(pair.a, pair.b, await written(pair.a, pair.b, Message(MessageType.PREPARE, body)))
+    forgotten = Message(MessageType.PREPARED, body, net=9 * 10**8, fee=10**8)
+    proof = replace(forgotten, raw=await written(pair.b, pair.a, forgotten))
+    commit = Message(MessageType.COMMIT, body, net=forgotten.net, fee=forgotten.fee)
+    (refused,) = await said(pair.a, pair.b, await written(pair.a, pair.b, commit))
+    assert (refused.code, await bob.balance()) == (Code.ID_CONFLICT, "100")
+    for _ in range(2):
+        text = await written(pair.a, pair.b, replace(commit, proof=proof))
+        (receipt,) = await said(pair.a, pair.b, text)
+        assert (receipt.code, await bob.balance()) == (Code.COMMITTED, "109")
+    await settle(pair.b, pair.a)
+    assert (await alice.balance(), await bob.balance()) == ("90", "109")
+    await require_equal_books(pair)
+
+
+async def only_sent(one: Neighbour) -> Body:
+    row = await one.registry.database.look(lambda tx: tx.fetchrow("SELECT * FROM transfers_sent"))
+    assert row is not None
+    return body_of(row)
+
+
+async def require_equal_books(pair: Neighbours) -> None:
+    assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
+    for one in (pair.a, pair.b):
+        supply = await one.registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0")

@@ -36,6 +36,8 @@ CrossingState: TypeAlias = Literal["reserved", "committed", "aborted"]
 class ReserveOut:
     """Liquid to transit, exactly the amount and without a fee. `counterparty` is the payee's DID at the other registry.
 
+    `is_again`: also where it was aborted, by a registry that was restored and had committed it before.
+
     Raises, when carried out: AccountUnknown, AccountSuspended, InsufficientBalance, CrossingDiffers.
     """
 
@@ -46,11 +48,17 @@ class ReserveOut:
     counterparty: str | None = None
     message: str | None = None
     is_swap: bool = False
+    is_again: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
         step = CrossingStep(
-            "reserve", _out(self), self.transfer_id, book.transit(self.frame), self.counterparty
+            "reserve",
+            _out(self),
+            self.transfer_id,
+            book.transit(self.frame),
+            self.counterparty,
+            again=self.is_again,
         )
         terms = Terms(
             tx_type="out",
@@ -105,7 +113,7 @@ class ReserveIn:
     """Room for units that will come in: `amount` whole, of which `fee` goes to the fee collector. Nothing moves.
 
     `net_in_limit` is the most that may have come in from that registry, and may still come, less what went out to it; None:
-    unlimited. `counterparty` is the payer's DID at the other registry.
+    unlimited. `counterparty` is the payer's DID at the other registry. `is_again`: as in `ReserveOut`.
 
     Raises, when carried out: AccountUnknown, AccountSuspended, PeerLimitReached, SupplyExhausted, CrossingDiffers.
     """
@@ -118,6 +126,7 @@ class ReserveIn:
     net_in_limit: Minor | None
     counterparty: str | None = None
     is_swap: bool = False
+    is_again: bool = False
 
     def order(self, book: Book) -> Order:
         """The order of the engine."""
@@ -131,6 +140,7 @@ class ReserveIn:
             net_in_limit=self.net_in_limit,
             supply_max=units(SUPPLY_MAX_UNITS),
             treasury=book.treasury,
+            again=self.is_again,
         )
         return Order(step.transit, self.payee, self.amount, more=Terms(active=CREDIT, crossing=step))
 

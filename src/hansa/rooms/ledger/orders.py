@@ -53,6 +53,7 @@ class CrossingStep(msgspec.Struct, frozen=True, omit_defaults=True):
     treasury: str | None = None
     unclaimed: str | None = None
     leg: str | None = None
+    again: bool = False
 
 
 class ExtensionLine(msgspec.Struct, frozen=True):

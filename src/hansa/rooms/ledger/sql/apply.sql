@@ -27,9 +27,10 @@
 --   capture  {id, final, destroyed}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the
 --     rest; `destroyed` pays nobody: the amount ceases to be, and tx_type is `destroy`
 --   release  {id, due}: free what remains of a hold; with `due` only when it has expired and is not frozen
---   crossing  {step, direction, transfer_id, transit, counterparty, fee, net_in_limit, supply_max, treasury, unclaimed, leg}: a
---     step (reserve, commit, abort) of what crosses to (`out`) or from (`in`) another registry; `transit` is the account of
---     that registry. A crossing fixes agent, amount and fee when it is reserved. A closed agent's `in` goes to `unclaimed`.
+--   crossing  {step, direction, transfer_id, transit, counterparty, fee, net_in_limit, supply_max, treasury, unclaimed, leg,
+--     again}: a step (reserve, commit, abort) of what crosses to (`out`) or from (`in`) another registry; `transit` is the
+--     account of that registry. A crossing fixes agent, amount and fee when it is reserved. A closed agent's `in` goes to `unclaimed`.
+--     `again` reserves what was aborted once more; its transaction bears the transfer id in braces.
 --     The directions `swap_out` and `swap_in` are of two units: the commit moves transit to `leg`, or `leg` to the agent.
 --   extension  {kind, payload}: rows of a room that are claimed before the money and recorded after it (extensions.sql);
 --     with the amount 0 nothing else is done; a dry run leaves it out
@@ -91,7 +92,7 @@ DECLARE
   -- Of the order at hand.
   own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint;
   sent numeric; most_held bigint;
-  p int; q int; h int; k int; x int; step text; is_out boolean; is_swap boolean; is_still boolean; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
+  p int; q int; h int; k int; x int; step text; is_out boolean; is_swap boolean; is_still boolean; is_again boolean; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
   named jsonb;
 BEGIN
   SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
@@ -291,10 +292,11 @@ BEGIN
         IF own ? 'crossing' THEN
           x := (crossing_place ->> ledger_crossing_key(own))::int;
           step := own -> 'crossing' ->> 'step';
+          is_again := own -> 'crossing' ? 'again' AND crossing_states[x] = 'aborted';
           is_out := crossing_directions[x] IN ('out', 'swap_out');
           is_swap := crossing_directions[x] IN ('swap_out', 'swap_in');
           is_still := is_out = (step = 'commit') AND NOT (is_out AND is_swap);
-          refusal := ledger_crossing_refusal(step, crossing_states[x], (
+          refusal := ledger_crossing_refusal(step, CASE WHEN NOT is_again THEN crossing_states[x] END, (
             (crossing_agents[x], crossing_counterparties[x], crossing_amounts[x], crossing_fees[x]) IS NOT DISTINCT FROM
             (CASE WHEN is_out THEN debits[i] ELSE credits[i] END, own -> 'crossing' ->> 'counterparty', amount,
             coalesce((own -> 'crossing' ->> 'fee')::bigint, 0))));
@@ -444,6 +446,10 @@ BEGIN
           crossing_counterparties[x] := own -> 'crossing' ->> 'counterparty';
           crossing_amounts[x] := amount;
           crossing_fees[x] := coalesce((own -> 'crossing' ->> 'fee')::bigint, 0);
+          IF is_again AND is_out THEN
+            -- The transaction that was aborted has the reference: one transfer leaves once under each.
+            more[i] := jsonb_set(own, '{ref}', to_jsonb(format('{%s}', crossing_transfers[x])));
+          END IF;
         END IF;
         IF is_still THEN
           IF p IS NOT NULL AND NOT is_swap THEN

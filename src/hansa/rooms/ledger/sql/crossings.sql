@@ -125,13 +125,16 @@ BEGIN
   ), written AS (
     INSERT INTO ledger_crossing AS o (transit_id, direction, transfer_id, agent_id, counterparty, amount, fee, state, tx_id,
       return_tx_id, decided_at)
-    SELECT transit_id, direction, transfer_id, agent_id, counterparty, amount, fee, state, tx_id, return_tx_id,
+    SELECT transit_id, direction, transfer_id, agent_id, counterparty, amount, fee, state, tx_id,
+      -- What was aborted and then reserved again has the return of that abort still.
+      CASE WHEN state = 'aborted' OR direction = 'swap_out' AND state = 'committed' THEN return_tx_id END,
       CASE WHEN state <> 'reserved' THEN clock_timestamp() END
     FROM changed
     ON CONFLICT (transit_id, direction, transfer_id) DO UPDATE
       SET state = excluded.state, tx_id = excluded.tx_id, return_tx_id = excluded.return_tx_id,
-        decided_at = excluded.decided_at
-      WHERE o.state = 'reserved'
+        decided_at = excluded.decided_at, agent_id = excluded.agent_id, counterparty = excluded.counterparty,
+        amount = excluded.amount, fee = excluded.fee
+      WHERE o.state IN ('reserved', 'aborted')
   )
   INSERT INTO ledger_corridor AS k (transit_id, committed_out, committed_in)
   SELECT transit_id, coalesce(sum(amount) FILTER (WHERE direction = 'out'), 0),

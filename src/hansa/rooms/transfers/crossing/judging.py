@@ -12,11 +12,11 @@ from hansa.rooms.transfers import pools
 from . import received_store, sent_store
 from .corridor import Corridor
 from .messages import Body, Code, Message, MessageType
-from .money_orders import reserve_in, reserve_out
+from .money_orders import abort_in, reserve_in, reserve_out
 from .pair_chain import Pair
-from .receiver import Terms
+from .receiver import Terms, is_given_up, needs_promise
 from .sender import Judgement
-from .states import Money, Sent, SentState
+from .states import Money, Received, ReceivedState, Sent, SentState
 from .swapped import pool_at_work, step_of_swap
 
 TOMBSTONES_MAX = 100_000
@@ -79,10 +79,11 @@ class Judge:
                 has_units = is_shortfall = await self._covers(body, self.corridor.book.shortfall)
         return Judgement(code, pair.may_decide, has_units, is_shortfall)
 
-    async def terms(self, pair: Pair, message: Message, *, is_known: bool) -> Terms:
-        """Before this registry prepares; a known transfer needs nothing but its row."""
+    async def terms(self, pair: Pair, received: Received | None, message: Message) -> Terms:
+        """Before this registry prepares; a known transfer needs nothing but its row, unless it has no promise any more."""
         body = message.body
         assert body is not None
+        is_known = received is not None
         if is_known and message.type is not MessageType.COMMIT:
             return NO_TERMS
         net, fee = message.net or 0, message.fee or 0
@@ -94,7 +95,8 @@ class Judge:
             net = body.amount - fee
         elif message.type is MessageType.PREPARE and code is None:
             net, fee, code = self._price(message)
-        if message.type is MessageType.COMMIT and not is_known and not await self._has_room(message):
+        is_replay = message.type is MessageType.COMMIT and needs_promise(received, message)
+        if is_replay and not await self._has_room(received, message):
             headroom = 0
         if not is_known and (code is not None or message.type is MessageType.ABORT):
             full = await self._tombstones() >= TOMBSTONES_MAX
@@ -150,16 +152,23 @@ class Judge:
         return None if self.closed == federation.PeerPaused.code else self.closed
 
     async def _covers(self, body: Body, payer: str) -> bool:
-        order = reserve_out(self.corridor, body, payer).order(self.corridor.book)
+        order = reserve_out(self.corridor, body, payer, is_again=True).order(self.corridor.book)
         return await refusal_codes(self.tx, self.corridor, [order]) == [None]
 
-    async def _has_room(self, message: Message) -> bool:
+    async def _has_room(self, received: Received | None, message: Message) -> bool:
         body, net = message.body, message.net or 0
         assert body is not None
-        if body.swap is not None and (self.pool is None or not self.pool.covers(net)):
-            return False
-        order = reserve_in(self.corridor, body, message.fee or 0, net).order(self.corridor.book)
-        return await refusal_codes(self.tx, self.corridor, [order]) == [None]
+        promised = received if received is not None and received.state is ReceivedState.PREPARED else None
+        if body.swap is not None:
+            reserved = 0 if promised is None else promised.net
+            if self.pool is None or not self.pool.covers(net - reserved):
+                return False
+            if received is not None and is_given_up(received) and not self.pool.pays(body.amount, net):
+                return False
+        orders = [] if promised is None else [abort_in(self.corridor, body).order(self.corridor.book)]
+        again = reserve_in(self.corridor, body, message.fee or 0, net, is_again=True)
+        orders.append(again.order(self.corridor.book))
+        return (await refusal_codes(self.tx, self.corridor, orders))[-1] is None
 
     async def _tombstones(self) -> int:
         if self._kept_tombstones is None:

@@ -24,8 +24,10 @@ def orders_of(corridor: Corridor, money: Money) -> list[ledger.Order]:
     return [step.order(corridor.book) for step in _steps(corridor, money)]
 
 
-def reserve_out(corridor: Corridor, body: Body, payer: str | None = None) -> ledger.ReserveOut:
-    """The units of the payer, or of another account that pays instead, on their way."""
+def reserve_out(
+    corridor: Corridor, body: Body, payer: str | None = None, *, is_again: bool = False
+) -> ledger.ReserveOut:
+    """The units of the payer, or of another account that pays instead, on their way; `is_again`: also after an ABORT."""
     return ledger.ReserveOut(
         corridor.frame,
         UUID(body.transfer_id),
@@ -34,11 +36,17 @@ def reserve_out(corridor: Corridor, body: Body, payer: str | None = None) -> led
         body.receiver_did,
         body.memo,
         is_swap=body.swap is not None,
+        is_again=is_again,
     )
 
 
-def reserve_in(corridor: Corridor, body: Body, fee: int, net: int) -> ledger.ReserveIn:
-    """Room for what enters, within the limit of the peer. A swap is paid by its pool: no units enter."""
+def reserve_in(
+    corridor: Corridor, body: Body, fee: int, net: int, *, is_again: bool = False
+) -> ledger.ReserveIn:
+    """Room for what enters, within the limit of the peer. A swap is paid by its pool: no units enter.
+
+    `is_again`: also after an ABORT.
+    """
     if body.swap is not None:
         return ledger.ReserveIn(
             corridor.frame,
@@ -49,6 +57,7 @@ def reserve_in(corridor: Corridor, body: Body, fee: int, net: int) -> ledger.Res
             None,
             body.sender_did,
             is_swap=True,
+            is_again=is_again,
         )
     limit = corridor.peer.net_in_limit
     return ledger.ReserveIn(
@@ -59,24 +68,34 @@ def reserve_in(corridor: Corridor, body: Body, fee: int, net: int) -> ledger.Res
         Minor(fee),
         None if limit is None else Minor(limit),
         body.sender_did,
+        is_again=is_again,
     )
+
+
+def abort_in(corridor: Corridor, body: Body) -> ledger.AbortIn:
+    """The room for what would have entered is free again."""
+    return ledger.AbortIn(corridor.frame, UUID(body.transfer_id), body.swap is not None)
 
 
 def _steps(corridor: Corridor, money: Money) -> list[LedgerStep]:
     frame, transfer_id, body = corridor.frame, UUID(money.body.transfer_id), money.body
     is_swap = body.swap is not None
     entering = reserve_in(corridor, body, money.fee, money.net)
+    entering_again = reserve_in(corridor, body, money.fee, money.net, is_again=True)
     commit_in = ledger.CommitIn(frame, transfer_id, body.memo, is_swap)
     commit_out = ledger.CommitOut(frame, transfer_id, is_swap)
     steps: dict[MoneyKind, list[LedgerStep]] = {
         MoneyKind.RESERVE_OUT: [reserve_out(corridor, body)],
         MoneyKind.COMMIT_OUT: [commit_out],
         MoneyKind.ABORT_OUT: [ledger.AbortOut(frame, transfer_id, is_swap)],
-        MoneyKind.REPLAY_OUT: [reserve_out(corridor, body), commit_out],
-        MoneyKind.SHORTFALL_OUT: [reserve_out(corridor, body, corridor.book.shortfall), commit_out],
+        MoneyKind.REPLAY_OUT: [reserve_out(corridor, body, is_again=True), commit_out],
+        MoneyKind.SHORTFALL_OUT: [
+            reserve_out(corridor, body, corridor.book.shortfall, is_again=True),
+            commit_out,
+        ],
         MoneyKind.RESERVE_IN: [entering],
         MoneyKind.COMMIT_IN: [commit_in],
-        MoneyKind.ABORT_IN: [ledger.AbortIn(frame, transfer_id, is_swap)],
-        MoneyKind.REPLAY_IN: [entering, commit_in],
+        MoneyKind.ABORT_IN: [abort_in(corridor, body)],
+        MoneyKind.REPLAY_IN: [entering_again, commit_in],
     }
     return steps[money.kind]

@@ -9,7 +9,7 @@ from . import receiver, sender
 from .messages import Code, Message, MessageType
 from .receiver import Terms
 from .sender import Judgement
-from .states import NOTHING, Received, ReceivedState, Sent, SentState, Step
+from .states import NOTHING, Received, Sent, SentState, Step
 
 OF_RECEIVER = frozenset({MessageType.PREPARED, MessageType.REFUSED, MessageType.QUERY})
 
@@ -31,7 +31,7 @@ def concerns_sent(message: Message) -> bool:
 def rests_on_proof(sent: Sent | None, received: Received | None, message: Message) -> bool:
     """Whether the message says what this registry does not know, so that only its own signature makes it believe it."""
     if message.type is MessageType.COMMIT:
-        return received is None or received.state is ReceivedState.REFUSED
+        return receiver.needs_promise(received, message)
     if message.type is MessageType.RECEIPT and concerns_sent(message):
         decided = {SentState.COMMITTED: Code.COMMITTED, SentState.ABORTED: Code.ABORTED}
         return sent is None or decided.get(sent.state) != message.code

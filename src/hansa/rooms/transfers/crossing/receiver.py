@@ -1,6 +1,8 @@
 """The receiver's side. It reserves room and promises; it never decides by time, it asks.
 
-What it once signed as prepared it credits, also when the row was lost in a restore, as long as the peer's limit has room.
+What it once signed as prepared it credits, also when the row was lost in a restore, as long as the peer's limit has room. An
+ABORT ends a promise, unless the sender states COMMIT at a later place of its chain: the ABORT is then of a state that a
+restore of the sender's registry ended.
 """
 
 import msgspec
@@ -48,19 +50,37 @@ def on_commit(received: Received | None, message: Message, terms: Terms) -> Step
     """Credit the payee once, as was promised."""
     body = message.body
     assert body is not None
-    if received is None or (received.state is ReceivedState.REFUSED and message.is_of(received.body)):
-        return _replay(received, message, terms)
-    if not message.is_of(received.body):
+    if received is not None and not message.is_of(received.body):
         return _conflict(received, body)
+    if received is None or needs_promise(received, message):
+        return _replay(received, message, terms)
     if received.state is not ReceivedState.PREPARED:
         return Step(received=received, messages=(answer(received),))
-    if (message.net, message.fee) != (received.net, received.fee):
-        return _conflict(received, body)
     return _credit(received, message, MoneyKind.COMMIT_IN)
 
 
+def needs_promise(received: Received | None, message: Message) -> bool:
+    """Whether this COMMIT differs from what is recorded here, so that only this registry's own promise makes it count."""
+    if received is None:
+        return True
+    match received.state:
+        case ReceivedState.REFUSED:
+            return True
+        case ReceivedState.PREPARED:
+            return (message.net, message.fee) != (received.net, received.fee)
+        case ReceivedState.ABORTED:
+            return received.decision is not None and message.own.is_after(received.decision.own)
+        case ReceivedState.COMMITTED:
+            return False
+
+
+def is_given_up(received: Received) -> bool:
+    """Whether this registry promised, and took the ABORT for the end of it: a promise that it forgot it may have kept before."""
+    return received.state is ReceivedState.ABORTED and received.net > 0
+
+
 def _replay(received: Received | None, message: Message, terms: Terms) -> Step:
-    """A COMMIT of what is not known here counts only with this registry's own promise."""
+    """A COMMIT of what is not promised here, or not any more, counts only with this registry's own promise."""
     body = message.body
     assert body is not None
     promise = message.proof
@@ -69,6 +89,8 @@ def _replay(received: Received | None, message: Message, terms: Terms) -> Step:
         or not states(promise, MessageType.PREPARED, body)
         or (promise.net, promise.fee) != (message.net, message.fee)
     ):
+        if received is not None and received.state is ReceivedState.PREPARED:
+            return _conflict(received, body)
         refusal = Message(MessageType.REFUSED, body, code=Code.NOT_PREPARED)
         return Step(received=received, messages=(refusal,))
     if body.amount > terms.headroom:
@@ -77,7 +99,12 @@ def _replay(received: Received | None, message: Message, terms: Terms) -> Step:
     assert promise.net is not None
     assert promise.fee is not None
     known = Received(body, ReceivedState.PREPARED, promise.net, promise.fee)
-    return _credit(known, message, MoneyKind.REPLAY_IN)
+    step = _credit(known, message, MoneyKind.REPLAY_IN)
+    if received is None or received.state is not ReceivedState.PREPARED:
+        return step
+    # Promised anew since, by a registry that had forgotten the first promise.
+    given_up = Money(MoneyKind.ABORT_IN, body, received.net, received.fee)
+    return replace(step, money=(given_up, *step.money))
 
 
 def _credit(received: Received, message: Message, kind: MoneyKind) -> Step:

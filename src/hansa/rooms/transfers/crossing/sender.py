@@ -1,6 +1,7 @@
 """The sender's side. It alone decides: COMMIT once the receiver is prepared, else ABORT, by time too, never after COMMIT.
 
 A decision that bears this registry's own signature is binding, also when the row that recorded it was lost in a restore.
+Where a restore left both, COMMIT holds: nothing that was committed is refunded, and the receiver's registry credits it.
 """
 
 import msgspec
@@ -166,8 +167,10 @@ def _not_credited(sent: Sent | None, body: Body, message: Message) -> Step:
         return NOTHING
     if sent is None:
         return Step(sent=Sent(body, SentState.ABORTED, code=Code.ABORTED, receipt=message), entry="abort")
-    if sent.state is SentState.IN_DOUBT:
-        return NOTHING
+    if sent.state is not SentState.RESERVED:
+        # The ABORT is of a state that a restore ended: COMMIT is stated at a later place, and the promise is shown with it.
+        kept = replace(sent, receipt=None)
+        return Step(sent=kept, messages=(_statement(kept),))
     step = _abort(sent, Code.ABORTED)
     assert step.sent is not None
     return replace(step, sent=replace(step.sent, receipt=message))

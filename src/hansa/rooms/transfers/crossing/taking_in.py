@@ -154,7 +154,7 @@ class _Taking:
         assert message.body is not None
         transfer_id = message.body.transfer_id
         received = self.received.get(transfer_id)
-        terms = await self.judge.terms(self.changes.pair, message, is_known=received is not None)
+        terms = await self.judge.terms(self.changes.pair, received, message)
         step = protocol.receive(None, received, message, Findings(terms, Judgement()), self.now)
         if step.received is not None and step.received != received:
             self.received[transfer_id] = step.received

@@ -18,7 +18,7 @@ from .messages import CONTRACT, PAYMENT_TOKEN
 from .money_orders import orders_of
 from .pair_chain import Pair
 from .payment_slot import CrossingDecision
-from .states import Money, MoneyKind, Received, Sent, SentState, Step
+from .states import Money, MoneyKind, Received, ReceivedState, Sent, SentState, Step
 from .swapped import move_in_pool
 
 COMPLETING = frozenset(
@@ -71,7 +71,9 @@ async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     await received_store.write_received(tx, corridor.key, corridor.frame, list(changes.received.values()))
     await store.add_entries(tx, corridor.key, changes.entries)
     await _carry_out(tx, corridor, changes)
-    if any(one.kind is MoneyKind.ABORT_IN and one.body.swap is not None for one in changes.money):
+    aborted = (one.body for one in changes.received.values() if one.state is ReceivedState.ABORTED)
+    given_up = {one.body for one in changes.money if one.kind is MoneyKind.ABORT_IN}
+    if any(body.swap is not None and body in given_up for body in aborted):
         # A peer that aborts keeps others from the reserve at no cost (Specification 6 W 17).
         await federation.record_signal(tx, corridor.peer.id, "swap_aborted")
     confirmed = [

@@ -29,6 +29,7 @@ class SwapStep(StrEnum):
     COMMIT_OUT = "commit_out"
     ABORT_OUT = "abort_out"
     REPLAY_OUT = "replay_out"
+    SHORTFALL_OUT = "shortfall_out"
     RESERVE_IN = "reserve_in"
     COMMIT_IN = "commit_in"
     ABORT_IN = "abort_in"
@@ -82,6 +83,7 @@ def change_by(step: SwapStep, swap: Amounts) -> Change:
         SwapStep.COMMIT_OUT: Change(given, -received, in_own=-given, out_foreign=-fixed),
         SwapStep.ABORT_OUT: Change(in_own=-given, out_foreign=-fixed),
         SwapStep.REPLAY_OUT: Change(given, -received),
+        SwapStep.SHORTFALL_OUT: Change(given, -received),
         SwapStep.RESERVE_IN: Change(in_foreign=given, out_own=received),
         SwapStep.COMMIT_IN: Change(-received, given, in_foreign=-given, out_own=-received),
         SwapStep.ABORT_IN: Change(in_foreign=-given, out_own=-received),
@@ -156,6 +158,14 @@ class PoolAtWork:
             return False
         return pricing.keeps_k(view, Price(Minor(given), Minor(received), Minor(0)))
 
+    def pays(self, given: int, received: int) -> bool:
+        """Whether a swap that enters lowers no product of the reserves here."""
+        try:
+            view = self.pool.view(gives_own=False)
+        except SwapImpossible:
+            return False
+        return pricing.keeps_k(view, Price(Minor(given), Minor(received), Minor(0)))
+
     def covers(self, received: int) -> bool:
         """Whether the own reserve pays this beside everything that it has promised."""
         return self.pool.own.lowest >= received
@@ -165,7 +175,7 @@ class PoolAtWork:
         added = change_by(step, swap)
         self.change = self.change.plus(added)
         if added.reserve_own:
-            is_out = step in {SwapStep.COMMIT_OUT, SwapStep.REPLAY_OUT}
+            is_out = step in {SwapStep.COMMIT_OUT, SwapStep.REPLAY_OUT, SwapStep.SHORTFALL_OUT}
             self.swaps += 1
             self.fees_foreign += swap.fee if is_out else 0
             self.fees_own += 0 if is_out else swap.fee
