@@ -14,10 +14,10 @@ CREATE TABLE federation_identity (
   sealed_key bytea,
   begins_at timestamptz,
   expires_at timestamptz,
-  requested_key bytea,
+  sealed_requested_key bytea,
   CHECK ((certificate IS NULL) = (sealed_key IS NULL) AND (certificate IS NULL) = (begins_at IS NULL)
     AND (certificate IS NULL) = (expires_at IS NULL)),
-  CHECK (certificate IS NOT NULL OR requested_key IS NOT NULL),
+  CHECK (certificate IS NOT NULL OR sealed_requested_key IS NOT NULL),
   CHECK (begins_at < expires_at)
 );
 

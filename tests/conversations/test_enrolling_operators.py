@@ -310,7 +310,7 @@ async def test_acceptances_and_renewals_at_the_same_moment_leave_one_peer_and_ce
         svid = await identity_of(operator.registry, kind)
         assert svid != before
         show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), svid)
-    left = "SELECT count(*) FROM federation_identity WHERE requested_key IS NOT NULL"
+    left = "SELECT count(*) FROM federation_identity WHERE sealed_requested_key IS NOT NULL"
     assert await operator.registry.database.look(lambda tx: tx.fetchval(left)) == 0
 
 
@@ -349,11 +349,11 @@ async def test_without_an_answer_the_certificates_stay_and_the_same_keys_are_ask
     await renew_certificates(registry.runtime)
     mainframe.is_reachable = True
     requested = await registry.database.look(
-        lambda tx: tx.fetch("SELECT requested_key FROM federation_identity ORDER BY kind")
+        lambda tx: tx.fetch("SELECT sealed_requested_key FROM federation_identity ORDER BY kind")
     )
     await renew_certificates(registry.runtime)
     assert (await identity_of(registry)).key_pem != before.key_pem
-    assert all(row["requested_key"] is not None for row in requested)
+    assert all(row["sealed_requested_key"] is not None for row in requested)
     assert len(mainframe.requested) == 1
 
 

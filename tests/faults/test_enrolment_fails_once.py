@@ -30,7 +30,7 @@ DELETE FROM plumbing_job WHERE kind LIKE 'federation: read%'
 _STATE = """
 SELECT (SELECT count(*) FROM federation_peer) AS peers,
   (SELECT count(*) FROM federation_identity WHERE certificate IS NOT NULL) AS certificates,
-  (SELECT count(*) FROM federation_identity WHERE requested_key IS NOT NULL) AS requests,
+  (SELECT count(*) FROM federation_identity WHERE sealed_requested_key IS NOT NULL) AS requests,
   (SELECT own_roots IS NOT NULL FROM federation_trust) AS has_roots
 """
 

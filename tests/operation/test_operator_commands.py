@@ -367,7 +367,8 @@ async def test_a_resting_registry_is_opened_for_the_moment(created_at_rest: Crea
 async def test_a_command_beside_a_start_waits_for_it(operated: Launch):
     registry = operated()
     starting = asyncio.create_task(registry.start())
-    await until((registry.data_dir / "postgres").exists)
+    lock = registry.data_dir / "lock"
+    await until(lambda: lock.exists() and lock.read_text())
     ended = await create(registry.data_dir, "ada")
     await starting
     assert (ended.code, ended.complaint) == (0, "")

@@ -37,7 +37,7 @@ def sealed_for(kind: str) -> str:
 
 
 SEALED_IDENTITY_KEYS = SealedColumn(TABLE, "kind", "sealed_key", sealed_for)
-SEALED_REQUESTED_KEYS = SealedColumn(TABLE, "kind", "requested_key", sealed_for)
+SEALED_REQUESTED_KEYS = SealedColumn(TABLE, "kind", "sealed_requested_key", sealed_for)
 
 
 @dataclass(frozen=True)

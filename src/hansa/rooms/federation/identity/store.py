@@ -14,20 +14,20 @@ UPDATE federation_trust SET own_roots = $1, version = version + 1 WHERE own_root
 """
 
 _REQUESTED_KEYS = """
-SELECT kind, requested_key FROM federation_identity WHERE requested_key IS NOT NULL
+SELECT kind, sealed_requested_key FROM federation_identity WHERE sealed_requested_key IS NOT NULL
 """
 
 _REQUEST = """
-INSERT INTO federation_identity (kind, requested_key) VALUES ($1, $2)
-ON CONFLICT (kind) DO UPDATE SET requested_key = excluded.requested_key WHERE federation_identity.requested_key IS NULL
+INSERT INTO federation_identity (kind, sealed_requested_key) VALUES ($1, $2)
+ON CONFLICT (kind) DO UPDATE SET sealed_requested_key = excluded.sealed_requested_key WHERE federation_identity.sealed_requested_key IS NULL
 """
 
-_REPLACE_REQUEST = "UPDATE federation_identity SET requested_key = $2 WHERE kind = $1"
+_REPLACE_REQUEST = "UPDATE federation_identity SET sealed_requested_key = $2 WHERE kind = $1"
 
 _RECEIVE = """
-UPDATE federation_identity SET certificate = $3, sealed_key = requested_key, begins_at = $4, expires_at = $5,
-  requested_key = NULL
-WHERE kind = $1 AND requested_key = $2
+UPDATE federation_identity SET certificate = $3, sealed_key = sealed_requested_key, begins_at = $4, expires_at = $5,
+  sealed_requested_key = NULL
+WHERE kind = $1 AND sealed_requested_key = $2
 """
 
 _COUNT = "UPDATE federation_trust SET version = version + 1"
@@ -78,7 +78,7 @@ async def set_own_roots(tx: Tx, roots_pem: str) -> None:
 
 async def requested_keys(tx: Tx) -> dict[Kind, bytes]:
     """The sealed keys for which certificates were requested and not received yet."""
-    return {row["kind"]: row["requested_key"] for row in await tx.fetch(_REQUESTED_KEYS)}
+    return {row["kind"]: row["sealed_requested_key"] for row in await tx.fetch(_REQUESTED_KEYS)}
 
 
 async def request(tx: Tx, kind: Kind, sealed_key: bytes) -> None:
