@@ -22,11 +22,15 @@ class Ear:
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
+        self._early: list[dict[str, Any]] = []
 
     async def say(self, **members: object) -> None:
         await self.socket.send(json.dumps(members))
 
     async def hear(self) -> dict[str, Any]:
+        return self._early.pop(0) if self._early else await self._receive()
+
+    async def _receive(self) -> dict[str, Any]:
         async with asyncio.timeout(HEAR_SECONDS):
             return json.loads(await self.socket.recv())
 
@@ -38,7 +42,7 @@ class Ear:
         return await self.hear()
 
     async def subscribe(self, channel: str) -> list[dict[str, Any]]:
-        """The events of the replay, after the confirmation."""
+        """The events of the replay, after the confirmation; what happened meanwhile is heard afterwards."""
         assert await self.ask(action="subscribe", channel=channel) == {
             "type": "subscribed",
             "channel": channel,
@@ -46,16 +50,18 @@ class Ear:
         # The answer to a ping stands behind the replay.
         await self.say(action="ping")
         replay = []
-        while (heard := await self.hear())["type"] == "event":
-            assert heard["replay"] is True
-            replay.append(heard["event"])
+        while (heard := await self._receive())["type"] == "event":
+            if heard.get("replay"):
+                replay.append(heard["event"])
+            else:
+                self._early.append(heard)
         assert heard == {"type": "pong"}
         return replay
 
     async def is_quiet(self) -> bool:
         try:
             async with asyncio.timeout(QUIET_SECONDS):
-                await self.socket.recv()
+                await self.hear()
         except TimeoutError:
             return True
         return False
