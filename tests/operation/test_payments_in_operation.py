@@ -51,6 +51,8 @@ async def test_what_a_killed_process_was_settling_ends_once_in_the_next_one(star
         await kill_among_requests(world, killed, raced, random)
     late, unused = await world.authorized(**RESERVED), await world.authorized(**RESERVED)
     await world.left_settling(late["token_id"], 91)
+    # The leases of the killed process end: the next one looks when they do.
+    await time_passes(registry.runtime, SWEEP_SECONDS)
     async with serve(registry):
         still_open = await registry.database.read(open_tokens)
         assert unused["token_id"] in still_open
