@@ -113,7 +113,7 @@ def signed_receipt(key: federation.SigningKey, receipt: Receipt) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SettlementRequest:
     """The claim of a peer with the facts that it signed; `proof` is what it shows of this registry, not verified yet."""
 
     claim: Claim
@@ -121,11 +121,11 @@ class Asked:
     proof: str | None
 
 
-def read_request(text: str, peer: federation.PeerRecord) -> Asked | None:
+def read_request(text: str, peer: federation.PeerRecord) -> SettlementRequest | None:
     """What this peer asks for; None where the text is no request."""
     payload = federation.read_signed(text, TYPE, _Request, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else Asked(payload.claim(), payload.verdict, payload.proof)
+        return None if payload is None else SettlementRequest(payload.claim(), payload.verdict, payload.proof)
     except NotAnAmount:
         return None
 
