@@ -4,6 +4,8 @@
 - A request that is refused waits for the answers that are still due before it.
 """
 
+from abc import abstractmethod
+
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -37,9 +39,9 @@ class EndingProtocol(HttpToolsProtocol):
         self._note_refusal()
         self.transport.abort()
 
+    @abstractmethod
     def _wait_for_what_is_next(self) -> None:
         """Set the deadline of what the connection waits for."""
-        raise NotImplementedError
 
     def _drop(self, data: bytes) -> None:
         self._dropped_bytes += len(data)

@@ -38,7 +38,7 @@ class _Claims(msgspec.Struct):
 async def learn_holders(runtime: Runtime, dids: Iterable[str]) -> None:
     """Ask the frame about DIDs of the own namespace that are not known here. Never within a transaction.
 
-    The frame itself asks nobody: every claim is made there. Raises: FrameSilent.
+    A frame sends no request: every claim is made there. Raises: FrameSilent.
     """
     settings = runtime.settings
     if not settings.is_operator:
@@ -66,8 +66,8 @@ async def _ask(runtime: Runtime, digests: Sequence[bytes]) -> None:
         await runtime.database.act(lambda tx: store.learn(tx, found))
 
 
-def claims_in(answer: Answer, asked: Sequence[bytes]) -> list[tuple[bytes, str]] | None:
-    """The claims that the frame stated of what it was asked; None where the answer is none."""
+def claims_in(answer: Answer, digests: Sequence[bytes]) -> list[tuple[bytes, str]] | None:
+    """The claims that the frame stated of these digests; None where the answer is none."""
     try:
         stated = msgspec.json.decode(answer.body, type=_Claims).claims if answer.status == OK else None
     except msgspec.DecodeError:
@@ -75,4 +75,4 @@ def claims_in(answer: Answer, asked: Sequence[bytes]) -> list[tuple[bytes, str]]
     if stated is None:
         return None
     holders = {one.digest: one.registry for one in stated}
-    return [(digest, holders[digest.hex()]) for digest in asked if digest.hex() in holders]
+    return [(digest, holders[digest.hex()]) for digest in digests if digest.hex() in holders]

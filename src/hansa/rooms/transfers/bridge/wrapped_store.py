@@ -158,10 +158,10 @@ async def take_back(tx: Tx, minted: WrappedAmount) -> None:
     await _post(tx, minted, "take_back", -minted.amount, balance)
 
 
-async def holds(tx: Tx, wanted: WrappedAmount) -> bool:
+async def holds(tx: Tx, amount: WrappedAmount) -> bool:
     """Whether the agent holds so many; the row of the unit is locked afterwards."""
-    balance: int | None = await tx.fetchval(_HELD, wanted.wrapped_currency, wanted.did)
-    return balance is not None and balance >= wanted.amount
+    balance: int | None = await tx.fetchval(_HELD, amount.wrapped_currency, amount.did)
+    return balance is not None and balance >= amount.amount
 
 
 async def supply(tx: Tx) -> list[WrappedSupply]:
