@@ -4,13 +4,12 @@ import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import httpx2
 import pytest
 
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.ledger.purses import Purses, open_purses
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent
+from tests.rooms.ledger.purses import Purses, open_purses, start_purses
 
 NOBODY = "did:hansa:hansa.local:7d3c3f6e-0000-4000-8000-000000000000"
 TREASURY, FEE_COLLECTOR = "did:hansa:system:treasury", "did:hansa:system:fee_collector"
@@ -322,25 +321,24 @@ async def set_account_status(purses: Purses, agent: TestAgent, status: str) -> N
 
 
 async def test_an_agent_whose_roles_lack_the_permission_is_refused(
-    database_farm: DatabaseFarm, tmp_path: Any
+    start_registry: StartRegistry,
 ) -> None:
-    async with open_purses(database_farm, tmp_path, agent_rbac_default_roles=["staker"]) as strict:
-        payer, payee = await strict.agent("100"), await strict.agent()
-        answer = await payer.transfer(payee, "10")
-        assert refused(answer) == (403, "PERMISSION_MISSING")
-        assert answer.json()["error"]["context"] == {"permission": "teg.transfer"}
-        assert await payer.balance() == "100"
+    strict = await start_purses(start_registry, agent_rbac_default_roles=["staker"])
+    payer, payee = await strict.agent("100"), await strict.agent()
+    answer = await payer.transfer(payee, "10")
+    assert refused(answer) == (403, "PERMISSION_MISSING")
+    assert answer.json()["error"]["context"] == {"permission": "teg.transfer"}
+    assert await payer.balance() == "100"
 
 
 @pytest.mark.parametrize("mode", ["shadow", "off"])
 async def test_where_roles_are_not_enforced_they_do_not_matter(
-    database_farm: DatabaseFarm, tmp_path: Any, mode: str
+    start_registry: StartRegistry, mode: str
 ) -> None:
-    async with open_purses(
-        database_farm, tmp_path, agent_rbac_default_roles=["staker"], agent_rbac_mode=mode
-    ) as lenient:
-        payer, payee = await lenient.agent("100"), await lenient.agent()
-        assert (await payer.transfer(payee, "10")).status_code == 200
+    settings = {"agent_rbac_default_roles": ["staker"], "agent_rbac_mode": mode}
+    lenient = await start_purses(start_registry, **settings)
+    payer, payee = await lenient.agent("100"), await lenient.agent()
+    assert (await payer.transfer(payee, "10")).status_code == 200
 
 
 @pytest.mark.parametrize(
