@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +11,7 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import auditor
 from tests.all_events import ALL_EVENTS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
-from tests.rooms.ledger.purses import Purses, open_purses
+from tests.rooms.ledger.purses import Purses, open_purses, start_purses
 
 RECORD = {
     *(
@@ -90,13 +89,13 @@ async def test_the_answer_states_its_ring_and_its_scope(purses: Purses) -> None:
     assert isinstance(told["is_seed"], bool)
 
 
-async def test_the_ring_is_as_deep_as_it_is_set(database_farm: DatabaseFarm, tmp_path: Path) -> None:
-    async with open_purses(database_farm, tmp_path, recent_events_ring=3) as shallow:
-        payer, payee = await shallow.agent("100"), await shallow.agent()
-        await payer.transfer(payee, "1")
-        told = await recent(shallow.registry, limit=500)
-        assert (told["count"], told["ring_depth"], len(told["events"])) == (3, 3, 3)
-        assert told["events"] == (await recent(shallow.registry))["events"]
+async def test_the_ring_is_as_deep_as_it_is_set(start_registry: StartRegistry) -> None:
+    shallow = await start_purses(start_registry, recent_events_ring=3)
+    payer, payee = await shallow.agent("100"), await shallow.agent()
+    await payer.transfer(payee, "1")
+    told = await recent(shallow.registry, limit=500)
+    assert (told["count"], told["ring_depth"], len(told["events"])) == (3, 3, 3)
+    assert told["events"] == (await recent(shallow.registry))["events"]
 
 
 async def test_a_fresh_registry_tells_of_its_genesis(start_registry: Any) -> None:

@@ -46,6 +46,12 @@ async def alice(stakers: Stakers) -> TestAgent:
     return await stakers.agent("100")
 
 
+@pytest.fixture(scope="module")
+async def refused_agent(open_here: Stakers) -> TestAgent:
+    """An agent with 100 units; each of its requests is refused."""
+    return await open_here.agent("100")
+
+
 def names(positions: list[dict[str, Any]]) -> list[str]:
     return [position["position_id"] for position in positions]
 
@@ -96,8 +102,10 @@ async def test_a_lock_lasts_from_0_to_365_days(stakers: Stakers, alice: TestAgen
 
 
 @pytest.mark.parametrize("days", [-1, 366, 10**30, 1.5, "7", True, [7]])
-async def test_any_other_lock_period_is_refused(stakers: Stakers, alice: TestAgent, days: object) -> None:
-    assert refused(await stakers.post(alice, "stake", amount="10", lock_period=days)) == (
+async def test_any_other_lock_period_is_refused(
+    open_here: Stakers, refused_agent: TestAgent, days: object
+) -> None:
+    assert refused(await open_here.post(refused_agent, "stake", amount="10", lock_period=days)) == (
         422,
         "VALIDATION_ERROR",
     )
@@ -160,16 +168,18 @@ async def test_a_number_of_eighteen_digits_is_staked_to_the_last(stakers: Staker
         ),
     ],
 )
-async def test_anything_else_is_no_amount(stakers: Stakers, alice: TestAgent, written: str) -> None:
+async def test_anything_else_is_no_amount(open_here: Stakers, refused_agent: TestAgent, written: str) -> None:
     for path in ("stake", "unstake"):
-        answer = await stakers.raw(alice, path, f'{{"amount": {written}}}')
+        answer = await open_here.raw(refused_agent, path, f'{{"amount": {written}}}')
         assert refused(answer) in {(422, "VALIDATION_ERROR"), (422, "BODY_INVALID")}, answer.text
-    assert await stakers.held(alice) == ("100", "0")
+    assert await open_here.held(refused_agent) == ("100", "0")
 
 
 @pytest.mark.parametrize("amount", ["9.99999999", 9, 9.5, "0.00000001"])
-async def test_less_than_the_minimum_is_refused(stakers: Stakers, alice: TestAgent, amount: object) -> None:
-    answer = await stakers.post(alice, "stake", amount=amount)
+async def test_less_than_the_minimum_is_refused(
+    open_here: Stakers, refused_agent: TestAgent, amount: object
+) -> None:
+    answer = await open_here.post(refused_agent, "stake", amount=amount)
     assert refused(answer) == (422, "STAKE_BELOW_MINIMUM")
     assert answer.json()["error"]["context"] == {"minimum": "10"}
 
@@ -310,8 +320,10 @@ async def test_a_release_said_twice_is_refused_the_second_time(stakers: Stakers,
 
 
 @pytest.mark.parametrize("name", ["stake-999999999", "stake-99999999999999999999", "17", "", "tx-1", "ⅷ"])
-async def test_an_unknown_position_is_not_found(stakers: Stakers, alice: TestAgent, name: str) -> None:
-    answer = await stakers.post(alice, "unstake", amount="1", position_id=name)
+async def test_an_unknown_position_is_not_found(
+    open_here: Stakers, refused_agent: TestAgent, name: str
+) -> None:
+    answer = await open_here.post(refused_agent, "unstake", amount="1", position_id=name)
     assert refused(answer) == (404, "POSITION_UNKNOWN")
 
 
@@ -326,9 +338,9 @@ async def test_the_position_of_another_is_not_found(stakers: Stakers, alice: Tes
 
 @pytest.mark.parametrize("name", [17, 1.5, True, ["stake-1"], {}, "x" * 65])
 async def test_a_position_is_named_by_a_short_string(
-    stakers: Stakers, alice: TestAgent, name: object
+    open_here: Stakers, refused_agent: TestAgent, name: object
 ) -> None:
-    answer = await stakers.post(alice, "unstake", amount="1", position_id=name)
+    answer = await open_here.post(refused_agent, "unstake", amount="1", position_id=name)
     assert refused(answer) == (422, "VALIDATION_ERROR")
 
 
@@ -549,9 +561,9 @@ async def test_a_position_has_the_members_of_the_specification(stakers: Stakers,
 @pytest.mark.parametrize("path", ["my-positions", "history"])
 @pytest.mark.parametrize("query", ["limit=0", "limit=501", "limit=x", "offset=-1", "offset=99999999999"])
 async def test_a_page_out_of_bounds_is_refused(
-    stakers: Stakers, alice: TestAgent, path: str, query: str
+    open_here: Stakers, refused_agent: TestAgent, path: str, query: str
 ) -> None:
-    answer = await alice.registry.get(f"/staking/{path}?{query}", headers=alice.headers)
+    answer = await refused_agent.registry.get(f"/staking/{path}?{query}", headers=refused_agent.headers)
     assert refused(answer) == (422, "VALIDATION_ERROR")
 
 

@@ -1,8 +1,6 @@
 """GET /public/supply-invariant: exact whatever is issued or destroyed, and wrong at once when a unit is made or lost."""
 
-from collections.abc import AsyncIterator
 from datetime import datetime
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,17 +9,16 @@ from structlog.testing import capture_logs
 from hansa.foundation.values.money import UNIT, units
 from hansa.rooms import auditor
 from hansa.rooms.ledger.history import balance_then
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, at_once
-from tests.rooms.ledger.purses import Purses, open_purses
+from tests.registry import StartRegistry, TestRegistry, at_once
+from tests.rooms.ledger.purses import Purses, start_purses
 from tests.rooms.ledger.treasury import destroy, mint
 
 TREASURY = "did:hansa:system:treasury"
 
 
 @pytest.fixture
-async def purses(database_farm: DatabaseFarm, tmp_path: Path) -> AsyncIterator[Purses]:
-    async with open_purses(database_farm, tmp_path) as purses:
-        yield purses
+async def purses(start_registry: StartRegistry) -> Purses:
+    return await start_purses(start_registry)
 
 
 async def test_a_fresh_registry_circulates_what_it_issued(start_registry: StartRegistry) -> None:

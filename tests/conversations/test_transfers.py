@@ -4,13 +4,12 @@ import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import httpx2
 import pytest
 
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.ledger.purses import Purses, open_purses
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent
+from tests.rooms.ledger.purses import Purses, open_purses, start_purses
 
 NOBODY = "did:hansa:hansa.local:7d3c3f6e-0000-4000-8000-000000000000"
 TREASURY, FEE_COLLECTOR = "did:hansa:system:treasury", "did:hansa:system:fee_collector"
@@ -68,6 +67,18 @@ async def alice(purses: Purses) -> TestAgent:
 @pytest.fixture
 async def bob(purses: Purses) -> TestAgent:
     return await purses.agent()
+
+
+@pytest.fixture(scope="module")
+async def refused_payer(open_registry_here: Purses) -> TestAgent:
+    """An agent with 100 units; each of its transfers is refused."""
+    return await open_registry_here.agent("100")
+
+
+@pytest.fixture(scope="module")
+async def unpaid(open_registry_here: Purses) -> TestAgent:
+    """The payee of those transfers."""
+    return await open_registry_here.agent()
 
 
 def refused(answer: httpx2.Response) -> tuple[int, str]:
@@ -136,12 +147,12 @@ async def test_amounts_are_told_without_trailing_zeros(
 
 @pytest.mark.parametrize("amount", NOT_AMOUNTS, ids=lambda amount: repr(amount)[:24])
 async def test_what_is_no_decimal_string_above_zero_is_refused_and_nothing_moves(
-    alice: TestAgent, bob: TestAgent, amount: object
+    refused_payer: TestAgent, unpaid: TestAgent, amount: object
 ) -> None:
-    answer = await alice.transfer(bob, amount)
+    answer = await refused_payer.transfer(unpaid, amount)
     assert refused(answer) == (422, "VALIDATION_ERROR")
     assert answer.json()["error"]["field"] == "amount"
-    assert (await alice.balance(), await bob.balance()) == ("100", "0")
+    assert (await refused_payer.balance(), await unpaid.balance()) == ("100", "0")
 
 
 @pytest.mark.parametrize(
@@ -149,35 +160,39 @@ async def test_what_is_no_decimal_string_above_zero_is_refused_and_nothing_moves
     ["NaN", "Infinity", "-Infinity", "1e400", "9" * 5000, '"5", "amount": "6"', '"5\\u0000"', '"\\ud800"'],
 )
 async def test_a_body_that_json_parsers_disagree_on_is_refused(
-    alice: TestAgent, bob: TestAgent, amount: str
+    refused_payer: TestAgent, unpaid: TestAgent, amount: str
 ) -> None:
-    body = f'{{"receiver_agent_id": "{bob.did}", "amount": {amount}}}'
-    headers = {**alice.headers, "Content-Type": "application/json"}
-    answer = await alice.registry.post("/teg/transfer", content=body, headers=headers)
+    body = f'{{"receiver_agent_id": "{unpaid.did}", "amount": {amount}}}'
+    headers = {**refused_payer.headers, "Content-Type": "application/json"}
+    answer = await refused_payer.registry.post("/teg/transfer", content=body, headers=headers)
     assert refused(answer) == (422, "BODY_INVALID")
-    assert await alice.balance() == "100"
+    assert await refused_payer.balance() == "100"
 
 
-async def test_an_amount_of_ten_megabytes_is_refused_by_its_size(alice: TestAgent, bob: TestAgent) -> None:
-    assert refused(await alice.transfer(bob, "1" * 10_000_000)) == (413, "PAYLOAD_TOO_LARGE")
+async def test_an_amount_of_ten_megabytes_is_refused_by_its_size(
+    refused_payer: TestAgent, unpaid: TestAgent
+) -> None:
+    assert refused(await refused_payer.transfer(unpaid, "1" * 10_000_000)) == (413, "PAYLOAD_TOO_LARGE")
 
 
-async def test_a_body_that_is_not_json_is_refused(alice: TestAgent) -> None:
-    answer = await alice.registry.post("/teg/transfer", content=b"amount=5", headers=alice.headers)
+async def test_a_body_that_is_not_json_is_refused(refused_payer: TestAgent) -> None:
+    answer = await refused_payer.registry.post(
+        "/teg/transfer", content=b"amount=5", headers=refused_payer.headers
+    )
     assert answer.status_code == 415
 
 
 @pytest.mark.parametrize("missing", ["amount", "receiver_agent_id"])
-async def test_a_missing_member_is_named(alice: TestAgent, bob: TestAgent, missing: str) -> None:
-    body = {"amount": "5", "receiver_agent_id": bob.did}
+async def test_a_missing_member_is_named(refused_payer: TestAgent, unpaid: TestAgent, missing: str) -> None:
+    body = {"amount": "5", "receiver_agent_id": unpaid.did}
     del body[missing]
-    answer = await send(alice, body)
+    answer = await send(refused_payer, body)
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, missing)
 
 
 @pytest.mark.parametrize("body", [None, [], "5", 5, {}], ids=json.dumps)
-async def test_a_body_that_is_no_order_is_refused(alice: TestAgent, body: object) -> None:
-    assert (await send(alice, body)).status_code == 422
+async def test_a_body_that_is_no_order_is_refused(refused_payer: TestAgent, body: object) -> None:
+    assert (await send(refused_payer, body)).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -193,23 +208,23 @@ async def test_a_message_of_up_to_256_characters_is_kept_as_it_is(
     "message", ["m" * 257, "👾" * 257, 5, ["text"], {"text": "text"}], ids=lambda m: repr(m)[:20]
 )
 async def test_a_longer_message_or_one_that_is_no_text_is_refused(
-    alice: TestAgent, bob: TestAgent, message: object
+    refused_payer: TestAgent, unpaid: TestAgent, message: object
 ) -> None:
-    answer = await alice.transfer(bob, "1", message=message)
+    answer = await refused_payer.transfer(unpaid, "1", message=message)
     assert (*refused(answer), answer.json()["error"]["field"]) == (422, "VALIDATION_ERROR", "message")
-    assert await alice.balance() == "100"
+    assert await refused_payer.balance() == "100"
 
 
 async def test_an_uncovered_transfer_is_refused_with_what_is_available_and_what_is_required(
-    alice: TestAgent, bob: TestAgent
+    refused_payer: TestAgent, unpaid: TestAgent
 ) -> None:
-    answer = await alice.transfer(bob, "100")
+    answer = await refused_payer.transfer(unpaid, "100")
     assert refused(answer) == (402, "INSUFFICIENT_BALANCE")
     problem = answer.json()
     assert problem["error"]["context"] == {"available": "100", "required": "100.5"}
     assert "100 available" in problem["detail"]
     assert "100.5 required" in problem["detail"]
-    assert (await alice.balance(), await bob.balance()) == ("100", "0")
+    assert (await refused_payer.balance(), await unpaid.balance()) == ("100", "0")
 
 
 async def test_the_whole_balance_can_be_sent_when_the_fee_is_thought_of(
@@ -220,29 +235,31 @@ async def test_the_whole_balance_can_be_sent_when_the_fee_is_thought_of(
     assert await alice.balance() == "0"
 
 
-async def test_one_smallest_unit_more_than_covered_is_refused(alice: TestAgent, bob: TestAgent) -> None:
-    answer = await alice.transfer(bob, "99.50248757")
+async def test_one_smallest_unit_more_than_covered_is_refused(
+    refused_payer: TestAgent, unpaid: TestAgent
+) -> None:
+    answer = await refused_payer.transfer(unpaid, "99.50248757")
     assert answer.json()["error"]["context"] == {"available": "100", "required": "100.00000001"}
 
 
 @pytest.mark.parametrize("receiver", [NOBODY, "nobody", "did:hansa", "%", "' OR '1'='1"])
-async def test_an_unknown_receiver_is_not_found(alice: TestAgent, receiver: str) -> None:
-    assert refused(await alice.transfer(receiver, "10")) == (404, "ACCOUNT_UNKNOWN")
-    assert await alice.balance() == "100"
+async def test_an_unknown_receiver_is_not_found(refused_payer: TestAgent, receiver: str) -> None:
+    assert refused(await refused_payer.transfer(receiver, "10")) == (404, "ACCOUNT_UNKNOWN")
+    assert await refused_payer.balance() == "100"
 
 
-async def test_a_did_is_compared_whole(alice: TestAgent, bob: TestAgent) -> None:
-    for almost in (bob.did.upper(), bob.did + " ", bob.did[:-1], bob.did + "%"):
-        assert (await alice.transfer(almost, "10")).status_code == 404
+async def test_a_did_is_compared_whole(refused_payer: TestAgent, unpaid: TestAgent) -> None:
+    for almost in (unpaid.did.upper(), unpaid.did + " ", unpaid.did[:-1], unpaid.did + "%"):
+        assert (await refused_payer.transfer(almost, "10")).status_code == 404
 
 
 @pytest.mark.parametrize(
     "receiver", ["", "did:hansa:" + "a" * 600, None, 5, ["did"]], ids=lambda r: repr(r)[:20]
 )
 async def test_a_receiver_that_is_no_did_of_sensible_length_is_refused(
-    alice: TestAgent, receiver: object
+    refused_payer: TestAgent, receiver: object
 ) -> None:
-    answer = await send(alice, {"receiver_agent_id": receiver, "amount": "10"})
+    answer = await send(refused_payer, {"receiver_agent_id": receiver, "amount": "10"})
     assert (*refused(answer), answer.json()["error"]["field"]) == (
         422,
         "VALIDATION_ERROR",
@@ -250,18 +267,18 @@ async def test_a_receiver_that_is_no_did_of_sensible_length_is_refused(
     )
 
 
-async def test_nobody_can_transfer_to_itself(alice: TestAgent) -> None:
-    assert refused(await alice.transfer(alice, "10")) == (400, "SELF_TRANSFER")
-    assert await alice.balance() == "100"
+async def test_nobody_can_transfer_to_itself(refused_payer: TestAgent) -> None:
+    assert refused(await refused_payer.transfer(refused_payer, "10")) == (400, "SELF_TRANSFER")
+    assert await refused_payer.balance() == "100"
 
 
 @pytest.mark.parametrize("receiver", [TREASURY, FEE_COLLECTOR, "did:hansa:system:gateway"])
 async def test_system_accounts_take_no_ordinary_transfer(
-    purses: Purses, alice: TestAgent, receiver: str
+    purses: Purses, refused_payer: TestAgent, receiver: str
 ) -> None:
     before = await held_by(purses, TREASURY)
-    assert refused(await alice.transfer(receiver, "10")) == (403, "SYSTEM_ACCOUNT")
-    assert await alice.balance() == "100"
+    assert refused(await refused_payer.transfer(receiver, "10")) == (403, "SYSTEM_ACCOUNT")
+    assert await refused_payer.balance() == "100"
     assert await held_by(purses, TREASURY) == before
 
 
@@ -269,28 +286,28 @@ async def test_system_accounts_take_no_ordinary_transfer(
     "authorization", [None, "", "Bearer", "Bearer nonsense", "Bearer a.b.c", "Basic YWxpY2U6"]
 )
 async def test_without_a_genuine_agent_token_nothing_is_moved_or_told(
-    bob: TestAgent, authorization: str | None
+    unpaid: TestAgent, authorization: str | None
 ) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}
-    body = {"receiver_agent_id": bob.did, "amount": "10"}
-    transfer = await bob.registry.post("/teg/transfer", json=body, headers=headers)
-    balance = await bob.registry.get("/teg/balance", headers=headers)
+    body = {"receiver_agent_id": unpaid.did, "amount": "10"}
+    transfer = await unpaid.registry.post("/teg/transfer", json=body, headers=headers)
+    balance = await unpaid.registry.get("/teg/balance", headers=headers)
     assert refused(transfer) == refused(balance) == (401, "AUTH_FAILED")
 
 
 async def test_a_developer_token_neither_transfers_nor_reads_a_balance(
-    purses: Purses, bob: TestAgent
+    purses: Purses, unpaid: TestAgent
 ) -> None:
-    body = {"receiver_agent_id": bob.did, "amount": "10"}
+    body = {"receiver_agent_id": unpaid.did, "amount": "10"}
     headers = purses.developer.headers
-    assert (await bob.registry.post("/teg/transfer", json=body, headers=headers)).status_code == 401
-    assert (await bob.registry.get("/teg/balance", headers=headers)).status_code == 401
+    assert (await unpaid.registry.post("/teg/transfer", json=body, headers=headers)).status_code == 401
+    assert (await unpaid.registry.get("/teg/balance", headers=headers)).status_code == 401
 
 
-async def test_two_authorization_headers_are_refused(alice: TestAgent, bob: TestAgent) -> None:
-    headers = [("Authorization", f"Bearer {agent.token}") for agent in (alice, bob)]
-    body = {"receiver_agent_id": bob.did, "amount": "10"}
-    assert (await bob.registry.post("/teg/transfer", json=body, headers=headers)).status_code == 401
+async def test_two_authorization_headers_are_refused(refused_payer: TestAgent, unpaid: TestAgent) -> None:
+    headers = [("Authorization", f"Bearer {agent.token}") for agent in (refused_payer, unpaid)]
+    body = {"receiver_agent_id": unpaid.did, "amount": "10"}
+    assert (await unpaid.registry.post("/teg/transfer", json=body, headers=headers)).status_code == 401
 
 
 async def test_a_suspended_account_sends_nothing(purses: Purses, alice: TestAgent, bob: TestAgent) -> None:
@@ -322,25 +339,24 @@ async def set_account_status(purses: Purses, agent: TestAgent, status: str) -> N
 
 
 async def test_an_agent_whose_roles_lack_the_permission_is_refused(
-    database_farm: DatabaseFarm, tmp_path: Any
+    start_registry: StartRegistry,
 ) -> None:
-    async with open_purses(database_farm, tmp_path, agent_rbac_default_roles=["staker"]) as strict:
-        payer, payee = await strict.agent("100"), await strict.agent()
-        answer = await payer.transfer(payee, "10")
-        assert refused(answer) == (403, "PERMISSION_MISSING")
-        assert answer.json()["error"]["context"] == {"permission": "teg.transfer"}
-        assert await payer.balance() == "100"
+    strict = await start_purses(start_registry, agent_rbac_default_roles=["staker"])
+    payer, payee = await strict.agent("100"), await strict.agent()
+    answer = await payer.transfer(payee, "10")
+    assert refused(answer) == (403, "PERMISSION_MISSING")
+    assert answer.json()["error"]["context"] == {"permission": "teg.transfer"}
+    assert await payer.balance() == "100"
 
 
 @pytest.mark.parametrize("mode", ["shadow", "off"])
 async def test_where_roles_are_not_enforced_they_do_not_matter(
-    database_farm: DatabaseFarm, tmp_path: Any, mode: str
+    start_registry: StartRegistry, mode: str
 ) -> None:
-    async with open_purses(
-        database_farm, tmp_path, agent_rbac_default_roles=["staker"], agent_rbac_mode=mode
-    ) as lenient:
-        payer, payee = await lenient.agent("100"), await lenient.agent()
-        assert (await payer.transfer(payee, "10")).status_code == 200
+    settings = {"agent_rbac_default_roles": ["staker"], "agent_rbac_mode": mode}
+    lenient = await start_purses(start_registry, **settings)
+    payer, payee = await lenient.agent("100"), await lenient.agent()
+    assert (await payer.transfer(payee, "10")).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import asyncpg
@@ -15,17 +14,16 @@ from hansa.foundation.plumbing.jobs import run_jobs, sweep
 from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor, journal
 from tests.operation.registry_process import until
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.ledger.purses import Purses, open_purses
+from tests.registry import StartRegistry, TestAgent
+from tests.rooms.ledger.purses import Purses, start_purses
 
 TREASURY = "did:hansa:system:treasury"
 COLLECTOR = "did:hansa:system:fee_collector"
 
 
 @pytest.fixture
-async def purses(database_farm: DatabaseFarm, tmp_path: Path) -> AsyncIterator[Purses]:
-    async with open_purses(database_farm, tmp_path, agent_rbac_default_roles=["trader", "staker"]) as purses:
-        yield purses
+async def purses(start_registry: StartRegistry) -> Purses:
+    return await start_purses(start_registry, agent_rbac_default_roles=["trader", "staker"])
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tests.registry import TestAgent, TestRegistry
 
 FIRST, LAST = (0, 0), (2**63 - 1, 2**63 - 1)
 TYPES = (None, "LedgerBalanceChanged", "TokensTransferred", "TransactionFeeCollected", "AgentOnboarded")
+DIRECTIONS = (("after", reading_store.events_after), ("before", reading_store.events_before))
 REACTIONS = (["TokensTransferred"], ["TransactionFeeCollected", "AgentOnboarded"], ["LedgerBalanceChanged"])
 
 # What the registry would hold if each event had been written as a row of its own.
@@ -169,49 +171,9 @@ def plain(minor: int) -> str:
     return f"{(Decimal(minor) / 10**8).normalize():f}"
 
 
-async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]) -> dict[str, Any]:  # noqa: C901
+async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]) -> dict[str, Any]:
     """What each reader of the journal answers, in small pages, from every place at which one may stand."""
-    seen: dict[str, Any] = {}
-
-    async def read(name: str, query: Callable[[Tx], Awaitable[Any]]) -> Any:
-        seen[name] = await registry.database.read(query)
-        return seen[name]
-
-    events = await read("feed", lambda tx: feed_store.events_after(tx, feed_store.Place(0, 0), 1000))
-    places = [(event.xid, event.sequence) for event in events]
-    for place in [FIRST, *places]:
-        await read(
-            f"feed after {place}",
-            lambda tx, at=place: feed_store.events_after(tx, feed_store.Place(*at), 2),  # type: ignore[misc]
-        )
-        for types in REACTIONS:
-            await read(
-                f"reactor of {types} after {place}",
-                lambda tx, at=place, kinds=types: reactors_store.events_after(tx, at, kinds, 2),  # type: ignore[misc]
-            )
-        for kind in TYPES:
-            for offset in (0, 3):
-                for direction, page in (
-                    ("after", reading_store.events_after),
-                    ("before", reading_store.events_before),
-                ):
-                    at = LAST if (direction, place) == ("before", FIRST) else place
-                    await read(
-                        f"{kind} {direction} {place}, {offset} left out",
-                        lambda tx, page=page, at=at, kind=kind, offset=offset: page(  # type: ignore[misc]
-                            tx, at, event_type=kind, limit=2, offset=offset
-                        ),
-                    )
-        await read(
-            f"public before {place}",
-            lambda tx, at=place: reading_store.public_events_before(tx, at, ["AgentOnboarded"], limit=2),  # type: ignore[misc]
-        )
-    for limit in (1, 2, 3, 4, 1000):
-        await read(f"newest {limit}", lambda tx, n=limit: store.recent(tx, n, without=["AgentOnboarded"]))  # type: ignore[misc]
-        await read(f"ring of {limit}", lambda tx, n=limit: store.count_recent(tx, n, without=[]))  # type: ignore[misc]
-    await read("newest sequence", store.newest_sequence)
-    counts = await registry.database.read(counting.count_all)
-    seen["counts"] = (counts.by_type, counts.first, counts.last)
+    seen = await registry.database.read(pages_read)
     horizon = await registry.database.read(fold.horizon)
     seen["horizon"] = horizon.as_of_seq
     seen["supply"] = await registry.database.read(lambda tx: fold.fold_supply(tx, fold.ORIGIN, horizon))
@@ -237,6 +199,38 @@ async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]
             seen[f"{order} of {did}"] = await pages_of(registry, did, order)
     await registry.database.act(counting.count_settled)
     seen["settled"] = (await registry.database.read(counting.count_all)).by_type
+    return seen
+
+
+async def pages_read(tx: Tx) -> dict[str, Any]:
+    """The part of it that is read page by page: some thousand statements, for which one transaction does."""
+    seen: dict[str, Any] = {}
+
+    async def read(name: str, rows: Awaitable[Any]) -> Any:
+        seen[name] = await rows
+        return seen[name]
+
+    events = await read("feed", feed_store.events_after(tx, feed_store.Place(0, 0), 1000))
+    for place in [FIRST, *((event.xid, event.sequence) for event in events)]:
+        await read(f"feed after {place}", feed_store.events_after(tx, feed_store.Place(*place), 2))
+        for types in REACTIONS:
+            await read(f"reactor of {types} after {place}", reactors_store.events_after(tx, place, types, 2))
+        for kind, offset, (direction, page) in product(TYPES, (0, 3), DIRECTIONS):
+            at = LAST if (direction, place) == ("before", FIRST) else place
+            await read(
+                f"{kind} {direction} {place}, {offset} left out",
+                page(tx, at, event_type=kind, limit=2, offset=offset),
+            )
+        await read(
+            f"public before {place}",
+            reading_store.public_events_before(tx, place, ["AgentOnboarded"], limit=2),
+        )
+    for limit in (1, 2, 3, 4, 1000):
+        await read(f"newest {limit}", store.recent(tx, limit, without=["AgentOnboarded"]))
+        await read(f"ring of {limit}", store.count_recent(tx, limit, without=[]))
+    await read("newest sequence", store.newest_sequence(tx))
+    counts = await counting.count_all(tx)
+    seen["counts"] = (counts.by_type, counts.first, counts.last)
     return seen
 
 
