@@ -26,6 +26,11 @@ class AgreementAbroad:
     async def between(cls, pair: Neighbours, **contractor: Any) -> "AgreementAbroad":
         return cls(pair, await pair.a.registry.agent(**contractor), await pair.b.registry.agent())
 
+    @property
+    def keeper(self) -> str:
+        """The ledger id of the registry that keeps the contract."""
+        return self.pair.a.registry.settings.ledger_id
+
     async def propose(self, **terms: Any) -> httpx2.Response:
         body = {
             "provider_did": self.provider.did,
@@ -44,7 +49,7 @@ class AgreementAbroad:
 
     async def abroad(self, act: str, contract_id: int, **body: Any) -> httpx2.Response:
         """The provider acts at its own registry, which relays."""
-        named = {"contractor_registry": "a.example", **body}
+        named = {"contractor_registry": self.keeper, **body}
         return await self._post(self.provider, f"/{contract_id}/{act}", **named)
 
     async def proposed(self, **terms: Any) -> int:
@@ -76,7 +81,7 @@ class AgreementAbroad:
     async def read_abroad(self, contract_id: int, **query: str) -> httpx2.Response:
         return await self.provider.registry.get(
             f"/contracts/{contract_id}/federated",
-            params={"contractor_registry": "a.example", **query},
+            params={"contractor_registry": self.keeper, **query},
             headers=self.provider.headers,
         )
 

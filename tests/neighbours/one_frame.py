@@ -22,9 +22,10 @@ from typing import Any
 from hansa.doors.listeners import listen
 from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord
+from hansa.rooms.federation.did_claims import CLAIM_DIDS
 from hansa.rooms.federation.peers import READ_A_PEER
 from tests.neighbours.two_registries import Neighbour, opened
-from tests.registry import DatabaseFarm
+from tests.registry import DatabaseFarm, TestAgent
 from tests.running_jobs import run_due
 
 FRAME = "frame.example"
@@ -120,3 +121,16 @@ async def following(one: Neighbour, other: Neighbour, act: Any) -> Any:
         task.cancel()
         await one.trust_followed()
         await other.trust_followed()
+
+
+async def claimed(*registries: Neighbour) -> None:
+    """The job of each operator claims its DIDs at the frame."""
+    for one in registries:
+        await run_due(one.registry.runtime, CLAIM_DIDS)
+
+
+async def agent_of(one: Neighbour, **card: Any) -> TestAgent:
+    """A new agent of an operator, whose DID the frame has confirmed."""
+    agent = await one.registry.agent(**card)
+    await claimed(one)
+    return agent

@@ -21,7 +21,7 @@ from hansa.rooms.federation.did_claims.confirming import confirm_claims
 from hansa_verify import licence_hash
 from tests.licences import TestGenesis
 from tests.neighbours.crossing_scene import across, open_rows, refusal, run, settle
-from tests.neighbours.one_frame import FRAME, OneFrame, frame_with_operators
+from tests.neighbours.one_frame import FRAME, OneFrame, agent_of, claimed, frame_with_operators
 from tests.neighbours.reading_peers import card_at, read
 from tests.neighbours.two_registries import Neighbour
 from tests.registry import DatabaseFarm, TestAgent
@@ -73,25 +73,12 @@ async def _licensed(one: OneFrame, genesis: TestGenesis) -> None:
     )
 
 
-async def claimed(*registries: Neighbour) -> None:
-    """The job of each operator claims its DIDs at the frame."""
-    for one in registries:
-        await run_due(one.registry.runtime, CLAIM_DIDS)
-
-
 async def paid(scene: Scene, payee: TestAgent, amount: str = "20") -> None:
     """The frame's agents are the only ones with units at first."""
     payer = await scene.frame.registry.agent()
     answer = await across(payer, payee.did, amount)
     assert answer.status_code == 200, answer.text
     await settle(*scene.all, rounds=1)
-
-
-async def agent_of(one: Neighbour, **card: Any) -> TestAgent:
-    """A new agent of an operator, whose DID the frame has confirmed."""
-    agent = await one.registry.agent(**card)
-    await claimed(one)
-    return agent
 
 
 async def pairs_of(one: Neighbour) -> dict[str, dict[str, Any]]:

@@ -26,13 +26,10 @@ from hansa.rooms.transfers.crossing import (
     confirmed_between,
     corridor_to,
     find_payment,
-    is_foreign,
     is_withheld_abroad,
     lock_chain,
     movement_of,
-    names_another_issuer,
     net_at_peer,
-    peer_of,
     place_of,
     raised_by_fee,
     record_in_chain,
@@ -43,6 +40,7 @@ from hansa.rooms.transfers.crossing import (
     undecided_transfers,
 )
 from hansa.rooms.transfers.descriptor import ROOM
+from hansa.rooms.transfers.homes import is_elsewhere, is_foreign, names_another_issuer, peer_of
 from hansa.rooms.transfers.pools import FEE_PCT as SWAP_FEE_PCT
 from hansa.rooms.transfers.pools import Minute as PoolMinute
 from hansa.rooms.transfers.pools import PoolState, decimal_text, rate_from, swapped_amounts
@@ -78,6 +76,7 @@ __all__ = [
     "corridor_to",
     "decimal_text",
     "find_payment",
+    "is_elsewhere",
     "is_foreign",
     "is_withheld_abroad",
     "lock_chain",

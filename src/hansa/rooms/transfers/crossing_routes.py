@@ -35,9 +35,9 @@ from .crossing import (
     across,
     asked_crossing,
     find_crossing,
-    is_elsewhere,
     not_compared,
 )
+from .homes import is_elsewhere
 
 ROUTE = "/teg/cross-registry-transfer"
 crossing_router = APIRouter(tags=["transfers"], route_class=DirectRoute)

@@ -49,12 +49,10 @@ from .crossing import (
     ReceiverIsForeign,
     asked_crossing,
     bounds_of,
-    is_elsewhere,
-    names_another_issuer,
     not_compared,
-    peer_of,
 )
 from .governed import GovernedTransfer, transfer_governed
+from .homes import is_elsewhere, names_another_issuer, peer_of
 from .pools import NotASwap
 from .schemas import (
     SendIn,

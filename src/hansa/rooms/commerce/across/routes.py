@@ -12,7 +12,12 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.commerce.contracts.routes import ContractId
-from hansa.rooms.commerce.contracts.schemas import ContractOut, FederatedAcceptIn, FederatedSubmissionIn
+from hansa.rooms.commerce.contracts.schemas import (
+    REGISTRY_MAX_CHARACTERS,
+    ContractOut,
+    FederatedAcceptIn,
+    FederatedSubmissionIn,
+)
 from hansa.rooms.commerce.disputes.schemas import DisputeOut
 from hansa.rooms.commerce.relaying import RELAY_REFUSALS, RelayedAct, keeper_of, relay
 
@@ -22,7 +27,6 @@ from .schemas import FederatedDisputeIn
 router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedRoute)
 
 _REFUSALS = problems(Unauthorized, Forbidden, *RELAY_REFUSALS, Invalid, BodyInvalid, TooManyRequests)
-REGISTRY_MAX_CHARACTERS = 253
 
 
 @router.post("/{contract_id}/accept-federated", responses=_REFUSALS)

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from hansa.foundation.values.money import PositiveAmount
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms.commerce.contracts.schemas import Did
+from hansa.rooms.commerce.contracts.schemas import REGISTRY_MAX_CHARACTERS, Did
 from hansa.rooms.commerce.disputes.dispute import ReasonCode
 from hansa.rooms.commerce.disputes.schemas import Text
 
-RegistryName = Annotated[str, Field(min_length=1, max_length=253)]
+RegistryName = Annotated[str, Field(min_length=1, max_length=REGISTRY_MAX_CHARACTERS)]
 
 
 class FederatedDisputeIn(RequestBody):

@@ -31,27 +31,26 @@ async def accept(
     contract = await take(tx, contract_id)
     rules.require_acceptable(contract, did)
     await require_in_time(tx, contract)
-    is_across = await _require_active(tx, did, settings)
-    if contract.funded and is_across:
+    abroad = await _require_active(tx, did, settings)
+    if contract.funded and abroad is not None:
         raise FundedAcross
     if contract.version == BONDED_VERSION and not await bond_admits(tx, did, settings):
         raise BondRequired
-    accepted = replace(rules.accepted(contract, did), is_across=is_across)
+    accepted = replace(rules.accepted(contract, did), is_across=abroad is not None, provider_registry=abroad)
     if contract.funded:
         accepted = replace(accepted, hold_id=await _hold(tx, accepted, settings))
     return await move(tx, contract, accepted, Act("accepted", did), recorded.accepted(accepted))
 
 
-async def _require_active(tx: Tx, did: str, settings: Settings) -> bool:
-    """The agent may accept now; whether it is one of another registry."""
+async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:
+    """The agent may accept now; the ledger id of its registry, None where that is this one."""
     # Locked, so that the agent does not end while the contract binds it. What is an agent here needs no other question.
     owned = await agents.lock_owner_and_status(tx, did)
     if owned is None and await transfers.is_foreign(tx, did, settings):
-        await transfers.require_reachable(tx, did, settings)
-        return True
+        return (await transfers.require_reachable(tx, did, settings)).ledger_id
     if owned is None or owned[1] != "active":
         raise Forbidden("The agent is not active.")
-    return False
+    return None
 
 
 async def _hold(tx: Tx, contract: Contract, settings: Settings) -> int:

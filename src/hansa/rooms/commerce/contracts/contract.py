@@ -90,8 +90,8 @@ class Terms:
 class Contract:
     """A contract as it was at `now`, the database's clock.
 
-    Where the provider is an agent of another registry (`is_across`), `crossing` is the transfer that is under way for the submitted part,
-    and `payment_transfer` the one that paid last.
+    Where the provider is an agent of another registry (`is_across`), `provider_registry` is its ledger id, `crossing` the transfer that is
+    under way for the submitted part, and `payment_transfer` the one that paid last.
     """
 
     id: int
@@ -132,6 +132,7 @@ class Contract:
     now: datetime
     milestones: tuple[Milestone, ...] = field(default=())
     is_across: bool = False
+    provider_registry: str | None = None
 
     @property
     def parties(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ async def propose(
     rules.require_sound(terms)
     if terms.dates:
         rules.require_ahead(terms, await store.now(tx))
-    is_across = await _require_provider(tx, terms, settings)
+    abroad = await _require_provider(tx, terms, settings)
     # Locked, so that the agent does not end while the contract comes to be, and proposes one after the other.
     owned = await agents.lock_owner_and_status(tx, agent.did)
     if owned is None or owned[1] != "active":
@@ -58,24 +58,29 @@ async def propose(
         )
         if asked is not None:
             return asked
-    contract, line = await store.insert(tx, terms, settings.settlement_currency, now, is_across=is_across)
+    contract, line = await store.insert(
+        tx, terms, settings.settlement_currency, now, provider_registry=abroad
+    )
     return await begin(tx, contract, line, recorded.proposed(contract))
 
 
-async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> bool:
-    """Whether the provider is an agent of another registry. Raises: FundedAcross, ProviderUnknown, as `propose`."""
+async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> str | None:
+    """The ledger id of the provider's registry; None where that is this one, or there is no provider.
+
+    Raises: FundedAcross, ProviderUnknown, and as `propose`.
+    """
     did = terms.provider_did
     if did is None:
-        return False
+        return None
     known = {} if is_system_did(did) else await agents.statuses_of(tx, [did])
     if known.get(did) == "active":
-        return False
+        return None
     if known or not await transfers.is_foreign(tx, did, settings):
         raise ProviderUnknown(context={"did": did})
     if terms.funded:
         raise FundedAcross(field="funded")
     try:
-        await transfers.require_reachable(tx, did, settings)
+        peer = await transfers.require_reachable(tx, did, settings)
     except transfers.ReceiverRegistryUnknown:
         raise ProviderUnknown(context={"did": did}) from None
-    return True
+    return peer.ledger_id

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.caller import (
     PermissionMissing,
     agent_holding,
 )
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.problem_docs import problems
@@ -35,6 +36,7 @@ from .ending import cancel, mark_failed
 from .gathered import APPROVALS, Approvals
 from .paying import PERMISSION, Consent
 from .propose import Proposal, propose
+from .reading import ContractShown
 from .schemas import (
     ApprovalIn,
     ContractIn,
@@ -92,6 +94,7 @@ _SPEND_POLICY: tuple[type[Refused], ...] = (
         Forbidden,
         *_SPEND_POLICY,
         errors.ProviderUnknown,
+        federation.FrameSilent,
         errors.FundedAcross,
         transfers.CurrencyDiffers,
         federation.AgentBlocked,
@@ -115,7 +118,17 @@ async def propose_contract(
     """Propose a contract to one provider, or, without `provider_did`, to every agent."""
     act = acts.of(agent, "/contracts", body)
     proposal = Proposal(body.proposed_by(agent.did), body.approval_id, act.scope)
-    answer = await act.once(lambda tx: propose(tx, agent, proposal, acts.config))
+
+    async def proposed(tx: Tx) -> ContractShown | agents.Approval:
+        return await propose(tx, agent, proposal, acts.config)
+
+    try:
+        answer = await act.once(proposed)
+    except errors.ProviderUnknown:
+        # Within one trust domain the DID does not say at which registry the agent is.
+        if body.provider_did is None or not await transfers.is_elsewhere(acts.runtime, body.provider_did):
+            raise
+        answer = await act.once(proposed)
     answer.status_code = 201
     return answer
 

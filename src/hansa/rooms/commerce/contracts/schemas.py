@@ -20,7 +20,7 @@ from hansa.foundation.values.money import PositiveAmount, format_amount, parse_p
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
 
-from .contract import Ending, Milestone, Status, Terms
+from .contract import Contract, Ending, Milestone, Status, Terms
 from .reading import ContractShown
 from .records import HistoryLine
 from .rules import MILESTONES_MAX
@@ -29,6 +29,8 @@ TERMS_MAX_CHARACTERS = 20_000
 NOTE_MAX_CHARACTERS = 2000
 URI_MAX_CHARACTERS = 2048
 TOKEN_MAX_CHARACTERS = 256
+REGISTRY_MAX_CHARACTERS = 384
+"""The length of a ledger id: a trust domain, `/registry/` and the name of an operator."""
 
 
 def _of_bounded_size(terms: Any) -> Any:
@@ -132,7 +134,7 @@ class SubmissionIn(RequestBody):
 class FederatedAcceptIn(RequestBody):
     """A contract that another registry holds."""
 
-    contractor_registry: str = Field(min_length=1, max_length=384)
+    contractor_registry: str = Field(min_length=1, max_length=REGISTRY_MAX_CHARACTERS)
 
 
 class FederatedSubmissionIn(FederatedAcceptIn):
@@ -243,7 +245,7 @@ class ContractOut(BaseModel):
     contractor_registry: str = Field(
         description="The registry that keeps the contract, by its ledger id; `id` is its number there."
     )
-    provider_registry: str | None
+    provider_registry: str | None = Field(description="The ledger id of the provider's registry.")
     terms: str | dict[str, Any] | list[Any]
     acceptance_criteria: str | dict[str, Any] | list[Any]
     submit_by: datetime | None
@@ -284,7 +286,7 @@ class ContractOut(BaseModel):
             contractor_did=contract.contractor_did,
             provider_did=contract.provider_did,
             contractor_registry=registry,
-            provider_registry=_registry_of(contract.provider_did, registry),
+            provider_registry=_provider_registry(contract, registry),
             terms=contract.terms,
             acceptance_criteria=contract.acceptance_criteria,
             submit_by=contract.submit_by,
@@ -307,12 +309,14 @@ class ContractOut(BaseModel):
         )
 
 
-def _registry_of(provider: str | None, own: str) -> str | None:
-    """The registry that the provider's DID names; `own` where it names none, or this registry's trust domain."""
-    if provider is None:
+def _provider_registry(contract: Contract, own: str) -> str | None:
+    """The ledger id of the registry that has the provider; None without a provider."""
+    if contract.provider_did is None:
         return None
-    named = namespace_of(provider)
-    return own if named in {None, own.partition("/")[0]} else named
+    if not contract.is_across:
+        return own
+    # A process of an earlier version, during an upgrade, writes no registry.
+    return contract.provider_registry or namespace_of(contract.provider_did)
 
 
 def _line(line: HistoryLine) -> ContractMoveOut:

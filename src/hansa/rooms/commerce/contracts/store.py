@@ -40,8 +40,10 @@ _VERSIONED = _CONTRACTS.replace(" AS now,", " AS now, c.xmin::text AS row_versio
 # The proposal and the first line of its history.
 _INSERT = """
 WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
-  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16) RETURNING {columns}), noted AS (
+  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across,
+  provider_registry)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16)
+RETURNING {columns}), noted AS (
   INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
   SELECT id, 'proposed', contractor_did, created_at FROM inserted)
 SELECT * FROM inserted
@@ -56,6 +58,7 @@ FROM unnest($2::smallint[], $3::text[], $4::bigint[], $5::timestamptz[]) AS m (i
 _CHANGING = (
     "provider_did",
     "is_across",
+    "provider_registry",
     "submit_by",
     "review_by",
     "status",
@@ -183,9 +186,9 @@ async def open_proposals_of(tx: Tx, did: str) -> tuple[int, datetime]:
 
 
 async def insert(
-    tx: Tx, terms: Terms, currency: str, created_at: datetime, *, is_across: bool
+    tx: Tx, terms: Terms, currency: str, created_at: datetime, *, provider_registry: str | None
 ) -> tuple[Contract, HistoryLine]:
-    """A new proposal, and the line of its history."""
+    """A new proposal, and the line of its history; `provider_registry` where that is another registry."""
     row = await tx.fetchrow(
         _INSERT,
         terms.version,
@@ -203,7 +206,7 @@ async def insert(
         terms.funded,
         expiry_of(terms, created_at),
         created_at,
-        is_across,
+        provider_registry,
     )
     assert row is not None
     if terms.milestones:

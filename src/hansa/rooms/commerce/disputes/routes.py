@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
@@ -23,11 +23,11 @@ from hansa.foundation.plumbing.idempotency import (
 )
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms import federation, ledger
+from hansa.rooms import federation, ledger, transfers
 from hansa.rooms.commerce import contracts, payments
 from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
 
@@ -96,6 +96,7 @@ _OF_CONTRACT: tuple[type[Refused], ...] = (
         *_OF_CONTRACT,
         errors.OwnDispute,
         errors.DefendantUnknown,
+        federation.FrameSilent,
         errors.PaymentUnknown,
         errors.NotAParty,
         errors.PaymentNotEnded,
@@ -104,20 +105,26 @@ _OF_CONTRACT: tuple[type[Refused], ...] = (
 async def file_dispute(
     body: DisputeIn,
     agent: CurrentAgent,
-    config: Config,
-    db: Db,
+    request: Request,
     *,
     writes: WriteLimit,
     key: IdempotencyKey = None,
 ) -> Response:
     """File a dispute against another agent. One about a contract stops its deadlines and freezes what it holds."""
     await writes.admit(agent.did)
-    complaint = body.filed_by(agent.did)
+    complaint, runtime = body.filed_by(agent.did), runtime_of(request)
 
     async def filed(tx: Tx) -> DisputeOut:
-        return DisputeOut.of(await file(tx, complaint, config))
+        return DisputeOut.of(await file(tx, complaint, runtime.settings))
 
-    answer = await once(db, _repeatable(agent.did, "/disputes/", key, body), filed)
+    repeatable = _repeatable(agent.did, "/disputes/", key, body)
+    try:
+        answer = await once(runtime.database, repeatable, filed)
+    except errors.DefendantUnknown:
+        # Within one trust domain the DID does not say at which registry the agent is.
+        if not await transfers.is_elsewhere(runtime, body.defendant_did):
+            raise
+        answer = await once(runtime.database, repeatable, filed)
     answer.status_code = 201
     return answer
 

@@ -14,9 +14,8 @@ import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused, Unavailable
-from hansa.rooms import ledger, transfers
+from hansa.rooms import federation, ledger, transfers
 
 from . import rules, store
 from .ending import end_unpaid, pay
@@ -84,20 +83,19 @@ class Settlements:
 SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
 
 
-async def _token_abroad(tx: Tx, token_id: UUID, settings: Settings) -> Token | None:
-    """The token, where its payee is an agent of another registry."""
-    token = await store.find(tx, token_id)
-    if token is None or not await transfers.is_foreign(tx, token.payee, settings):
-        return None
-    return token
-
-
 async def settle_token(runtime: Runtime, token_id: UUID) -> None:
     """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable."""
     book = ledger.Book.of(runtime.settings)
-    abroad = await runtime.database.look(lambda tx: _token_abroad(tx, token_id, runtime.settings))
-    if abroad is not None:
-        await settle_across(runtime, abroad)
+    token = await runtime.database.look(lambda tx: store.find(tx, token_id))
+    if token is None:
+        return
+    try:
+        is_abroad = await transfers.is_elsewhere(runtime, token.payee)
+    except federation.FrameSilent:
+        await runtime.database.act(lambda tx: _unpaid(tx, token_id, book))
+        raise
+    if is_abroad:
+        await settle_across(runtime, token)
         return
     try:
         await runtime.database.act(lambda tx: _pay_or_time_out(tx, token_id, book))
@@ -126,13 +124,20 @@ async def resume_settlements(runtime: Runtime) -> None:
 
 
 async def _pay_or_time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:
+    token = await _unpaid(tx, token_id, book)
+    if token is not None:
+        await pay(tx, token, book, rules.memo_of(token.task_id))
+
+
+async def _unpaid(tx: Tx, token_id: UUID, book: ledger.Book) -> Token | None:
+    """The settling token, locked; None where it has ended, or fails here because its time is over."""
     token = await store.lock(tx, token_id)
     if token is None or token.status != "settling":
-        return
+        return None
     if await store.seconds_to_settle(tx, token_id) <= 0:
         await end_unpaid(tx, token, "failed", book, TIMEOUT)
-        return
-    await pay(tx, token, book, rules.memo_of(token.task_id))
+        return None
+    return token
 
 
 async def _fail(tx: Tx, token_id: UUID, book: ledger.Book, reason: str) -> None:

@@ -19,7 +19,7 @@ from . import envelope, store
 from .awarding import take_award
 from .opening import Request
 from .records import Kept
-from .settlement import Award, Direction, Outcome, Receipt, Settlement
+from .settlement import Award, Claim, Direction, Outcome, Receipt, Settlement
 from .taking_in import take_outcome, take_receipt, take_request
 
 REQUESTS = "/api/v1/federation/disputes/slash-request"
@@ -107,7 +107,7 @@ def stated_outcome(kept: Kept) -> Outcome:
 
 
 async def answer_requests(runtime: Runtime, peer: federation.PeerRecord, texts: Sequence[str]) -> list[str]:
-    """Open or find the settlements that a peer asks for; the signed state of each."""
+    """Open or find the settlements that a peer asks for; the signed state of each. Raises: federation.FrameSilent."""
     answers: list[str] = []
     for text in texts:
         answer = await _answer_request(runtime, peer, text)
@@ -127,6 +127,7 @@ async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: s
         if shown is None or shown.claim != read.claim:
             await _count_malformed(runtime, peer)
             return None
+    await _learn_parties(runtime, read.claim)
     request = Request(peer, read.claim, read.verdict, text, shown)
     settlement_id = await runtime.database.act(lambda tx: take_request(tx, request, runtime.settings))
     if settlement_id is None:
@@ -143,7 +144,7 @@ async def _own_keys(tx: Tx) -> dict[str, bytes]:
 async def answer_confirmations(
     runtime: Runtime, peer: federation.PeerRecord, texts: Sequence[str]
 ) -> list[str]:
-    """Take the outcomes of a peer in; a signed receipt for each that is recorded."""
+    """Take the outcomes of a peer in; a signed receipt for each that is recorded. Raises: federation.FrameSilent."""
     answers: list[str] = []
     for text in texts:
         award = envelope.read_award(text, peer)
@@ -158,7 +159,13 @@ async def answer_confirmations(
     return answers
 
 
+async def _learn_parties(runtime: Runtime, claim: Claim) -> None:
+    """Within one trust domain the frame says whose agents the parties are. Raises: federation.FrameSilent."""
+    await federation.learn_holders(runtime, [claim.complainant_did, claim.defendant_did])
+
+
 async def _take_award(runtime: Runtime, request: Request, award: Award) -> Settlement | None:
+    await _learn_parties(runtime, request.claim)
     try:
         return await runtime.database.act(lambda tx: take_award(tx, request, award, runtime.settings))
     except Refused as refusal:

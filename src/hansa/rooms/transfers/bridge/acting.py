@@ -18,10 +18,10 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
-from hansa.rooms.transfers.crossing.destination import is_elsewhere, peer_of
 from hansa.rooms.transfers.crossing.errors import PeerRewound, ReceiverIsLocal, ReceiverRegistryUnknown
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
 from hansa.rooms.transfers.crossing.store import find_pair, now
+from hansa.rooms.transfers.homes import is_elsewhere, peer_of
 
 from . import sagas, store, wrapped_store
 from .errors import (

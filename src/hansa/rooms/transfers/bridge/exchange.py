@@ -54,10 +54,24 @@ async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[st
                 lambda tx: federation.count_refusal(tx, corridor.peer.id, "message_malformed")
             )
             continue
+        if not await _are_known(runtime, corridor, message):
+            continue
         answer = await _taken_in(runtime, corridor, message)
         if answer is not None:
             answers.append(answer)
     return answers
+
+
+async def _are_known(runtime: Runtime, corridor: Corridor, message: Message) -> bool:
+    """Whether it is known which registry has both agents; False while the frame of this trust domain does not answer."""
+    try:
+        if corridor.is_within_frame:
+            await federation.learn_holders(runtime, [message.terms.sender_did, message.terms.receiver_did])
+    except federation.FrameSilent as silence:
+        # Nothing was changed; the peer sends it again.
+        _log.warning("message of the bridge not applied", type=message.type.value, code=silence.code)
+        return False
+    return True
 
 
 async def _taken_in(runtime: Runtime, corridor: Corridor, message: Message) -> Message | None:

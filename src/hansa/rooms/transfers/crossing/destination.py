@@ -1,7 +1,7 @@
 """Where a receiver is: which peer has the agent, and whether units may cross to it."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,90 +13,19 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.did import namespace_of
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, share
-from hansa.rooms import catalogue, federation
+from hansa.rooms import federation
 from hansa.rooms.transfers import pools
+from hansa.rooms.transfers.homes import FEE_PATH, peer_of, peers_of
 
 from .corridor import Corridor
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
 from .judging import is_withheld_abroad, withheld_abroad
 
 NOT_FOUND = 404
-FEE_PATH = "fees.cross_registry.base_rate_percent"
 # How far rounding half to even can be above the least amount, at rates up to a half.
 STEPS_DOWN = 2
-
-
-def names_another_issuer(did: str, settings: Settings) -> bool:
-    """Whether the DID itself says that it is of another trust domain."""
-    return namespace_of(did) not in {None, settings.issuer, "system"}
-
-
-async def foreign_among(tx: Tx, dids: Iterable[str], settings: Settings) -> set[str]:
-    """Those of the DIDs that are of another registry: of another issuer, or held by another one of this trust domain."""
-    asked = set(dids)
-    named = {did for did in asked if names_another_issuer(did, settings)}
-    shared = [did for did in asked if federation.is_shared(did, settings)]
-    return named | set(await federation.held_elsewhere(tx, shared))
-
-
-async def is_foreign(tx: Tx, did: str, settings: Settings) -> bool:
-    """Whether the DID is one of another registry, by what is known here."""
-    return bool(await foreign_among(tx, [did], settings))
-
-
-async def is_elsewhere(runtime: Runtime, did: str) -> bool:
-    """As `is_foreign`, after the frame was asked about a DID of this trust domain that is not known here.
-
-    Never within a transaction. Raises: FrameSilent.
-    """
-    settings = runtime.settings
-    if names_another_issuer(did, settings) or not federation.is_shared(did, settings):
-        return names_another_issuer(did, settings)
-    await federation.learn_holders(runtime, [did])
-    return await runtime.database.look(lambda tx: is_foreign(tx, did, settings))
-
-
-async def peer_of(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord | None:
-    """The direct peer that has the agent and was an active peer once; None where there is none.
-
-    Within a trust domain the claim of the DID says which one. Elsewhere the namespace does, and where several peers share it,
-    the mirrored card.
-    """
-    return (await _peers_of(tx, [did], settings))[did]
-
-
-async def _peers_of(
-    tx: Tx, dids: Sequence[str], settings: Settings
-) -> dict[str, federation.PeerRecord | None]:
-    shared = [did for did in dids if federation.is_shared(did, settings)]
-    holders = await federation.held_elsewhere(tx, shared)
-    registries = {
-        holder: None if holder is None else await federation.peer_by_spiffe_id(tx, holder)
-        for holder in set(holders.values())
-    }
-    found: dict[str, federation.PeerRecord | None] = {}
-    for did in shared:
-        found[did] = _direct(registries.get(holders.get(did)))
-    others: dict[str | None, list[str]] = {}
-    for did in dids:
-        if did not in found:
-            others.setdefault(namespace_of(did), []).append(did)
-    for namespace, named in others.items():
-        peers = [] if namespace is None else await federation.peers_of_namespace(tx, namespace)
-        homes = await catalogue.mirrored_homes(tx, named) if len(peers) > 1 else {}
-        for did in named:
-            known = [peer for peer in peers if did not in homes or peer.ledger_id == homes[did]]
-            found[did] = _direct(known[0] if known else None)
-    return found
-
-
-def _direct(peer: federation.PeerRecord | None) -> federation.PeerRecord | None:
-    if peer is None or peer.removing or peer.hop_distance > 1 or peer.approval == "pending":
-        return None
-    return peer if FEE_PATH in peer.signed else None
 
 
 @dataclass(frozen=True)
@@ -120,7 +49,7 @@ async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
 async def corridors_to(tx: Tx, dids: Sequence[str], runtime: Runtime) -> dict[str, Corridor | NoCorridor]:
     """As `corridor_to`, of several DIDs, with one reading for each registry; a refusal stands for its DID alone."""
     withheld = await withheld_abroad(tx, set(dids))
-    peers = await _peers_of(tx, dids, runtime.settings)
+    peers = await peers_of(tx, dids, runtime.settings)
     by_registry: dict[int | None, Corridor | NoCorridor] = {}
     found: dict[str, Corridor | NoCorridor] = {}
     for did in dids:

@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.did import namespace_of
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation
+from hansa.rooms.transfers.homes import peer_of
 
 from . import pricing, store
 from .errors import REFUSAL_OF, CurrencyAmbiguous, PoolUnknown
@@ -69,11 +69,9 @@ async def find_pool(tx: Tx, currency: str, peer: str | None) -> Pool:
     return found[0]
 
 
-async def pool_of_receiver(tx: Tx, did: str) -> Pool:
+async def pool_of_receiver(tx: Tx, did: str, settings: Settings) -> Pool:
     """The pool by which an agent of another registry is paid. Raises: PoolUnknown."""
-    namespace = namespace_of(did)
-    peers = [] if namespace is None else await federation.peers_of_namespace(tx, namespace)
-    peer = peers[0] if peers else None
+    peer = await peer_of(tx, did, settings)
     pool = None if peer is None or peer.spiffe_id is None else await store.find_pool(tx, peer.spiffe_id)
     if pool is None:
         raise PoolUnknown

@@ -58,7 +58,7 @@ async def quote_swap(
         if body.to_currency is not None:
             pool = await reading.find_pool(tx, body.to_currency, peer)
         else:
-            pool = await reading.pool_of_receiver(tx, body.receiver_did or "")
+            pool = await reading.pool_of_receiver(tx, body.receiver_did or "", config)
         is_exact_out = body.direction == "exact_out"
         return await reading.quote(tx, agent.did, pool, body.minor, config, is_exact_out=is_exact_out)
 

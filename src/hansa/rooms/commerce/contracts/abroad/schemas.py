@@ -9,6 +9,7 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.commerce.contracts.rules import MILESTONES_MAX, SUBMISSIONS_MAX
 from hansa.rooms.commerce.contracts.schemas import (
     NOTE_MAX_CHARACTERS,
+    REGISTRY_MAX_CHARACTERS,
     URI_MAX_CHARACTERS,
     ContractMoveOut,
     ContractOut,
@@ -21,7 +22,6 @@ from hansa.rooms.commerce.contracts.schemas import (
 )
 
 HISTORY_MAX = 10_000
-REGISTRY_MAX_CHARACTERS = 384
 
 Id = Annotated[int, Field(strict=True, ge=1, lt=2**63)]
 Index = Annotated[int, Field(strict=True, ge=0, lt=MILESTONES_MAX)]
