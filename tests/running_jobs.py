@@ -18,7 +18,7 @@ async def run_due(runtime: Runtime, *kinds: JobKind) -> int:
     count = 0
     for kind in kinds:
         if isinstance(kind, TransactionalKind):
-            while await run_in_transaction(runtime, kind):
+            while await run_in_transaction(runtime, kind) is not None:
                 count += 1
         elif kind.is_enabled(runtime.settings):
             count += await _run_due_leased(runtime, kind)

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, Question, Retries, TransactionalKind, scheduled, sweep_of
+from hansa.foundation.plumbing.jobs.polls import BUSY_PACE_SECONDS, PACE_SECONDS, Poll
 from hansa.foundation.plumbing.jobs.questions import ask
-from hansa.foundation.plumbing.jobs.worker import PACE_SECONDS, Poll
 from hansa.foundation.plumbing.metrics import jobs_due
 from hansa.foundation.plumbing.runtime import Runtime
 from tests.operation.registry_process import until
@@ -123,6 +123,48 @@ def test_it_is_asked_at_once_after_a_quiet_time_and_no_more_than_ten_times_a_sec
     poll.looked(300.0, is_found=False, pause=0.0)
     assert poll.hasten(300.3)
     assert poll.at == 300.3
+
+
+def test_while_it_has_work_or_is_notified_each_time_it_is_asked_less_often_and_after_a_quiet_time_at_once():
+    poll, now, pauses = Poll(60.0), 100.0, list[float]()
+    for _ in range(4):
+        poll.looked(now, is_found=True, pause=0.0)
+        pauses.append(poll.at - now)
+        now = poll.at
+    assert pauses == pytest.approx([PACE_SECONDS, 2 * PACE_SECONDS, BUSY_PACE_SECONDS, BUSY_PACE_SECONDS])
+    poll.looked(now, is_found=False, pause=0.0)
+    assert poll.hasten(now + 0.01)
+    assert poll.at == now + PACE_SECONDS
+    poll.looked(now := poll.at, is_found=False, pause=0.0)
+    poll.hasten(now + 0.01)
+    assert poll.at == now + 2 * PACE_SECONDS, "it was notified again, of nothing"
+    poll.looked(now := poll.at, is_found=False, pause=0.0)
+    poll.looked(now := poll.at, is_found=False, pause=0.0)
+    assert poll.hasten(now + 0.5)
+    assert poll.at == now + 0.5
+
+
+async def test_it_is_not_asked_again_after_work_that_says_that_it_is_done(registry: TestRegistry):
+    queue = Queue()
+
+    async def take_all(tx: Tx, _: Runtime, __: Job) -> bool:
+        await tx.execute(
+            "WITH taken AS (DELETE FROM waiting RETURNING number) INSERT INTO done (number) TABLE taken"
+        )
+        return False
+
+    await registry.database.act(_prepare)
+    kind = replace(queue.kind(), work=take_all)
+    async with working(registry.runtime, kind):
+        await until(lambda: queue.asked >= 2)
+        asked, count = queue.asked, 0
+        for _ in range(3):
+            await add(registry, 1)
+            count += 1
+            while len(await done(registry)) < count:
+                pass
+        # For each once with work and at most once without: a run is not followed by a question of its own.
+        assert queue.asked - asked <= 2 * count
 
 
 def test_without_work_it_is_asked_less_and_less_and_after_a_failure_not_before_its_pause():

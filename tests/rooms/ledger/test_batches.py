@@ -33,7 +33,7 @@ def transfers(desk: ledger.GroupCommit, count: int) -> list[asyncio.Future[objec
     return [asyncio.ensure_future(desk.transfer(order, None, str)) for _ in range(count)]
 
 
-@pytest.mark.parametrize(("count", "sizes"), [(10, [10]), (16, [16]), (20, [16, 4]), (64, [32, 32])])
+@pytest.mark.parametrize(("count", "sizes"), [(10, [10]), (32, [32]), (40, [32, 8]), (80, [40, 40])])
 async def test_a_batch_is_half_of_the_transfers_that_are_about_and_few_are_not_halved(
     registry: TestRegistry, monkeypatch: pytest.MonkeyPatch, count: int, sizes: list[int]
 ):

@@ -35,8 +35,8 @@ from .posting import Preview, Receipt, is_of_receipts, kept_receipts, preview
 BATCH_MAX = 500
 TOGETHER_MAX = 100
 WAITING_MAX = 4000
-# Fewer are not halved: a batch costs something by itself.
-WHOLE_MAX = 16
+# Fewer are not halved: a batch by itself costs about as much as the transfers of 32.
+WHOLE_MAX = 32
 
 _POSTED = postings_total.labels("transfer")
 

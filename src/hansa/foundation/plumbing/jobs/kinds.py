@@ -99,12 +99,13 @@ class TransactionalKind:
 
     With `has_work` the kind has one job that runs whenever `has_work` says so, one reading statement: asked after each
     notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`; without a channel at this pace.
-    Where it still has work after a run it goes on at once, unless `once_a_turn`: what it starts ends later.
+    Where it still has work after a run it goes on at once, unless `once_a_turn`: what it starts ends later. Work that returns
+    False has done all that there was, and `has_work` is not asked again.
     `exhausted` is called, in a transaction that holds the job, when the last attempt failed; the job goes on.
     """
 
     name: str
-    work: Callable[[Tx, Runtime, Job], Awaitable[None]]
+    work: Callable[[Tx, Runtime, Job], Awaitable[bool | None]]
     one_snapshot: bool = False
     retries: Retries = field(default_factory=Retries)
     every_seconds: float | None = None

@@ -33,31 +33,31 @@ class _Attempt:
     runtime: Runtime
     job: Job | None = None
 
-    async def run(self, tx: Tx) -> bool:
+    async def run(self, tx: Tx) -> bool | None:
         self.job = job = await store.lock(tx, self.kind.name)
         if job is None:
-            return False
-        await self.kind.work(tx, self.runtime, job)
+            return None
+        has_more = await self.kind.work(tx, self.runtime, job) is not False
         if self.kind.has_work is None:
             await store.finish(tx, job, self.kind.every_seconds)
         elif job.attempts > 1:
             await store.finish(tx, job, AT_ONCE)
-        return True
+        return has_more
 
 
-async def run_in_transaction(runtime: Runtime, kind: TransactionalKind) -> bool:
-    """Run the next due job of the kind, if no other process has it; whether one was run."""
+async def run_in_transaction(runtime: Runtime, kind: TransactionalKind) -> bool | None:
+    """Run the next due job of the kind; whether it may have more to do, None where no job is due that no other process has."""
     attempt = _Attempt(kind, runtime)
     try:
-        was_run = await runtime.database.act(attempt.run, one_snapshot=kind.one_snapshot)
+        has_more = await runtime.database.act(attempt.run, one_snapshot=kind.one_snapshot)
     except Exception as trouble:
         if attempt.job is None:
             raise
         await _note_failure(runtime, kind, attempt.job, trouble)
         return True
-    if was_run:
+    if has_more is not None:
         runtime.jobs.succeeded(kind.name)
-    return was_run
+    return has_more
 
 
 async def run_leased(runtime: Runtime, kind: LeasedKind, job: Job) -> None:

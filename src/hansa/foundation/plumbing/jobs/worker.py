@@ -10,7 +10,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,7 @@ from hansa.foundation.values.errors import Unavailable
 from . import store
 from .kinds import SCHEDULE, JobKind, LeasedKind, TransactionalKind
 from .notifications import wake_at_notifications
+from .polls import Poll
 from .questions import Question, ask
 from .running import claim, run_in_transaction, run_leased
 
@@ -39,8 +40,6 @@ LOOK_AGAIN_SECONDS = 5.0
 RECONNECT_SECONDS = 1.0
 # A job that is due but locked is another process's.
 LOCKED_ELSEWHERE_SECONDS = 0.5
-# Under load the journal notifies without a pause, mostly of what no kind waits for.
-PACE_SECONDS = 0.1
 # Jobs that are enqueued together are started together.
 GATHERING_SECONDS = 0.002
 # Of a kind that runs hundreds of jobs at once, those that end within this time are followed by one claim.
@@ -50,33 +49,6 @@ DRAIN_SECONDS = 6.0
 WORKER = "jobs: start what is due"
 
 _log = structlog.get_logger()
-
-
-class Poll:
-    """When a kind that says itself when there is work is asked next: less often while it has none and is not notified."""
-
-    def __init__(self, pause_max: float, pause_min: float = PACE_SECONDS) -> None:
-        self.at = 0.0
-        self._pause_min, self._pause_max = pause_min, pause_max
-        self._pause = pause_min
-        self._asked_at = 0.0
-
-    def hasten(self, now: float) -> bool:
-        """There may be work; whether it is asked sooner than it would have been."""
-        self._pause = self._pause_min
-        sooner = max(now, self._asked_at + self._pause_min)
-        is_sooner = sooner < self.at
-        self.at = min(sooner, self.at)
-        return is_sooner
-
-    def looked(self, now: float, *, is_found: bool, pause: float) -> None:
-        """It was asked; after a failure it is left alone for `pause` seconds."""
-        self._asked_at = now
-        self._pause = self._pause_min if is_found else min(2 * self._pause, self._pause_max)
-        self.at = now + max(self._pause, pause)
-        if self._pause == self._pause_max:
-            # Kinds that rest are asked in one turn, not each in its own.
-            self.at = max(self.at - self.at % self._pause_max, now + PACE_SECONDS, now + pause)
 
 
 @dataclass(frozen=True)
@@ -104,8 +76,16 @@ def _polled(kind: JobKind) -> bool:
 
 def _poll_of(kind: JobKind) -> Poll:
     rest = kind.every_seconds or LOOK_AGAIN_SECONDS
-    is_notified = isinstance(kind, TransactionalKind) and kind.channel is not None
-    return Poll(rest) if is_notified else Poll(rest, rest)
+    return Poll(rest) if _is_notified(kind) else Poll(rest, rest)
+
+
+def _is_notified(kind: JobKind) -> bool:
+    return isinstance(kind, TransactionalKind) and kind.channel is not None
+
+
+def _questions(kinds: Iterable[JobKind]) -> dict[str, Question]:
+    """The questions of those kinds that have one, by name."""
+    return {kind.name: kind.has_work for kind in kinds if isinstance(kind.has_work, Question)}
 
 
 def _is_enabled(kind: JobKind, runtime: Runtime) -> bool:
@@ -141,6 +121,7 @@ class Worker:
         self._is_settled = False
         self._is_draining = False
         self._polls = {name: _poll_of(kind) for name, kind in self._kinds.items() if _polled(kind)}
+        self._of_channels = _questions(kind for kind in self._kinds.values() if _is_notified(kind))
 
     async def run(self) -> None:
         """Run until cancelled; then drain."""
@@ -264,15 +245,21 @@ class Worker:
 
     async def _with_work(self, names: Sequence[str]) -> list[str]:
         """Those of the polled kinds that have work."""
-        answers: dict[str, bool] = {}
-        questions = {
-            name: has_work for name in names if isinstance(has_work := self._kinds[name].has_work, Question)
-        }
-        if len(questions) > 1:
-            # Where one of them fails each is asked alone, and the failure is that of its kind.
-            with suppress(Exception):
-                answers = await self._runtime.database.look_again(lambda tx: ask(tx, questions))
+        questions = _questions(self._kinds[name] for name in names)
+        answers = await self._answers(
+            {name: one for name, one in questions.items() if name not in self._of_channels}
+        )
+        if len(questions.keys() & self._of_channels.keys()) > 1:
+            # Always all of them: a statement that reads the journal takes long to be planned, and so is planned once.
+            answers |= await self._answers(self._of_channels)
         return [name for name in names if await self._has_work(name, answers.get(name))]
+
+    async def _answers(self, questions: Mapping[str, Question]) -> dict[str, bool]:
+        """The answers to several questions. Where one of them fails each is asked alone, and the failure is that of its kind."""
+        if len(questions) > 1:
+            with suppress(Exception):
+                return await self._runtime.database.look_again(lambda tx: ask(tx, questions))
+        return {}
 
     async def _has_work(self, name: str, answer: bool | None) -> bool:
         """Whether a kind has work, by the answer or asked now. That it has none is a success: what failed is done or set aside."""
@@ -341,12 +328,13 @@ class Worker:
     async def _run_transactions(self, kind: TransactionalKind) -> None:
         """Run due jobs of a kind, one after the other."""
         async with self._transactions:
-            if not await run_in_transaction(self._runtime, kind):
+            has_more = await run_in_transaction(self._runtime, kind)
+            if has_more is None:
                 self._not_before[kind.name] = monotonic() + LOCKED_ELSEWHERE_SECONDS
-                return
             for _ in range(TRANSACTIONS_IN_A_ROW):
-                if not await self._goes_on(kind) or not await run_in_transaction(self._runtime, kind):
+                if not has_more or not await self._goes_on(kind):
                     return
+                has_more = await run_in_transaction(self._runtime, kind)
 
     async def _goes_on(self, kind: TransactionalKind) -> bool:
         """Whether a kind that has just run may have more to do at once."""

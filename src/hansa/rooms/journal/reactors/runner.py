@@ -50,7 +50,7 @@ def _kind(run: "_Run", retries: Retries) -> TransactionalKind:
         run.react,
         retries=retries,
         every_seconds=LOOK_AGAIN_SECONDS,
-        has_work=run.is_due,
+        has_work=store.is_due(run.reactor.name, run.reactor.type_names),
         channel=NOTIFICATIONS,
         exhausted=run.set_aside,
     )
@@ -62,19 +62,18 @@ class _Run:
 
     reactor: Reactor
 
-    async def is_due(self, tx: Tx) -> bool:
-        return await store.is_due(tx, self.reactor.name, self.reactor.type_names)
-
-    async def react(self, tx: Tx, _: Runtime, job: Job) -> None:
-        """React to the next events, and move behind them."""
+    async def react(self, tx: Tx, _: Runtime, job: Job) -> bool:
+        """React to the next events, and move behind them; whether there may be more."""
         name = self.reactor.name
-        events = await self._next_events(tx, TOGETHER_MAX if self.reactor.together else BATCH_MAX)
+        most = TOGETHER_MAX if self.reactor.together else BATCH_MAX
+        events = await self._next_events(tx, most)
         count = await self._react_together(tx, events) or await self._react_until_one_fails(
             tx, events[:BATCH_MAX], job
         )
         if count:
             await store.advance(tx, name, events[count - 1])
             reactions_total.labels(name).inc(count)
+        return len(events) == most or count < len(events)
 
     async def set_aside(self, tx: Tx, job: Job, trouble: Exception) -> None:
         """Move behind the event that failed in every attempt."""
@@ -92,8 +91,7 @@ class _Run:
             )
 
     async def _next_events(self, tx: Tx, limit: int) -> list[StoredEvent]:
-        place = await store.lock_place(tx, self.reactor.name)
-        return await store.events_after(tx, place, self.reactor.type_names, limit)
+        return await store.next_events(tx, self.reactor.name, self.reactor.type_names, limit)
 
     async def _react_together(self, tx: Tx, events: Sequence[StoredEvent]) -> int:
         """React to all at once; returns to how many, 0 where that is not possible or fails."""

@@ -3,11 +3,13 @@
 The row of a reactor is its place in the journal. A reaction holds the reactor's job, and the row locked.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms.journal.expansion import SPAN, SPAN_MAX, events_of, rows_after, rows_of_type
@@ -82,36 +84,38 @@ WHERE (reactor, xid, seq) = ($1, $2, $3)
 
 SET_ASIDE_SHOWN = 20
 
+_PARAMETER = re.compile(r"\$[0-9]")
+
 
 async def settle(tx: Tx, names: Sequence[str], from_the_start: Sequence[bool]) -> None:
     """Give every reactor a place that has none."""
     await tx.execute(_SETTLE, names, from_the_start)
 
 
-async def is_due(tx: Tx, name: str, types: Sequence[str]) -> bool:
+def is_due(name: str, types: Sequence[str]) -> Question:
     """Whether there is something to react to."""
     following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
-    due: bool = await tx.fetchval(
-        f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE name = $1)",  # noqa: S608
-        name,
-        types,
-        1,
-    )
-    return due
+    statement = f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE name = $1)"  # noqa: S608
+    written = {"$1": _literal(name), "$2": f"'{{{','.join(types)}}}'", "$3": "1"}
+    return Question(_PARAMETER.sub(lambda found: written[found[0]], statement))
 
 
-async def lock_place(tx: Tx, name: str) -> Place:
-    """The place of a settled reactor, locked."""
-    row = await tx.fetchrow("SELECT xid, seq FROM journal_reactor WHERE name = $1 FOR UPDATE", name)
-    assert row is not None
-    return row["xid"], row["seq"]
+async def next_events(tx: Tx, name: str, types: Sequence[str], limit: int) -> list[StoredEvent]:
+    """Lock the place of a reactor; the events of these types behind it, in order, up to the oldest open transaction.
 
-
-async def events_after(tx: Tx, place: Place, types: Sequence[str], limit: int) -> list[StoredEvent]:
-    """The next events of these types, in order, up to the oldest open transaction."""
-    following = _next_of(types, columns="event.*", place=("$1", "$4"))
+    One statement: whatever place another transaction has left, what is behind it and older than every open transaction is in
+    the snapshot.
+    """
+    following = _next_of(types, columns="event.*", place=("reactor.xid", "reactor.seq"))
+    locked = "SELECT xid, seq FROM journal_reactor WHERE name = $1 FOR UPDATE"
     return stored(
-        await tx.fetch(f"{following} ORDER BY xid, sequence LIMIT $3", place[0], types, limit, place[1])
+        await tx.fetch(
+            f"WITH reactor AS MATERIALIZED ({locked}) SELECT event.* FROM reactor CROSS JOIN LATERAL ({following}) event"  # noqa: S608
+            " ORDER BY event.xid, event.sequence LIMIT $3",
+            name,
+            types,
+            limit,
+        )
     )
 
 
@@ -174,6 +178,11 @@ async def take_back(tx: Tx, name: str, place: Place) -> StoredEvent | None:
 async def fail_again(tx: Tx, *, name: str, place: Place, error: str) -> None:
     """Count one more failure of an event that was set aside."""
     await tx.execute(_FAIL_AGAIN, name, *place, error)
+
+
+def _literal(text: str) -> str:
+    """A string constant of SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _next_of(types: Sequence[str], *, columns: str, place: tuple[str, str]) -> str:
