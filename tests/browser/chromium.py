@@ -20,7 +20,7 @@ PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
-ANSWER_SECONDS = 30
+ANSWER_SECONDS = 120
 INSTALL_SECONDS = 900
 NONE_FOUND = (
     "no browser for the page tests: neither CHROMIUM nor the PATH nor the usual places hold a Chromium or Chrome that "

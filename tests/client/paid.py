@@ -102,7 +102,7 @@ class Shop:
     ) -> httpx2.Response:
         """A call with a token, by a client that knows the two headers and nothing else."""
         sent = {"X-Payment-Token": token.token, "X-Payment-Issuer": token.issuer, **headers}
-        async with httpx2.AsyncClient(timeout=30) as http:
+        async with httpx2.AsyncClient(timeout=60) as http:
             return await http.post(self.url + path, content=content, headers=sent)
 
     async def status_of(self, token: Any) -> str:

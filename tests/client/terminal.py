@@ -14,7 +14,7 @@ from hansa_client.commands.program import app
 from tests.operation.forked_commands import CommandServer, ForkedCommand, Program, can_fork
 from tests.registry import PASSWORD
 
-END_SECONDS = 60
+END_SECONDS = 120
 
 
 @dataclass

@@ -16,7 +16,7 @@ from tests.registry import TestAgent, TestRegistry
 
 EVENTS = "/api/v1/agents/me/events"
 TICKET = "/api/v1/ws/ticket"
-HEAR_SECONDS = 20
+HEAR_SECONDS = 120
 
 
 class Following:

@@ -125,7 +125,7 @@ async def _judge(fleet: Fleet, url: str) -> None:
         assert len(settled) == len(answered)
         for payment_id, fingerprint in random.sample(sorted(settled.items()), min(len(settled), 500)):
             await _require_fetchable(registry, stated, payment_id, fingerprint)
-    async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=url, timeout=60) as http:
         supply = (await http.get("/api/v1/public/supply-invariant")).json()
         assert float(supply["delta"]) == 0, supply
         headers = {"Authorization": f"Bearer {await _agent_token(http, stated['payee_credentials'])}"}
@@ -151,7 +151,7 @@ async def _require_fetchable(
         stated["payee"], "0.01", ttl_seconds=900, capture_by=capture_by, key=payment_id
     )
     headers = {"X-Payment-Token": token.token, "X-Payment-Issuer": token.issuer}
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=60) as http:
         url = f"http://127.0.0.1:{random.choice(stated['ports'])}/work"
         answer = await http.post(url, content=body.encode(), headers=headers)
     assert (answer.status_code, answer.text) == (200, f"answer to {body}"), answer.text
@@ -180,7 +180,7 @@ def _fingerprint(url: str, body: str) -> str:
 
 async def _market(url: str, ports: list[int], directory: Path) -> dict[str, Any]:
     """A payee at three addresses, and a payer."""
-    async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=url, timeout=60) as http:
         interfaces = [
             {"url": f"http://127.0.0.1:{port}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
             for port in ports

@@ -153,7 +153,7 @@ async def said(client: Any, request: SendMessageRequest) -> list[str]:
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_a_stock_a2a_client_pays_a_stock_a2a_server(a2a_shop: Shop, *, streaming: bool) -> None:
     transport = PayingHttpxTransport(a2a_shop.client())
-    async with httpx.AsyncClient(transport=transport, timeout=30) as http:
+    async with httpx.AsyncClient(transport=transport, timeout=60) as http:
         config = ClientConfig(httpx_client=http, streaming=streaming)
         client = await create_client(a2a_card(f"{a2a_shop.url}/a2a", streaming=streaming), config)
         assert await said(client, a_message("one")) == ["echo one"]
@@ -165,7 +165,7 @@ async def test_a_stock_a2a_client_pays_a_stock_a2a_server(a2a_shop: Shop, *, str
 async def test_a_repeated_message_gets_the_same_answer(a2a_shop: Shop) -> None:
     token = await a2a_shop.token()
     headers = {"X-Payment-Token": token.token, "X-Payment-Issuer": token.issuer}
-    async with httpx.AsyncClient(headers=headers, timeout=30) as http:
+    async with httpx.AsyncClient(headers=headers, timeout=60) as http:
         client = await create_client(
             a2a_card(f"{a2a_shop.url}/a2a"), ClientConfig(httpx_client=http, streaming=False)
         )

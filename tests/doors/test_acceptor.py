@@ -43,7 +43,7 @@ def crowd(listener: socket.socket) -> Iterator[list[socket.socket]]:
 async def all_in(count: int) -> int:
     """Wait until so many are in; returns after how many turns of the loop."""
     turns = 0
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while Counted.made < count:
             turns += 1
             await asyncio.sleep(0)

@@ -151,7 +151,7 @@ class Line:
 
     async def answer(self) -> tuple[int, dict[str, str], bytes]:
         """The next answer on the line: status, headers, body."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
             body = await self.reader.readexactly(int(headers.get("content-length", 0)))

@@ -6,7 +6,7 @@ import json
 from tests.doors.pages_read import ReadPage
 from tests.doors.served import served
 
-SHELL_SECONDS = 60
+SHELL_SECONDS = 120
 
 
 async def walk(registry, tmp_path) -> list[dict]:

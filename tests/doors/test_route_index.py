@@ -44,14 +44,22 @@ def test_a_request_is_led_where_asking_every_route_in_turn_would_lead_it(app: Fa
     known = paths_of(app)
     assert len(known) > 150
     (route_index,) = app.router.routes
-    for path in [*known, *(spoiled(lot, known) for _ in range(by_tier(2_000, 50_000, 500_000)))]:
-        for kind, method in [*(("http", method) for method in METHODS), ("websocket", "")]:
-            match, child_scope = route_index.matches(scope_of(kind, method, path))
-            assert (match, child_scope.get(CHOSEN)) == in_turn(app, kind, method, path), (kind, method, path)
+    for path in [*known, *(spoiled(lot, known) for _ in range(by_tier(1_000, 50_000, 500_000)))]:
+        for kind, methods in (("http", METHODS), ("websocket", [""])):
+            candidates = suiting(app, kind, path)
+            for method in methods:
+                match, child_scope = route_index.matches(scope_of(kind, method, path))
+                asked = in_turn(candidates, kind, method, path)
+                assert (match, child_scope.get(CHOSEN)) == asked, (kind, method, path)
 
 
-def in_turn(app: FastAPI, kind: str, method: str, path: str) -> tuple[Match, BaseRoute | None]:
-    answers = [(route.matches(scope_of(kind, method, path))[0], route) for route in app.routes]
+def suiting(app: FastAPI, kind: str, path: str) -> list[BaseRoute]:
+    """The routes of this path: one that does not match it with some method does not with any, one of another method partly."""
+    return [route for route in app.routes if route.matches(scope_of(kind, "GET", path))[0] is not Match.NONE]
+
+
+def in_turn(candidates: list[BaseRoute], kind: str, method: str, path: str) -> tuple[Match, BaseRoute | None]:
+    answers = [(route.matches(scope_of(kind, method, path))[0], route) for route in candidates]
     for wanted in (Match.FULL, Match.PARTIAL):
         if found := next((answer for answer in answers if answer[0] is wanted), None):
             return found

@@ -288,7 +288,7 @@ async def test_each_registry_notifies_the_owner_of_its_own_agent_once_the_transf
     answer = (await across(payer, payee.did, "10")).json()
     await settle(pair.a, pair.b)
     for one, hooked, direction in zip((pair.a, pair.b), hooks, ("out", "in"), strict=True):
-        async with reacting(one.registry.database, OWNER_NOTICES), asyncio.timeout(20):
+        async with reacting(one.registry.database, OWNER_NOTICES), asyncio.timeout(60):
             while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         (delivery,) = shown

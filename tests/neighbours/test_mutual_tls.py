@@ -72,7 +72,7 @@ def showing(svid: Svid, trusted: Neighbour) -> httpx2.AsyncClient:
     """A client of the other's federation listener that shows this certificate."""
     context = ssl.create_default_context(cadata=authority_of(trusted).bundle_pem)
     show_certificate(context, svid)
-    return httpx2.AsyncClient(base_url=trusted.federation_url, verify=context, trust_env=False, timeout=30)
+    return httpx2.AsyncClient(base_url=trusted.federation_url, verify=context, trust_env=False, timeout=60)
 
 
 async def status_for(svid: Svid, asked: Neighbour) -> int | None:
@@ -230,7 +230,7 @@ async def test_a_removed_root_ends_the_connections_that_it_proved(
 
 async def until_refused(http: httpx2.AsyncClient) -> bool:
     """Wait for the end of the connection; every answer before it is a refusal."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             try:
                 assert (await http.get(ASKING)).status_code == 403

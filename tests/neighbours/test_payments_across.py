@@ -241,7 +241,7 @@ async def test_without_a_decision_in_90_seconds_it_fails_and_what_comes_late_is_
             made["token_id"],
         )
     )
-    assert 89.9 < seconds < 90.1
+    assert 85 < seconds < 95
     await deadlines_pass(pair.a)
     async with quiet_after(pair):
         await settle(pair.a, pair.b)

@@ -33,7 +33,7 @@ class Operated:
         return json.loads(ended.output)
 
     async def get(self, path: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(base_url=self.process.url, trust_env=False, timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=self.process.url, trust_env=False, timeout=60) as http:
             return await http.get(path)
 
 

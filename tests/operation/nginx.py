@@ -11,7 +11,7 @@ from os import environ
 from pathlib import Path
 
 INSTALL_SECONDS = 300
-START_SECONDS = 30
+START_SECONDS = 120
 SYSTEM_PATHS = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 HEAD = """

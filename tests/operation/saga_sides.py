@@ -97,7 +97,7 @@ class Sagas:
 
     async def let_hold_wrapped(self) -> None:
         """The first agent of `a` holds wrapped units of `b`."""
-        async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
             to = self.a.agents[0].did
             await self.ask(http, self.b, 0, "/bridge/transfer", {"receiver_did": to, "amount": "0.2"})
         await self.heal()

@@ -27,7 +27,7 @@ KILLS = by_tier(3, 30, 300)
 PAIRS = 5
 AT_ONCE = 16
 CALM_SECONDS = (0.05, 0.6)
-WITHIN_SECONDS = 60
+WITHIN_SECONDS = 120
 HELD = 1_000_000
 
 _DUE = "UPDATE plumbing_job SET due_at = clock_timestamp() WHERE kind = 'commerce: contract deadlines' AND key LIKE $1"
@@ -55,7 +55,7 @@ async def test_contracts_that_run_while_the_registry_is_killed_come_to_the_end_o
     administrator = await registry.administrator("admin_enforcement")
     pairs = [(await registry.agent(), await registry.agent()) for _ in range(PAIRS)]
     line, limits = Line(), httpx2.Limits(max_connections=AT_ONCE)
-    async with httpx2.AsyncClient(timeout=30, limits=limits) as http:
+    async with httpx2.AsyncClient(timeout=60, limits=limits) as http:
         walks = [
             Walk(line, http, course, number, *pairs[number % PAIRS], administrator)
             for number, course in enumerate(islice(cycle(ENDS), CONTRACTS))
@@ -166,7 +166,7 @@ async def kill_while_ruling(
 ) -> None:
     """A row that the ruling needs is locked; when the ruling waits for it, its process dies."""
     holder = await asyncpg.connect(disputing.registry.database.dsn)
-    async with holder.transaction(), httpx2.AsyncClient(timeout=30) as http:
+    async with holder.transaction(), httpx2.AsyncClient(timeout=60) as http:
         await holder.execute(*lock)
         url = f"{served.url}/api/v1/admin/disputes/{dispute_id}/ruling"
         asking = asyncio.create_task(http.put(url, json=RULING, headers=disputing.administrator.headers))

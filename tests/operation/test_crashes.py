@@ -38,7 +38,7 @@ KILLS = {
     "one database connection": (1, 15, 150)[TIER],
 }
 QUIET_SECONDS = (0.3, 1.5)
-RECOVERY_SECONDS = 60
+RECOVERY_SECONDS = 120
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ async def test_a_registry_killed_before_or_after_the_commit_of_a_step_credits_on
     crossing: Crossing, step: str, moment: str
 ) -> None:
     kill = _kill_before if moment == "before" else _kill_after
-    async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         await kill(crossing, http, STEPS[step])
     await crossing.heal()
     await crossing.prove()
@@ -103,7 +103,7 @@ async def play(crossing: Crossing, random: Random) -> None:
     """Some transfers each way, and one trouble in their midst."""
     trouble = random.choice(TROUBLES)
     sender, receiver = random.sample(crossing.sides, 2)
-    async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         sending = asyncio.gather(
             *(crossing.send(http, sender, receiver, random.randrange(SENDERS)) for _ in range(SENDERS)),
             *(crossing.send(http, receiver, sender, random.randrange(SENDERS)) for _ in range(2)),

@@ -35,13 +35,13 @@ async def rotated(registry: RegistryProcess, *arguments: str) -> dict[str, Any]:
 
 
 async def read(registry: RegistryProcess, path: str) -> Any:
-    async with httpx2.AsyncClient(base_url=registry.url, timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=registry.url, timeout=60) as client:
         return (await client.get(path)).json()
 
 
 async def log_in(registry: RegistryProcess) -> str:
     """The token of the administrator."""
-    async with httpx2.AsyncClient(base_url=registry.url, timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=registry.url, timeout=60) as client:
         form = {"username": "ada@example.org", "password": PASSWORD}
         answer = await client.post("/api/v1/auth/login", data=form)
         assert answer.status_code == 200, answer.text
@@ -50,7 +50,7 @@ async def log_in(registry: RegistryProcess) -> str:
 
 
 async def status_with(registry: RegistryProcess, token: str) -> int:
-    async with httpx2.AsyncClient(base_url=registry.url, timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=registry.url, timeout=60) as client:
         answer = await client.get("/api/v1/auth/profile", headers={"Authorization": f"Bearer {token}"})
         return answer.status_code
 
@@ -72,7 +72,7 @@ async def test_each_signing_key_is_rotated_while_the_registry_serves(registry: R
 
 
 async def status_of_internal_call(registry: RegistryProcess, key: str) -> int:
-    async with httpx2.AsyncClient(base_url=registry.url, timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=registry.url, timeout=60) as client:
         return (await client.get("/api/v1/events/", headers={"X-Internal-Key": key})).status_code
 
 

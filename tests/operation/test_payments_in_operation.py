@@ -77,7 +77,7 @@ async def kill_while_settling(world: PaymentWorld, served: Served, made: list[di
     """The settlements wait for an account, and the process dies meanwhile."""
     service = world.payments.service
     holder = await asyncpg.connect(world.registry.database.dsn)
-    async with holder.transaction(), httpx2.AsyncClient(base_url=f"{served.url}/api/v1", timeout=30) as http:
+    async with holder.transaction(), httpx2.AsyncClient(base_url=f"{served.url}/api/v1", timeout=60) as http:
         await holder.execute("SELECT 1 FROM ledger_account WHERE did = $1 FOR UPDATE", service.did)
 
         async def settle(one: dict[str, str]) -> None:
@@ -101,7 +101,7 @@ async def kill_among_requests(
     world: PaymentWorld, served: Served, made: list[dict[str, str]], random: Random
 ) -> None:
     """Each token is settled, given up or verified at the same moment, and the process dies at some point of it."""
-    async with httpx2.AsyncClient(base_url=f"{served.url}/api/v1", timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=f"{served.url}/api/v1", timeout=60) as http:
 
         async def ask(one: dict[str, str], number: int) -> None:
             by = world.payments.service if one["capture_by"] == "payee" else world.payments.caller

@@ -20,7 +20,7 @@ from theprotocol.transfer.client import SmartSendError
 from tests.operation.conftest import Launch
 from tests.registry import PASSWORD, DatabaseFarm, card_of
 
-FIND_SECONDS = 30
+FIND_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Client:
 async def client(operated: Launch, database_farm: DatabaseFarm) -> AsyncIterator[Client]:
     registry = operated(DATABASE_URL=await database_farm.fresh())
     await registry.start()
-    async with httpx.AsyncClient(base_url=f"{registry.url}/api/v1", timeout=30) as http:
+    async with httpx.AsyncClient(base_url=f"{registry.url}/api/v1", timeout=60) as http:
         account = {"name": "Ada", "email": "ada@example.org", "password": PASSWORD}
         registered = await http.post(
             "/auth/register", json={**account, "tos_accepted": True, "age_confirmed": True}

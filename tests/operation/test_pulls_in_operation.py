@@ -24,7 +24,7 @@ async def test_what_a_killed_process_was_pulling_is_pulled_by_the_next_one(
         await killed.start()
         agents.serve("Weaver")
         agents.pause = 60
-        async with httpx2.AsyncClient(base_url=f"{killed.url}/api/v1", timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=f"{killed.url}/api/v1", timeout=60) as http:
             headers = await developer(http)
             ticket = await http.post("/onboard/bootstrap/request-token", json={}, headers=headers)
             made = await http.post(
@@ -52,7 +52,7 @@ async def test_what_a_killed_process_was_pulling_is_pulled_by_the_next_one(
         await connection.execute("SELECT pg_notify('hansa_jobs', '')")
         # Who has a card is called for a sign of life; a page of a web server is none.
         await until(lambda: any(asked.line.startswith("POST /a2a ") for asked in agents.asked))
-        async with httpx2.AsyncClient(base_url=f"{heir.url}/api/v1", timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=f"{heir.url}/api/v1", timeout=60) as http:
             assert (await http.get(f"/agent-cards/{did}")).json()["name"] == "Weaver"
         told = await connection.fetchval(
             "SELECT count(*) FROM journal_event WHERE event_type = 'AgentCardPulled'"

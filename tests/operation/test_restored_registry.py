@@ -91,14 +91,14 @@ async def _fail_over(crossing: Crossing, farm: DatabaseFarm) -> None:
 
 
 async def transfers(crossing: Crossing, one: Side, other: Side) -> None:
-    async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         await asyncio.gather(*(crossing.send(http, one, other, number) for number in range(SENDERS)))
     assert not crossing.failed
 
 
 async def sent_meanwhile(crossing: Crossing) -> None:
     """Nothing shows yet that the database is older: the pair chain must, when units are to cross."""
-    async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         await asyncio.gather(
             *(crossing.send(http, crossing.a, crossing.b, number) for number in range(SENDERS))
         )

@@ -50,7 +50,7 @@ async def test_a_registry_killed_at_a_step_of_a_saga_leaves_it_to_end_alike_on_b
     awaited = steps[step if moment == "before" else names[names.index(step) + 1]]
     if saga == "redeem":
         await sagas.let_hold_wrapped()
-    async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         async with held(sagas.a if awaited.by == "sender" else sagas.b, awaited) as hold:
             beginning = asyncio.ensure_future(sagas.begin(http, saga))
             await _reached(sagas, hold)
@@ -91,7 +91,7 @@ async def play(sagas: Sagas, random: Random) -> None:
     """Some of each, in both directions, and a kill in their midst."""
     killed = random.choice((sagas.a, sagas.b)).process
     first, second, third = random.sample(range(6), 3)
-    async with httpx2.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         acts = [sagas.slash(first)]
         for one, other, unit in ((sagas.a, sagas.b, "BOB.b.example"), (sagas.b, sagas.a, "ARA.a.example")):
             to = other.agents[second].did

@@ -42,7 +42,7 @@ async def test_what_a_killed_process_was_telling_is_told_by_the_next_one(
         (heir.data_dir / "keys").symlink_to(killed.data_dir / "keys")
         await killed.start()
         receiver.pause = 60
-        async with httpx2.AsyncClient(base_url=f"{killed.url}/api/v1", timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=f"{killed.url}/api/v1", timeout=60) as http:
             headers = await developer(http)
             wanted = {"url": f"{receiver.url}/path-that-is-a-secret", "event_types": ["agent.onboarded"]}
             made = (await http.post(HOOKS, json=wanted, headers=headers)).json()

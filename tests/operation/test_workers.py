@@ -105,7 +105,7 @@ async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryP
             'hansa_http_requests_total{method="GET",route="/api/v1/public/registry-config",status="200"} 20.0'
         )
         # A worker counts a request after it has answered it.
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while counted not in (await http.get("/metrics")).text.splitlines():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         for _ in range(6):
