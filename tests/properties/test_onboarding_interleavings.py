@@ -175,7 +175,7 @@ async def test_no_certificate_slips_past_a_suspension_in_every_order(stage: Stag
             return await agents.revoke_mtls(tx, did)
 
         enrolled, revoked = await stage.director.play(
-            [lambda tx: enable_mtls(tx, did, "hansa.local"), suspended], choose
+            [lambda tx: enable_mtls(tx, did, stage.registry.settings), suspended], choose
         )
         status = await stage.one(
             "SELECT m.status FROM agents_mtls m JOIN agents_agent a ON a.id = m.agent_id WHERE a.did = $1",

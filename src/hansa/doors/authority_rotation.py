@@ -94,6 +94,8 @@ class _Files:
 async def rotate_authority(settings: Settings, reason: str | None, *, stolen: bool) -> RotationStep:
     """Take the next step of the rotation. Raises: Refused, BadKey, and what opening the database raises."""
     require_data_directory(settings)
+    if settings.uses_workload_api:
+        raise Conflict("SPIRE issues the certificates of this registry and rotates its own authority.")
     files = _Files(settings)
     async with adoptable_database(settings) as database:
         step = await _completed(database, files)

@@ -1,7 +1,7 @@
 """The federation listener: mutual TLS on a port of its own, so that no browser is asked for a certificate.
 
 - It shows the registry's own identity: issued by the embedded authority for a day and renewed at half of it, or received from
-  the frame. An operator registry takes no connection before its frame has certified it.
+  the frame or a SPIRE agent. It takes no connection before it has received one.
 - It takes connections of this trust domain and of those of approved peers. A leaf is judged by the roots of the trust domain
   that it names itself (`trusted_domains.py`). What a certificate opens is judged with each request.
 - An agent's connection ends with its identity (`agent_connections.py`), a peer's with its root, any after an hour.

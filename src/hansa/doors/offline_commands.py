@@ -314,6 +314,10 @@ def _seal(settings: Settings) -> Seal:
 def _authority(settings: Settings) -> IdentityAuthority:
     require_data_directory(settings)
     authority = identity_authority(settings)
+    if authority is None and settings.uses_workload_api:
+        raise Unavailable(
+            "SPIRE issues the workload identities of this registry; add an entry at its server."
+        )
     if authority is None:
         raise Unavailable("This registry does not issue workload identities: AGENT_IDENTITY_ISSUER is none.")
     return authority

@@ -94,13 +94,12 @@ async def own_bundle(settings: Settings) -> TrustBundle:
 async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:
     """A certificate of this registry's own identity, for a proxy that ends mutual TLS in its place.
 
-    An operator registry has the present one of its frame, whatever `lifetime` is.
+    Where its frame or SPIRE certifies the registry, it is the present one, whatever `lifetime` is.
 
     Raises: Refused, BadKey, and what opening the database raises.
     """
     async with _runtime(settings) as runtime:
-        is_certified = runtime.authority is not None or settings.is_operator
-        if settings.federation_base_url is None or not is_certified:
+        if settings.federation_base_url is None or not settings.has_identity:
             raise federation.FederationOff(
                 "Set FEDERATION_BASE_URL to the address at which peers reach the proxy."
             )

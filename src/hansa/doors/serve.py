@@ -37,6 +37,7 @@ from hansa.foundation.plumbing.process_files import ServingProcess, describe_thi
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, misspelt_settings
+from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.rooms import federation, journal
 
 DRAIN_SECONDS = 10
@@ -57,8 +58,10 @@ _log = structlog.get_logger()
 async def serve(settings: Settings, workers: int) -> None:
     """Run the registry until SIGTERM or SIGINT, then drain.
 
-    Raises: CannotListen, and what opening the registry raises.
+    Raises: CannotListen, BadSetting, and what opening the registry raises.
     """
+    if settings.uses_workload_api:
+        require_agent(settings.workload_socket)
     _allow_connections()
     listeners = open_listeners(settings)
     settings = settings.model_copy(update={"port": listeners.public.getsockname()[1]})

@@ -2,7 +2,7 @@
 
 - The library verifies a chain against the roots of all of them. Afterwards the leaf is judged by the roots of the one trust
   domain that it names: a registry cannot certify an identity of another.
-- Changes are looked for once a second. Each makes a new context for the connections to come, and cuts off those whose trust
+- Changes, also of what the Workload API sent, are looked for once a second. Each makes a new context for the connections to come, and cuts off those whose trust
   domain or root is gone.
 """
 
@@ -28,18 +28,18 @@ _log = structlog.get_logger()
 
 
 class NothingToShow(OSError):
-    """An operator registry has no certificate of its frame yet: a connection is closed."""
+    """No certificate that is in force was received, from the frame or the SPIRE agent: a connection is closed."""
 
 
 class TrustedDomains:
-    """The roots that count now, and the open connections of peers."""
+    """The roots that count now, and the open connections."""
 
     def __init__(self, trust_domain: str, identity: federation.OwnIdentity, host: str) -> None:
         self._trust_domain = trust_domain
         self._source = identity
         self._host = host
         self._bundles: dict[str, list[TrustBundle]] = {}
-        self._version: int | None = None
+        self._version: tuple[int, int] | None = None
         self._identity: Svid | None = None
         self._context: ssl.SSLContext | None = None
         self._open: dict[asyncio.Transport, x509.Certificate] = {}
@@ -55,25 +55,25 @@ class TrustedDomains:
         """Show the present certificate from the next handshake on, and take the present roots. Raises: Unavailable."""
         try:
             identity, roots = await self._source.svid(host=self._host), await self._source.roots_pem()
-        except federation.NotEnrolled:
+        except federation.IdentityMissing:
             self._identity, self._context = None, None
             return
         self._bundles[self._trust_domain] = [bundle_of(self._trust_domain, roots, 0)]
         self._identity, self._context = identity, None
 
     def opened(self, shown: bytes, transport: asyncio.Transport) -> bool:
-        """Whether the leaf counts; the connection of a peer is kept in mind."""
+        """Whether the leaf counts; its connection is then remembered while it is open."""
         leaf = x509.load_der_x509_certificate(shown)
         if not self._recognises(leaf):
             return False
-        if self._domain_of(leaf) != self._trust_domain:
-            self._open = {one: kept for one, kept in self._open.items() if not one.is_closing()}
-            self._open[transport] = leaf
+        self._open[transport] = leaf
         return True
 
     async def refresh(self, database: Database) -> None:
         """Take over what changed since the last look. Raises: Unavailable."""
-        version = await database.look(federation.trust_version)
+        # A connection that became a WebSocket ends without a word to the protocol that began it.
+        self._open = {one: kept for one, kept in self._open.items() if not one.is_closing()}
+        version = await database.look(federation.trust_version), self._source.revision
         if version == self._version:
             return
         await self.renew()

@@ -285,7 +285,7 @@ def bundle(
     if form == "spiffe":
         typer.echo(json.dumps(run_act(peer_acts.own_bundle(settings)).spiffe(), indent=2))
         return
-    if settings.is_operator:
+    if settings.is_operator or settings.uses_workload_api:
         typer.echo(run_act(peer_acts.own_bundle(settings)).pem, nl=False)
         return
     with failures_in_one_line():

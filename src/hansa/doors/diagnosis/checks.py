@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import hansa
 from hansa.doors.diagnosis.facts import Facts
-from hansa.foundation.plumbing.settings import misspelt_settings
+from hansa.foundation.plumbing.settings import BadSetting, misspelt_settings
+from hansa.foundation.plumbing.workload_api import require_agent
 
 Severity = Literal["ok", "note", "warning", "problem"]
 
@@ -252,6 +253,18 @@ def _federation(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "federation", f"the federation listener answers on {host}:{port}")
 
 
+def _identity(facts: Facts) -> Iterator[Finding]:
+    """What certifies this registry; whether a certificate came is a job of the serving process (`_jobs`)."""
+    if not facts.settings.uses_workload_api:
+        return
+    try:
+        require_agent(facts.settings.workload_socket)
+    except BadSetting as trouble:
+        yield Finding("problem", "identity", str(trouble), "start the SPIRE agent, or correct the setting")
+    else:
+        yield Finding("ok", "identity", f"SPIRE certifies, by {facts.settings.workload_socket}")
+
+
 def _peer_modes(facts: Facts) -> Iterator[Finding]:
     """What is only observed of peers, although there is something to act on."""
     members = facts.database.trust_of_peers
@@ -284,5 +297,6 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _permissions,
     _clock,
     _federation,
+    _identity,
     _peer_modes,
 )

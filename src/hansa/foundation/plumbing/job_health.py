@@ -37,6 +37,10 @@ class Waiting:
     oldest_seconds: float | None
 
 
+class OutsideTrouble(Exception):
+    """What failed lies outside this process, and the message says all of it: it is logged in one line."""
+
+
 class JobHealth:
     """What the last tries of each job of this process came to."""
 
@@ -87,6 +91,13 @@ def pause_after(failures: int) -> float:
 def _log_failure(name: str, trouble: BaseException, details: dict[str, object]) -> None:
     if isinstance(trouble, Unavailable):
         _log.warning("job waits for the database", job=name, reason=trouble.detail, **details)
+    elif isinstance(trouble, OutsideTrouble):
+        _log.warning(
+            "job failed; its next failures of this kind are not logged",
+            job=name,
+            reason=str(trouble),
+            **details,
+        )
     else:
         _log.error(
             "job failed; its next failures of this kind are not logged", job=name, exc_info=trouble, **details

@@ -41,6 +41,7 @@ ROOM = Room(
             "issuer",
             "settlement_currency",
             "trust_domain",
+            "uses_workload_api",
         }
     ),
     metrics=(shadow_refusals_total,),

@@ -70,7 +70,7 @@ from hansa.rooms.federation.identity import (
     OPERATOR_LIFETIME,
     OWN_IDENTITY,
     FederationOff,
-    NotEnrolled,
+    IdentityMissing,
     OwnIdentity,
 )
 from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
@@ -222,6 +222,7 @@ __all__ = [
     "FrameSilent",
     "HeldOperatorLicence",
     "HomeRefused",
+    "IdentityMissing",
     "InstallIn",
     "IssuedCertificate",
     "IssuedLicenceOut",
@@ -233,7 +234,6 @@ __all__ = [
     "NewLicensingKey",
     "NewPeer",
     "NodeOut",
-    "NotEnrolled",
     "OwnIdentity",
     "OwnLicence",
     "PeerAmbiguous",

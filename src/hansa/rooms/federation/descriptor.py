@@ -30,6 +30,7 @@ from .identity import (
     OWN_IDENTITY,
     SEALED_IDENTITY_KEYS,
     SEALED_REQUESTED_KEYS,
+    identity_followed,
     is_renewal_due,
     own_identity,
 )
@@ -162,9 +163,11 @@ ROOM = Room(
             "tos_version",
             "ledger_id",
             "trust_domain",
+            "uses_workload_api",
+            "workload_socket",
         }
     ),
-    background=(connections_to_peers,),
+    background=(identity_followed, connections_to_peers),
     metrics=(peer_refusals_total, operator_licence_readings_total),
     sealed=(
         SEALED_REGISTRY_KEYS,

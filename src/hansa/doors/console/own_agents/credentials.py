@@ -113,8 +113,8 @@ async def enable_mtls(
 
     async def enrolled(tx: Tx) -> agents.EnableMtlsOut:
         await agents.act_as(tx, person.developer, did)
-        enrolment = await agents.enable_mtls(tx, did, settings.trust_domain)
-        return agents.EnableMtlsOut.issued(authority, enrolment)
+        enrolment = await agents.enable_mtls(tx, did, settings)
+        return agents.EnableMtlsOut.of(authority, enrolment)
 
     try:
         require_permission(acting_as(agent, person), ENROLS, settings.agent_rbac_mode)
@@ -123,18 +123,21 @@ async def enable_mtls(
     except Refused as refusal:
         refused = sender.form.refused(refusal)
         return await _credentials(request, person, db, did, refused, status=refusal.status)
+    svid = new.svid
+    if svid is None:
+        return see_other(f"{path_of(did)}/credentials?done=mtls-enabled")
     return agent_page(
         request,
         "own_agents/certificate-shown.html",
         person,
         agent,
-        svid=new.svid,
+        svid=svid,
         files=[
             (label, name, text_file(text.rstrip("\n")))
             for label, name, text in (
-                ("Download the certificate", "agent-certificate.pem", new.svid.svid_pem),
-                ("Download the private key", "agent-certificate-key.pem", new.svid.key_pem),
-                ("Download the trust bundle", "trust-bundle.pem", new.svid.bundle_pem),
+                ("Download the certificate", "agent-certificate.pem", svid.svid_pem),
+                ("Download the private key", "agent-certificate-key.pem", svid.key_pem),
+                ("Download the trust bundle", "trust-bundle.pem", svid.bundle_pem),
             )
         ],
     )

@@ -110,7 +110,8 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     bootstrap_token_lifetime: int = Field(default=300, ge=1, le=24 * 3600)
     agent_rbac_mode: CAUTIOUS_MODE = "enforce"
     agent_delegation_mode: CAUTIOUS_MODE = "enforce"
-    agent_identity_issuer: Literal["embedded", "none"] = "embedded"
+    agent_identity_issuer: Literal["embedded", "spire", "none"] = "embedded"
+    spiffe_endpoint_socket: str | None = None
     agent_rbac_default_roles: Annotated[Words, AfterValidator(roles)] = ["trader", "client"]
     jws_verify_enabled: bool = False
     jws_enforce: bool = False
@@ -164,10 +165,20 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
 
     @model_validator(mode="after")
     def _federation_has_an_identity(self) -> "Settings":
-        if self.federation_port is not None and not (self.issues_identities or self.is_operator):
+        if self.federation_port is not None and not self.has_identity:
             raise ValueError(
                 f"FEDERATION_PORT={self.federation_port!r} is refused: its listener needs an identity,"
                 " and AGENT_IDENTITY_ISSUER is none"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _workload_api_has_a_socket(self) -> "Settings":
+        # The variable is one of the whole machine: other workloads may use it in another form.
+        if self.uses_workload_api and self.workload_socket is None:
+            raise ValueError(
+                f"SPIFFE_ENDPOINT_SOCKET={self.spiffe_endpoint_socket!r} is refused; allowed with AGENT_IDENTITY_ISSUER=spire is"
+                " the socket of the agent, such as unix:///run/spire/agent/public/api.sock"
             )
         return self
 
@@ -229,6 +240,23 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
         return self.agent_identity_issuer == "embedded"
 
     @property
+    def uses_workload_api(self) -> bool:
+        """Whether a SPIRE agent certifies this registry and its agents."""
+        return self.agent_identity_issuer == "spire"
+
+    @property
+    def workload_socket(self) -> Path | None:
+        """The absolute path of the Workload API's socket; None where SPIFFE_ENDPOINT_SOCKET names none."""
+        scheme, _, path = (self.spiffe_endpoint_socket or "").partition(":")
+        place = Path("/" + path.lstrip("/"))
+        return place if scheme == "unix" and path.startswith("/") and place != Path("/") else None
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether this registry has an identity for mutual TLS, whoever certifies it."""
+        return self.issues_identities or self.uses_workload_api or self.is_operator
+
+    @property
     def issuer(self) -> str:
         """The issuer part of new DIDs; empty where the registry mints without one."""
         return self.trust_domain if self.did_namespace is None else self.did_namespace
@@ -252,7 +280,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     def federation_address(self) -> str | None:
         """What peers dial: the registry's own listener, or that of a proxy (FEDERATION_BASE_URL); None: no peer can."""
         is_reachable = self.federation_port is not None or self.federation_base_url is not None
-        return self.federation_url if is_reachable and (self.issues_identities or self.is_operator) else None
+        return self.federation_url if is_reachable and self.has_identity else None
 
 
 def read_settings(**overrides: object) -> Settings:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from hansa.foundation.events import AgentMtlsEnrolled, AgentMtlsRevoked
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import journal
 from hansa.rooms.agents import rules as agents_rules
 from hansa.rooms.agents import store as agents_store
@@ -13,8 +14,10 @@ from .errors import IdentityRevoked
 from .rules import EndedIdentity, Enrolment
 
 
-async def enable_mtls(tx: Tx, did: str, trust_domain: str) -> Enrolment:
+async def enable_mtls(tx: Tx, did: str, settings: Settings) -> Enrolment:
     """Enrol an agent, or renew its enrolment, and append AgentMtlsEnrolled unless it was enrolled already.
+
+    Where SPIRE issues the certificates, the enrolment says only that those of the agent count.
 
     Raises: AgentSuspended, AgentRevoked, IdentityRevoked.
     """
@@ -22,8 +25,9 @@ async def enable_mtls(tx: Tx, did: str, trust_domain: str) -> Enrolment:
     before = await store.lock_enrolment(tx, did)
     if before == "revoked":
         raise IdentityRevoked
-    spiffe_id = rules.spiffe_id_of(trust_domain, did)
-    enrolment = await store.enrol(tx, did, spiffe_id, rules.SVID_LIFETIME)
+    spiffe_id = rules.spiffe_id_of(settings.trust_domain, did)
+    lifetime = rules.SPIRE_LIFETIME if settings.uses_workload_api else rules.SVID_LIFETIME
+    enrolment = await store.enrol(tx, did, spiffe_id, lifetime)
     if before != "enrolled":
         await journal.append(tx, AgentMtlsEnrolled(did=did, spiffe_id=spiffe_id))
     return enrolment

@@ -22,16 +22,16 @@ CERTIFICATES = Limit("mtls-certificate", 60, seconds=3600)
 router = APIRouter(prefix="/agent", tags=["mutual TLS"], route_class=GuardedRoute)
 
 
-async def identity_authority(request: Request) -> IdentityAuthority:
-    """The issuer of workload identities. Raises: IdentityIssuerMissing."""
-    authority = runtime_of(request).authority
-    if authority is None:
+async def identity_authority(request: Request) -> IdentityAuthority | None:
+    """The issuer of workload identities; None where SPIRE issues them. Raises: IdentityIssuerMissing."""
+    runtime = runtime_of(request)
+    if runtime.authority is None and not runtime.settings.uses_workload_api:
         raise IdentityIssuerMissing
-    return authority
+    return runtime.authority
 
 
 EnrollingAgent = Annotated[Agent, agent_holding("identity.mtls")]
-EnrollingAuthority = Annotated[IdentityAuthority, Depends(identity_authority)]
+EnrollingAuthority = Annotated[IdentityAuthority | None, Depends(identity_authority)]
 
 
 @router.post(
@@ -49,10 +49,14 @@ EnrollingAuthority = Annotated[IdentityAuthority, Depends(identity_authority)]
 async def enrol_for_mtls(
     agent: EnrollingAgent, authority: EnrollingAuthority, db: Db, config: Config
 ) -> EnableMtlsOut:
-    """Issue or renew a certificate of 30 minutes for mutual TLS, with its key."""
+    """Issue or renew a certificate of 30 minutes for mutual TLS, with its key.
+
+    Where SPIRE issues the certificates, `delivery` is `workload_api`: the agent receives its certificate from the SPIRE agent on
+    its machine.
+    """
     await admit(db, CERTIFICATES, agent.did)
-    enrolment = await db.act(lambda tx: enable_mtls(tx, agent.did, config.trust_domain))
-    return EnableMtlsOut.issued(authority, enrolment)
+    enrolment = await db.act(lambda tx: enable_mtls(tx, agent.did, config))
+    return EnableMtlsOut.of(authority, enrolment)
 
 
 @router.post("/disable-mtls", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 SVID_LIFETIME = timedelta(minutes=30)
+SPIRE_LIFETIME = timedelta(days=1)
+"""For how long a disabled identity stays on the list of revoked ones where SPIRE issues the certificates, whose ends are not known
+here."""
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,18 @@ class SvidOut(BaseModel):
 class EnableMtlsOut(BaseModel):
     """The agent is enrolled. Renew before the certificate expires."""
 
-    delivery: Literal["inline"] = "inline"
+    delivery: Literal["inline", "workload_api"] = Field(
+        description="`workload_api`: the agent receives its certificate from the SPIRE agent on its machine."
+    )
     status: Literal["enrolled"] = "enrolled"
     spiffe_id: str
-    svid: SvidOut
+    svid: SvidOut | None = Field(description="null with `workload_api`.")
 
     @classmethod
-    def issued(cls, authority: IdentityAuthority, enrolment: Enrolment) -> "EnableMtlsOut":
-        """A new certificate for an enrolled agent, with its key."""
+    def of(cls, authority: IdentityAuthority | None, enrolment: Enrolment) -> "EnableMtlsOut":
+        """A new certificate for an enrolled agent, with its key; none where no authority of the registry issues it."""
+        if authority is None:
+            return cls(delivery="workload_api", spiffe_id=enrolment.spiffe_id, svid=None)
         svid = authority.issue(enrolment.spiffe_id, now=enrolment.issued_at, lifetime=SVID_LIFETIME)
         shown = SvidOut(
             svid_pem=svid.certificate_pem,
@@ -41,7 +45,7 @@ class EnableMtlsOut(BaseModel):
             expires_at=svid.expires_at,
             spiffe_id=svid.spiffe_id,
         )
-        return cls(spiffe_id=svid.spiffe_id, svid=shown)
+        return cls(delivery="inline", spiffe_id=svid.spiffe_id, svid=shown)
 
 
 class DisableMtlsOut(BaseModel):
@@ -55,19 +59,22 @@ class MtlsStatusOut(BaseModel):
 
     status: str = Field(description="`not_enrolled`, `enrolled`, `disabled` or `revoked`.")
     enabled: bool
-    issuer: Literal["embedded", "none"] = Field(description="The issuer of certificates.")
+    issuer: Literal["embedded", "spire", "none"] = Field(description="The issuer of certificates.")
     trust_domain: str
     spiffe_id: str | None
     enrolled_at: datetime | None
-    certificate_issued_at: datetime | None = Field(description="The newest certificate.")
+    certificate_issued_at: datetime | None = Field(
+        description="The newest certificate; null where SPIRE issues them."
+    )
     certificate_expires_at: datetime | None
     revoked_at: datetime | None
 
     @classmethod
     def of(
-        cls, enrolment: Enrolment | None, *, trust_domain: str, issuer: Literal["embedded", "none"]
+        cls, enrolment: Enrolment | None, *, trust_domain: str, issuer: Literal["embedded", "spire", "none"]
     ) -> "MtlsStatusOut":
         """The identity as it is answered, or that there is none."""
+        issued = None if issuer == "spire" else enrolment
         return cls(
             status=enrolment.status if enrolment else "not_enrolled",
             enabled=enrolment is not None and enrolment.status == "enrolled",
@@ -75,8 +82,8 @@ class MtlsStatusOut(BaseModel):
             trust_domain=trust_domain,
             spiffe_id=enrolment.spiffe_id if enrolment else None,
             enrolled_at=enrolment.enrolled_at if enrolment else None,
-            certificate_issued_at=enrolment.issued_at if enrolment else None,
-            certificate_expires_at=enrolment.expires_at if enrolment else None,
+            certificate_issued_at=issued.issued_at if issued else None,
+            certificate_expires_at=issued.expires_at if issued else None,
             revoked_at=enrolment.ended_at if enrolment else None,
         )
 

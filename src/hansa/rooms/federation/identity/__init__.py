@@ -1,8 +1,8 @@
 """The identity that this registry shows over mutual TLS; what a frame issues to its operators, and an operator receives."""
 
 from .certifying import OPERATOR_LIFETIME, IssuedLeaf, certify
-from .errors import CertificatesRefused, FederationOff, NotEnrolled
-from .own import OWN_IDENTITY, OwnIdentity, own_identity
+from .errors import CertificatesRefused, FederationOff, IdentityMissing, NotEnrolled
+from .own import OWN_IDENTITY, OwnIdentity, identity_followed, own_identity
 from .receiving import (
     SEALED_IDENTITY_KEYS,
     SEALED_REQUESTED_KEYS,
@@ -24,6 +24,7 @@ __all__ = [
     "CertificateRequest",
     "CertificatesRefused",
     "FederationOff",
+    "IdentityMissing",
     "IssuedLeaf",
     "NotEnrolled",
     "OperatorRenewalIn",
@@ -33,6 +34,7 @@ __all__ = [
     "Requested",
     "certify",
     "identities_of",
+    "identity_followed",
     "is_renewal_due",
     "own_identity",
     "own_roots",

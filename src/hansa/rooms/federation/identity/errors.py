@@ -8,10 +8,22 @@ class FederationOff(Unavailable):
 
     code = "FEDERATION_OFF"
     sentence = "This registry has no certificate authority for mutual TLS: AGENT_IDENTITY_ISSUER is none."
-    remedy = "Set AGENT_IDENTITY_ISSUER=embedded, then restart the registry."
+    remedy = "Set AGENT_IDENTITY_ISSUER to embedded or spire, then restart the registry."
 
 
-class NotEnrolled(FederationOff):
+class IdentityMissing(FederationOff):
+    """What certifies this registry has given it no certificate that is in force."""
+
+
+class WorkloadIdentityMissing(IdentityMissing):
+    """The SPIRE agent has sent no certificate of this registry that is in force."""
+
+    code = "WORKLOAD_IDENTITY_MISSING"
+    sentence = "The SPIRE agent has sent no certificate of this registry that is in force."
+    remedy = "See `hansa doctor`: the agent has to run, with an entry for the SPIFFE id of this registry."
+
+
+class NotEnrolled(IdentityMissing):
     """An operator registry has no certificate of its frame that is in force."""
 
     code = "OPERATOR_NOT_ENROLLED"

@@ -1,9 +1,11 @@
-"""The identity that this registry shows over mutual TLS: issued by its own authority, or received from its frame.
+"""The identity that this registry shows over mutual TLS: issued by its own authority, by SPIRE, or received from its frame.
 
-Rooms and listeners ask one object for it (`OWN_IDENTITY`), whichever of the two it is.
+Rooms and listeners ask one object for it (`OWN_IDENTITY`), whichever of them it is.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
@@ -13,10 +15,11 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.seal import BadSeal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.workload_api import WorkloadIdentity
 from hansa.rooms.federation.charter import registry_id_of
 
 from . import store
-from .errors import FederationOff, NotEnrolled
+from .errors import FederationOff, NotEnrolled, WorkloadIdentityMissing
 from .receiving import open_private_key
 from .requests import Kind, identities_of
 
@@ -28,16 +31,21 @@ REMEMBERED_SECONDS = 5.0
 class OwnIdentity(ABC):
     """What this registry shows, and the roots that certify it."""
 
+    @property
+    def revision(self) -> int:
+        """Another number when the identity changed and the database does not show it."""
+        return 0
+
     @abstractmethod
     async def svid(self, kind: Kind = "registry", *, host: str | None = None) -> Svid:
         """The certificate to show now; one for a listener names `host`, where this registry certifies itself.
 
-        Raises: FederationOff, NotEnrolled.
+        Raises: FederationOff, IdentityMissing.
         """
 
     @abstractmethod
     async def roots_pem(self) -> str:
-        """The roots of the own trust domain. Raises: FederationOff, NotEnrolled."""
+        """The roots of the own trust domain. Raises: FederationOff, IdentityMissing."""
 
 
 OWN_IDENTITY: Slot[OwnIdentity] = Slot("federation: the identity shown to peers")
@@ -47,7 +55,23 @@ def own_identity(runtime: Runtime) -> OwnIdentity:
     """The identity of this process."""
     if runtime.settings.is_operator:
         return ReceivedIdentity(runtime)
+    if runtime.settings.uses_workload_api:
+        return SpireIdentity(runtime)
     return IssuedIdentity(runtime.authority, runtime.settings)
+
+
+@asynccontextmanager
+async def identity_followed(runtime: Runtime) -> AsyncIterator[None]:
+    """Follow the Workload API meanwhile, where it certifies this registry."""
+    identity = OWN_IDENTITY.of(runtime)
+    if not isinstance(identity, SpireIdentity):
+        yield
+        return
+    identity.received.follow()
+    try:
+        yield
+    finally:
+        await identity.received.close()
 
 
 class IssuedIdentity(OwnIdentity):
@@ -77,6 +101,35 @@ class IssuedIdentity(OwnIdentity):
         if self._authority is None:
             raise FederationOff
         return self._authority
+
+
+class SpireIdentity(OwnIdentity):
+    """Certificates of a SPIRE agent, as it sent them last; it renews them by itself."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        settings = runtime.settings
+        assert settings.workload_socket is not None, "the settings require one"
+        spiffe_id = registry_id_of(settings.trust_domain, settings.registry_name)
+        self.received = WorkloadIdentity(
+            settings.workload_socket, spiffe_id, settings.trust_domain, runtime.jobs
+        )
+
+    @property
+    def revision(self) -> int:
+        return self.received.revision
+
+    async def svid(self, kind: Kind = "registry", *, host: str | None = None) -> Svid:
+        """The agent's entry says which host names are certified; `host` is left aside."""
+        del host
+        assert kind == "registry"
+        svid = await self.received.current()
+        if svid is None:
+            raise WorkloadIdentityMissing
+        return svid
+
+    async def roots_pem(self) -> str:
+        """The roots that the agent sent with the certificate."""
+        return (await self.svid()).bundle_pem
 
 
 @dataclass(frozen=True)
