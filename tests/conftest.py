@@ -1,5 +1,6 @@
 """Fixtures: a real PostgreSQL for the whole run, a fresh registry for each test that asks for one."""
 
+import asyncio
 import gc
 import os
 import signal
@@ -8,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import uvloop
 from pwdlib.hashers.argon2 import Argon2Hasher
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
@@ -21,6 +23,9 @@ keep_temporary_files_in_memory()
 
 # A shell that runs the tests in the background leaves SIGINT ignored; the commands that tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# As a served registry has; with the loop of the library each test would cost a fifth more.
+asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 
 # Thousands of tests stay collected by the runner, and the usual thresholds look through them again and again.
 gc.set_threshold(50_000, 20, 20)
