@@ -19,7 +19,7 @@ from tests.hostile.well_formed import EVERYTHING_ON, Stage, WellFormed, set_stag
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry
 
-STRINGS_PER_PLACE = by_tier(4, len(HOSTILE), len(HOSTILE))
+STRINGS_PER_PLACE = by_tier(3, len(HOSTILE), len(HOSTILE))
 
 Document = dict[str, Any]
 Place = tuple[str | int, ...]

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
 import pytest
 
 from hansa.doors.http.api_examples import add_examples
 from hansa.doors.http.api_tags import TAGS
 from hansa.doors.reference_map import CALLERS, empty_app, entrances
 from hansa.foundation.plumbing.caller import anyone
+from tests.openapi.judge import Judge
 
 Document = dict[str, Any]
 
@@ -94,16 +94,13 @@ def test_an_operation_declares_its_refusals_as_problem_documents(document: Docum
 
 
 def test_each_body_has_an_example_that_fits_its_schema(document: Document):
-    components = {"components": document["components"]}
-    wrong = []
+    judge, wrong = Judge(document), []
     for name, media_type, body in bodies(document):
         if "example" not in body or "schema" not in body:
             wrong.append(f"{name}: no example or no schema")
         elif "json" in media_type or "form" in media_type:
-            judge = jsonschema_rs.Draft202012Validator(
-                {**body["schema"], **components}, validate_formats=True
-            )
-            wrong += [f"{name}: {fault.message[:200]}" for fault in judge.iter_errors(body["example"])]
+            faults = judge.faults(body["schema"], body["example"])
+            wrong += [f"{name}: {fault.message[:200]}" for fault in faults]
     assert wrong == [], "src/hansa/doors/http/api_example_values.py holds the values of examples"
 
 

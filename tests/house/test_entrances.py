@@ -1,6 +1,5 @@
 """Every operation says who may enter and what it answers, and has its row in the table of rights."""
 
-from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -23,9 +22,14 @@ class Answer(BaseModel):
     ok: bool
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> list[Entrance]:
-    return entrances(empty_app(tmp_path))
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    return empty_app(tmp_path_factory.mktemp("house"))
+
+
+@pytest.fixture(scope="module")
+def house(app: FastAPI) -> list[Entrance]:
+    return entrances(app)
 
 
 def undecided(found: list[Entrance]) -> list[str]:
@@ -84,12 +88,11 @@ def test_an_operation_without_a_shape_is_seen():
     assert shapeless(entrances(app)) == ["GET /shapeless"]
 
 
-def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Path):
-    app = empty_app(tmp_path)
+def test_a_credential_that_may_be_missing_is_described_as_optional(app: FastAPI, house: list[Entrance]):
     described = app.openapi()["paths"]
     optional = {
         (entrance.path, entrance.method.lower())
-        for entrance in entrances(app)
+        for entrance in house
         if entrance.callers[0].startswith(CALLERS[developer_caller_if_any])
         and entrance.context.include_in_schema
     }
@@ -102,10 +105,11 @@ def test_a_credential_that_may_be_missing_is_described_as_optional(tmp_path: Pat
     } == optional
 
 
-def test_a_route_for_services_is_described_with_each_of_its_three_credentials(tmp_path: Path):
-    app = empty_app(tmp_path)
+def test_a_route_for_services_is_described_with_each_of_its_three_credentials(
+    app: FastAPI, house: list[Entrance]
+):
     described = app.openapi()
-    internal = [entrance for entrance in entrances(app) if entrance.callers == (CALLERS[internal_caller],)]
+    internal = [entrance for entrance in house if entrance.callers == (CALLERS[internal_caller],)]
     assert len(internal) == 4
     for entrance in internal:
         operation = described["paths"][entrance.path][entrance.method.lower()]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import httpx2
-import jsonschema_rs
 import pytest
 
 from hansa.doors.http.api_example_bodies import DID, PAYEE
@@ -16,6 +15,7 @@ from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.test_rights_matrix import still_logged_in
 from tests.hostile.well_formed import BACKUP_CODE, EVERYTHING_ON, Stage, WellFormed, set_stage, well_formed
 from tests.house.rights import KINDS, Rights, read_rights
+from tests.openapi.judge import Judge
 from tests.registry import StartRegistry
 
 WHO_MAY = (
@@ -54,13 +54,16 @@ async def test_an_answer_is_what_the_description_declares(
     stage: Stage, credentials: Credentials, described: dict[str, Any]
 ):
     deviations = []
+    judge = Judge(described)
     for row in carried_out():
         if operation_of(described, row):
             async with still_logged_in(stage, row):
                 request = await well_formed(row.operation, stage)
                 headers = await who_may(row, stage, credentials)
                 answer = await request.send(stage.registry, headers)
-            deviations += [f"{row.operation}: {wrong}" for wrong in differences(described, row, answer)]
+            deviations += [
+                f"{row.operation}: {wrong}" for wrong in differences(described, judge, row, answer)
+            ]
     assert deviations == []
 
 
@@ -106,7 +109,9 @@ async def who_may(row: Rights, stage: Stage, credentials: Credentials) -> Mappin
     return credentials.headers[kind]
 
 
-def differences(described: Mapping[str, Any], row: Rights, answer: httpx2.Response) -> list[str]:
+def differences(
+    described: Mapping[str, Any], judge: Judge, row: Rights, answer: httpx2.Response
+) -> list[str]:
     """How an answer differs from what is declared."""
     declared = operation_of(described, row)["responses"].get(str(answer.status_code))
     if declared is None or answer.status_code >= 300:
@@ -117,9 +122,8 @@ def differences(described: Mapping[str, Any], row: Rights, answer: httpx2.Respon
         return [] if not answer.content and "content" not in declared else [f"media type {media_type!r}"]
     if "json" not in media_type:
         return []
-    schema = {**body["schema"], "components": described["components"]}
-    judge = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
-    return [f"{fault.instance_path}: {fault.message[:200]}" for fault in judge.iter_errors(answer.json())]
+    faults = judge.faults(body["schema"], answer.json())
+    return [f"{fault.instance_path}: {fault.message[:200]}" for fault in faults]
 
 
 def with_certificates_of(request: WellFormed, example: Any) -> Any:
