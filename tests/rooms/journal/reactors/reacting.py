@@ -13,6 +13,9 @@ from hansa.foundation.plumbing.jobs import Retries, run_jobs
 from hansa.rooms import journal
 
 KEPT = "keeps what happened"
+REACTIONS = (
+    "CREATE TABLE reaction (id int GENERATED ALWAYS AS IDENTITY, reactor text NOT NULL, ref text NOT NULL)"
+)
 SOON = Retries(attempts_max=4, pause_seconds=0.02, pause_max_seconds=0.05)
 
 
@@ -43,14 +46,6 @@ async def reacting(
     finally:
         task.cancel()
         await asyncio.wait([task])
-
-
-async def prepare(database: Database) -> None:
-    await database.act(
-        lambda tx: tx.execute(
-            "CREATE TABLE reaction (id int GENERATED ALWAYS AS IDENTITY, reactor text NOT NULL, ref text NOT NULL)"
-        )
-    )
 
 
 async def kept(database: Database, name: str = KEPT) -> list[str]:
