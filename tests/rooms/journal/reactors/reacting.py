@@ -1,7 +1,6 @@
-"""Reactors that leave a row for each event that they reacted to; run as a program, a process of its own does so."""
+"""Reactors that leave a row for each event that they reacted to, in this process or in one of their own."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -63,5 +62,6 @@ async def _run_for_ever(dsn: str) -> None:
         await asyncio.Event().wait()
 
 
-if __name__ == "__main__":
-    asyncio.run(_run_for_ever(sys.argv[1]))
+def react_for_ever(dsn: str) -> None:
+    """What another process that reacts does."""
+    asyncio.run(_run_for_ever(dsn))

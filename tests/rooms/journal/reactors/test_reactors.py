@@ -1,11 +1,11 @@
 """Each event is reacted to once and in order, whatever fails, breaks or dies."""
 
 import asyncio
+import multiprocessing
 import random
-import sys
 import time
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,19 @@ from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry
 from tests.rooms.founded_with import FoundedWith
 from tests.rooms.journal.feed.feed_client import append, issued
-from tests.rooms.journal.reactors.reacting import KEPT, REACTIONS, keep, kept, reacting, reactor
+from tests.rooms.journal.reactors.reacting import (
+    KEPT,
+    REACTIONS,
+    keep,
+    kept,
+    react_for_ever,
+    reacting,
+    reactor,
+)
 
-ROOT = Path(__file__).parents[4]
+# Processes that are forks of one that has the modules: loading them costs each as much as all its reactions.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([react_for_ever.__module__])
 HEALTHY = "healthy"
 EVENTS = by_tier(120, 1_000, 10_000)
 KILLS = by_tier(2, 20, 200)
@@ -276,22 +286,19 @@ async def test_processes_that_are_killed_in_the_middle_leave_no_event_out_and_no
     random.seed(printed_seed())
     await database.act(lambda tx: journal.settle_reactors(tx, [reactor()]))
     refs = [str(number) for number in range(EVENTS)]
-    processes = [await _reacting_process(database.dsn) for _ in range(2)]
+    processes = [_reacting_process(database.dsn) for _ in range(2)]
     try:
         for ref in refs:
             await append(registry, ref)
         for number in range(KILLS):
             done = len(await kept(database))
             await until_kept(database, min(done + 2, EVENTS))
-            killed = processes[number % 2]
-            killed.kill()
-            await killed.wait()
-            processes[number % 2] = await _reacting_process(database.dsn)
+            await _kill(processes[number % 2])
+            processes[number % 2] = _reacting_process(database.dsn)
         assert await until_kept(database, EVENTS, seconds=60) == refs
     finally:
         for process in processes:
-            process.kill()
-            await process.wait()
+            await _kill(process)
     await asyncio.sleep(0.1)
     assert await kept(database) == refs
 
@@ -307,8 +314,13 @@ async def test_of_an_event_that_is_set_aside_the_operator_reads_in_the_metrics(
     assert 'hansa_reactions_set_aside_total{reactor="told in the metrics"} 1.0' in metrics
 
 
-async def _reacting_process(dsn: str) -> Process:
-    """Another process that reacts; returns once it is up."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.rooms.journal.reactors.reacting", dsn, cwd=ROOT
-    )
+def _reacting_process(dsn: str) -> BaseProcess:
+    """Another process that reacts, which is being started."""
+    process = PROCESSES.Process(target=react_for_ever, args=(dsn,))
+    process.start()
+    return process
+
+
+async def _kill(process: BaseProcess) -> None:
+    process.kill()
+    await asyncio.to_thread(process.join)
