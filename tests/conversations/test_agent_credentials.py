@@ -4,9 +4,14 @@ import pytest
 
 from hansa.foundation.plumbing.settings import BadSetting, read_settings
 from hansa.foundation.plumbing.tokens import TokenKind
-from tests.registry import PASSWORD
+from tests.registry import PASSWORD, TestRegistry
 
 TOKEN = "/auth/agent/token"
+
+
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
 
 
 async def ask(registry, **form):

@@ -4,7 +4,12 @@ import pytest
 
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
-from tests.registry import at_once
+from tests.registry import TestRegistry, at_once
+
+
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
 
 
 async def give(registry, developer, did, role):

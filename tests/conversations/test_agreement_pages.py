@@ -20,6 +20,11 @@ AGREED = {
 }
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 class Side:
     """A party at a browser."""
 

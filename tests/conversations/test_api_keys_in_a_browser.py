@@ -5,10 +5,15 @@ import re
 import pytest
 
 from tests.browsing import browser_of
-from tests.registry import PASSWORD, at_once
+from tests.registry import PASSWORD, TestRegistry, at_once
 
 URL = "https://receiver.example.com/hook"
 MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
 
 
 def secret_on(browser):

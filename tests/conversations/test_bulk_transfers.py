@@ -40,6 +40,18 @@ async def bob(purses: Purses) -> TestAgent:
     return await purses.agent()
 
 
+@pytest.fixture(scope="module")
+async def refused_payer(open_registry_here: Purses) -> TestAgent:
+    """An agent with 100 units; each of its requests is refused."""
+    return await open_registry_here.agent("100")
+
+
+@pytest.fixture(scope="module")
+async def unpaid(open_registry_here: Purses) -> TestAgent:
+    """The payee of those requests."""
+    return await open_registry_here.agent()
+
+
 @pytest.fixture(params=[False, True], ids=["each for itself", "all or none"])
 def atomic(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
@@ -138,21 +150,21 @@ async def test_a_refused_line_is_named_and_the_others_are_completed(alice: TestA
     ids=["stranger", "treasury", "self", "too much"],
 )
 async def test_an_atomic_refusal_answers_the_first_refused_line_with_its_index_and_moves_nothing(
-    alice: TestAgent, bob: TestAgent, wrong: object, expected: tuple[int, str, int]
+    refused_payer: TestAgent, unpaid: TestAgent, wrong: object, expected: tuple[int, str, int]
 ) -> None:
-    made = {"self": line(alice, "1", "c"), "too much": line(bob, "91", "c")}
+    made = {"self": line(refused_payer, "1", "c"), "too much": line(unpaid, "91", "c")}
     second = made[wrong] if isinstance(wrong, str) else wrong
     later = line(STRANGER, "1", "later")
-    answer = await bulk(alice, line(bob, "10", "a"), second, later, atomic=True)
+    answer = await bulk(refused_payer, line(unpaid, "10", "a"), second, later, atomic=True)
     assert refused(answer) == expected
     assert answer.json()["error"]["context"]["key"] == "c"
-    assert (await alice.balance(), await bob.balance()) == ("100", "0")
+    assert (await refused_payer.balance(), await unpaid.balance()) == ("100", "0")
 
 
 async def test_an_uncovered_line_before_a_barred_one_is_the_first_refused(
-    alice: TestAgent, bob: TestAgent
+    refused_payer: TestAgent, unpaid: TestAgent
 ) -> None:
-    answer = await bulk(alice, line(bob, "1000", "a"), line(alice, "1", "b"), atomic=True)
+    answer = await bulk(refused_payer, line(unpaid, "1000", "a"), line(refused_payer, "1", "b"), atomic=True)
     assert refused(answer) == (402, "INSUFFICIENT_BALANCE", 0)
 
 
@@ -256,14 +268,16 @@ async def test_five_hundred_lines_are_taken_and_one_more_is_refused(purses: Purs
     ],
     ids=lambda body: str(body)[:60],
 )
-async def test_a_body_of_the_wrong_shape_is_refused_in_one_sentence(alice: TestAgent, body: object) -> None:
-    answer = await alice.registry.post("/teg/transfers", json=body, headers=alice.headers)
+async def test_a_body_of_the_wrong_shape_is_refused_in_one_sentence(
+    refused_payer: TestAgent, body: object
+) -> None:
+    answer = await refused_payer.registry.post("/teg/transfers", json=body, headers=refused_payer.headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "VALIDATION_ERROR")
-    assert await alice.balance() == "100"
+    assert await refused_payer.balance() == "100"
 
 
-async def test_a_body_of_ten_megabytes_is_refused(alice: TestAgent) -> None:
-    answer = await bulk(alice, line(STRANGER, "1" * 10_000_000, "k"))
+async def test_a_body_of_ten_megabytes_is_refused(refused_payer: TestAgent) -> None:
+    answer = await bulk(refused_payer, line(STRANGER, "1" * 10_000_000, "k"))
     assert answer.status_code == 413
 
 

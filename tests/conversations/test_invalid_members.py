@@ -39,6 +39,11 @@ WRONG: dict[str, tuple[str, Any, str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 async def test_a_refusal_names_the_member_as_it_was_sent(wrong: str, registry: TestRegistry):
     path, body, field = WRONG[wrong]

@@ -36,6 +36,11 @@ PARTS = (
 _numbers = itertools.count(1)
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 def secret_on(browser: BrowserOf) -> str:
     """The client secret that the page shows once."""
     return re.search(r"hsk_[0-9a-f]+", browser.text)[0]

@@ -10,6 +10,11 @@ from tests.registry import TestAgent, TestRegistry
 PATH = "/agents/me/events"
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 async def page(agent: TestAgent, **query: object) -> dict[str, Any]:
     answer = await agent.registry.get(PATH, params=query, headers=agent.headers)
     assert answer.status_code == 200, answer.text

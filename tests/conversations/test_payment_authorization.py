@@ -11,6 +11,17 @@ from tests.properties.proof import prove_book
 from tests.registry import TestAgent, TestDeveloper, TestRegistry, at_once
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
+@pytest.fixture(scope="module")
+async def any_two(registry: TestRegistry) -> Payments:
+    """For requests whose refusal does not depend on who asks."""
+    return await Payments.between_two(registry)
+
+
 @pytest.fixture
 async def payments(registry: TestRegistry) -> Payments:
     return await Payments.between_two(registry)
@@ -35,13 +46,13 @@ async def test_the_token_lives_900_seconds_unless_another_time_is_named(payments
 
 
 @pytest.mark.parametrize("seconds", [0, 59, 3601, -1, "900", 900.5, True])
-async def test_a_lifetime_outside_60_to_3600_seconds_is_refused(payments: Payments, seconds: object):
-    assert (await payments.ask(ttl_seconds=seconds)).status_code == 422
+async def test_a_lifetime_outside_60_to_3600_seconds_is_refused(any_two: Payments, seconds: object):
+    assert (await any_two.ask(ttl_seconds=seconds)).status_code == 422
 
 
 @pytest.mark.parametrize("amount", ["0", "0.00", "-1", "-0", "-0.00000001"])
-async def test_a_decimal_that_is_not_above_zero_is_refused_with_400(payments: Payments, amount: str):
-    refused = await payments.ask(amount)
+async def test_a_decimal_that_is_not_above_zero_is_refused_with_400(any_two: Payments, amount: str):
+    refused = await any_two.ask(amount)
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "AMOUNT_NOT_POSITIVE")
 
 
@@ -68,30 +79,30 @@ async def test_a_decimal_that_is_not_above_zero_is_refused_with_400(payments: Pa
     ],
     ids=repr,
 )
-async def test_what_is_no_decimal_is_refused_with_422(payments: Payments, amount: object):
-    assert (await payments.ask(amount)).status_code == 422
+async def test_what_is_no_decimal_is_refused_with_422(any_two: Payments, amount: object):
+    assert (await any_two.ask(amount)).status_code == 422
 
 
 @pytest.mark.parametrize(
     "target", ["", "did:a:b", "x" * 9, "not a did at all", "did:web:with blank", "did:web:"]
 )
 async def test_a_target_that_is_no_did_or_shorter_than_10_characters_is_refused_with_400(
-    payments: Payments, target: str
+    any_two: Payments, target: str
 ):
-    assert (await payments.ask(target_agent_did=target)).status_code == 400
+    assert (await any_two.ask(target_agent_did=target)).status_code == 400
 
 
-async def test_the_caller_itself_is_refused_with_400(payments: Payments):
-    assert (await payments.ask(target_agent_did=payments.caller.did)).status_code == 400
+async def test_the_caller_itself_is_refused_with_400(any_two: Payments):
+    assert (await any_two.ask(target_agent_did=any_two.caller.did)).status_code == 400
 
 
-async def test_an_account_of_the_registry_is_refused_with_403(payments: Payments):
-    refused = await payments.ask(target_agent_did="did:hansa:system:treasury")
+async def test_an_account_of_the_registry_is_refused_with_403(any_two: Payments):
+    refused = await any_two.ask(target_agent_did="did:hansa:system:treasury")
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "SYSTEM_ACCOUNT")
 
 
-async def test_the_payee_need_not_be_registered_here(payments: Payments):
-    made = await payments.authorized(target_agent_did=ELSEWHERE)
+async def test_the_payee_need_not_be_registered_here(any_two: Payments):
+    made = await any_two.authorized(target_agent_did=ELSEWHERE)
     assert made["target_agent_did"] == ELSEWHERE
 
 
@@ -158,7 +169,8 @@ async def test_a_repeated_key_returns_the_same_token(payments: Payments):
     assert "Idempotent-Replayed" not in first.headers
 
 
-async def test_the_answer_kept_under_a_key_holds_no_token_in_clear(payments: Payments):
+async def test_the_answer_kept_under_a_key_holds_no_token_in_clear(registry_of_test: TestRegistry):
+    payments = await Payments.between_two(registry_of_test)
     made = await payments.authorized(key="order-17")
     kept = await payments.registry.database.look(
         lambda tx: tx.fetch("SELECT answer FROM plumbing_idempotency")
@@ -193,8 +205,8 @@ async def test_a_reserve_moves_amount_and_fee_out_of_the_balance_and_a_release_b
 
 
 @pytest.mark.parametrize("how", [{"reserve": True}, {"capture_by": "payee"}], ids=["reserve", "payee"])
-async def test_units_are_not_reserved_for_a_payee_elsewhere(payments: Payments, how: dict[str, object]):
-    refused = await payments.ask(target_agent_did=ELSEWHERE, **how)
+async def test_units_are_not_reserved_for_a_payee_elsewhere(any_two: Payments, how: dict[str, object]):
+    refused = await any_two.ask(target_agent_did=ELSEWHERE, **how)
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "RESERVE_NOT_POSSIBLE")
 
 

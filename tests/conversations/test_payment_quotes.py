@@ -9,6 +9,11 @@ from tests.registry import TestRegistry
 EXTENSION = {"uri": "https://hansa.dev/extensions/v1/auth/a2a-payment", "params": {"base_rate": "3.5"}}
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 async def quoted(registry: TestRegistry, amount: str | None = None, **card: Any) -> dict[str, Any]:
     caller, service = await registry.agent(), await registry.agent(**card)
     params = {"target_agent_did": service.did, **({"amount": amount} if amount else {})}

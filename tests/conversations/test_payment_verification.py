@@ -6,6 +6,11 @@ from tests.paying import ELSEWHERE, Payments
 from tests.registry import TestRegistry, at_once
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 @pytest.fixture
 async def payments(registry: TestRegistry) -> Payments:
     return await Payments.between_two(registry)

@@ -12,6 +12,11 @@ from tests.registry import TestRegistry
 JSON = {"Accept": "application/json"}
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 @pytest.fixture
 async def payments(registry: TestRegistry) -> Payments:
     return await Payments.between_two(registry)

@@ -5,6 +5,11 @@ import pytest
 from tests.registry import TestRegistry
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 async def test_a_receiver_on_this_registry_is_reached_by_the_local_way(registry: TestRegistry) -> None:
     alice, bob = await registry.agent(), await registry.agent()
     answer = await registry.post(

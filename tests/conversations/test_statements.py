@@ -8,6 +8,11 @@ import pytest
 from tests.registry import TestRegistry
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 async def test_own_transactions_come_newest_first_with_the_balance_each_left(registry: TestRegistry) -> None:
     alice, bob = await registry.agent(), await registry.agent()
     await alice.transfer(bob, "10", message="first")
@@ -119,10 +124,10 @@ async def test_a_statement_refuses_what_is_out_of_bounds(registry: TestRegistry)
         assert answer.status_code == 422, query
 
 
-async def test_the_fee_formula_and_what_was_collected_are_public(registry: TestRegistry) -> None:
-    alice, bob = await registry.agent(), await registry.agent()
+async def test_the_fee_formula_and_what_was_collected_are_public(registry_of_test: TestRegistry) -> None:
+    alice, bob = await registry_of_test.agent(), await registry_of_test.agent()
     await alice.transfer(bob, "10")
-    config = (await registry.get("/teg/fees/config")).json()
+    config = (await registry_of_test.get("/teg/fees/config")).json()
     assert config == {
         "base_rate_percent": "0.5",
         "max_rate_percent": "5",
@@ -132,4 +137,4 @@ async def test_the_fee_formula_and_what_was_collected_are_public(registry: TestR
         "currency": "AVT",
         "fee_collector_address": "did:hansa:system:fee_collector",
     }
-    assert (await registry.get("/teg/fees")).json() == {**config, "collected": "0.05"}
+    assert (await registry_of_test.get("/teg/fees")).json() == {**config, "collected": "0.05"}

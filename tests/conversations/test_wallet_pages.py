@@ -10,6 +10,11 @@ from tests.paying import Payments
 from tests.registry import PASSWORD, TestRegistry, at_once
 
 
+@pytest.fixture(scope="module")
+def registry(registry_of_file: TestRegistry) -> TestRegistry:
+    return registry_of_file
+
+
 class Owner:
     """An owner at a browser, with two agents of its own and one of another developer."""
 
@@ -28,7 +33,7 @@ class Owner:
 
 @pytest.fixture
 async def owner(registry: TestRegistry) -> Owner:
-    developer = await registry.developer("Ada")
+    developer = await registry.developer()
     agent = await developer.agent(name="Payer")
     payee = await registry.agent(name="Payee <b>")
     return Owner(registry, developer, await browser_of(registry, developer), agent, payee)

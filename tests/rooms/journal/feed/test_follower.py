@@ -109,7 +109,7 @@ async def test_an_older_open_transaction_holds_back_what_came_after_it(registry:
         assert told.refs == []
         may_commit.set()
         await holding
-        await until(lambda: len(told.told) == 2, seconds=2)
+        await until(lambda: len(told.told) == 2)
         assert told.refs == ["older", "younger"]
 
 

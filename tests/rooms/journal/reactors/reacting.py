@@ -1,7 +1,6 @@
-"""Reactors that leave a row for each event that they reacted to; run as a program, a process of its own does so."""
+"""Reactors that leave a row for each event that they reacted to, in this process or in one of their own."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -13,6 +12,9 @@ from hansa.foundation.plumbing.jobs import Retries, run_jobs
 from hansa.rooms import journal
 
 KEPT = "keeps what happened"
+REACTIONS = (
+    "CREATE TABLE reaction (id int GENERATED ALWAYS AS IDENTITY, reactor text NOT NULL, ref text NOT NULL)"
+)
 SOON = Retries(attempts_max=4, pause_seconds=0.02, pause_max_seconds=0.05)
 
 
@@ -45,14 +47,6 @@ async def reacting(
         await asyncio.wait([task])
 
 
-async def prepare(database: Database) -> None:
-    await database.act(
-        lambda tx: tx.execute(
-            "CREATE TABLE reaction (id int GENERATED ALWAYS AS IDENTITY, reactor text NOT NULL, ref text NOT NULL)"
-        )
-    )
-
-
 async def kept(database: Database, name: str = KEPT) -> list[str]:
     """The refs of the events reacted to, in the order of the reactions."""
     rows = await database.look(
@@ -68,5 +62,6 @@ async def _run_for_ever(dsn: str) -> None:
         await asyncio.Event().wait()
 
 
-if __name__ == "__main__":
-    asyncio.run(_run_for_ever(sys.argv[1]))
+def react_for_ever(dsn: str) -> None:
+    """What another process that reacts does."""
+    asyncio.run(_run_for_ever(dsn))

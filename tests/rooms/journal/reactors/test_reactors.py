@@ -1,9 +1,11 @@
 """Each event is reacted to once and in order, whatever fails, breaks or dies."""
 
 import asyncio
+import multiprocessing
 import random
-import sys
-from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -13,19 +15,45 @@ from hansa.foundation.plumbing.database import Database, Tx
 from hansa.rooms import journal
 from tests.all_events import ALL_EVENTS
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import TestRegistry
+from tests.quickest import assert_within
+from tests.registry import DatabaseFarm, TestRegistry
+from tests.rooms.founded_with import FoundedWith
 from tests.rooms.journal.feed.feed_client import append, issued
-from tests.rooms.journal.reactors.reacting import KEPT, keep, kept, prepare, reacting, reactor
+from tests.rooms.journal.reactors.reacting import (
+    KEPT,
+    REACTIONS,
+    keep,
+    kept,
+    react_for_ever,
+    reacting,
+    reactor,
+)
 
-ROOT = Path(__file__).parents[4]
+# Processes that are forks of one that has the modules: loading them costs each as much as all its reactions.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([react_for_ever.__module__])
 HEALTHY = "healthy"
 EVENTS = by_tier(120, 1_000, 10_000)
-KILLS = by_tier(3, 20, 200)
+KILLS = by_tier(2, 20, 200)
+
+
+@pytest.fixture(scope="module")
+async def founded(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[FoundedWith]:
+    founded = FoundedWith(database_farm, tmp_path_factory.mktemp("founded"), REACTIONS)
+    yield founded
+    await founded.clear()
 
 
 @pytest.fixture
-async def database(registry: TestRegistry) -> Database:
-    await prepare(registry.database)
+async def registry(founded: FoundedWith, tmp_path: Path) -> AsyncIterator[TestRegistry]:
+    async with founded.start_registry(tmp_path) as start_registry:
+        yield await start_registry()
+
+
+@pytest.fixture
+def database(registry: TestRegistry) -> Database:
     return registry.database
 
 
@@ -78,9 +106,14 @@ async def test_a_reaction_follows_its_event_within_a_second(registry: TestRegist
     async with reacting(database, reactor()):
         await append(registry, "first")
         await until_kept(database, 1)
-        await asyncio.sleep(1.5)
-        await append(registry, "after a pause")
-        assert await until_kept(database, 2, seconds=1) == ["first", "after a pause"]
+
+        async def after_a_pause() -> Callable[[], Awaitable[object]]:
+            await asyncio.sleep(1.5)
+            known = len(await kept(database))
+            await append(registry, "after a pause")
+            return partial(until_kept, database, known + 1)
+
+        await assert_within(1, after_a_pause)
 
 
 async def test_a_new_reactor_begins_with_what_happens_from_now_on_unless_told_otherwise(
@@ -253,22 +286,19 @@ async def test_processes_that_are_killed_in_the_middle_leave_no_event_out_and_no
     random.seed(printed_seed())
     await database.act(lambda tx: journal.settle_reactors(tx, [reactor()]))
     refs = [str(number) for number in range(EVENTS)]
-    processes = [await _reacting_process(database.dsn) for _ in range(2)]
+    processes = [_reacting_process(database.dsn) for _ in range(2)]
     try:
         for ref in refs:
             await append(registry, ref)
         for number in range(KILLS):
             done = len(await kept(database))
             await until_kept(database, min(done + 2, EVENTS))
-            killed = processes[number % 2]
-            killed.kill()
-            await killed.wait()
-            processes[number % 2] = await _reacting_process(database.dsn)
+            await _kill(processes[number % 2])
+            processes[number % 2] = _reacting_process(database.dsn)
         assert await until_kept(database, EVENTS, seconds=60) == refs
     finally:
         for process in processes:
-            process.kill()
-            await process.wait()
+            await _kill(process)
     await asyncio.sleep(0.1)
     assert await kept(database) == refs
 
@@ -284,8 +314,13 @@ async def test_of_an_event_that_is_set_aside_the_operator_reads_in_the_metrics(
     assert 'hansa_reactions_set_aside_total{reactor="told in the metrics"} 1.0' in metrics
 
 
-async def _reacting_process(dsn: str) -> Process:
-    """Another process that reacts; returns once it is up."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.rooms.journal.reactors.reacting", dsn, cwd=ROOT
-    )
+def _reacting_process(dsn: str) -> BaseProcess:
+    """Another process that reacts, which is being started."""
+    process = PROCESSES.Process(target=react_for_ever, args=(dsn,))
+    process.start()
+    return process
+
+
+async def _kill(process: BaseProcess) -> None:
+    process.kill()
+    await asyncio.to_thread(process.join)
