@@ -141,6 +141,7 @@ ROOM = Room(
             "jws_require_signature",
             "licence_list_max_age",
             "licensing_mode",
+            "operator_dids_max",
             "operator_plan",
             "oauth_authorization_server_url",
             "operator_term_days",
