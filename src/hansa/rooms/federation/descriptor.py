@@ -40,7 +40,7 @@ from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
-from .operators import renew_certificates, renewals_router
+from .operators import OPERATOR_ROSTER, renew_certificates, renewals_router
 from .peer_trust import ask_peers, classify_peers, public_trust_router
 from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
@@ -107,6 +107,7 @@ ROOM = Room(
         CLAIM_DIDS,
         CONFIRM_CLAIMS,
         OPERATOR_LICENCE,
+        OPERATOR_ROSTER,
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
         scheduled(
