@@ -25,7 +25,7 @@ FAILED_ONCE = (10_253,)
 
 def test_swaps_bridges_and_slashes_at_once_lose_and_make_no_unit_and_end_alike_on_both_sides():
     coverage: set[object] = set()
-    done = {"swaps": 0, "sagas": 0, "slashes": 0, "sagas after a restore": 0}
+    done = {"swaps": 0, "sagas": 0, "slashes": 0, "sagas after a restore": 0, "slashes after a restore": 0}
     for seed in range(HISTORIES):
         history = TogetherHistory(seed)
         try:
