@@ -200,7 +200,10 @@ class TogetherHistory(SwapHistory):
             for peer, kept in one.slashes.items():
                 require_bridge_ended(one.bridges[peer], self._of(peer).bridges[one.name])
                 for dispute, asked in kept.outgoing.items():
-                    _require_slash_ended(asked, self._of(peer).slashes[one.name], kept, dispute)
+                    other = self._of(peer)
+                    if other.was_restored and _is_forgotten_refusal(asked, other.slashes[one.name]):
+                        continue
+                    _require_slash_ended(asked, other.slashes[one.name], kept, dispute)
                 for dispute, decided in kept.incoming.items():
                     require(dispute in self._of(peer).slashes[one.name].outgoing, "no ruling", decided)
         return self
@@ -346,11 +349,14 @@ def _signed(recorded: Settlement) -> Outcome:
     return replace(recorded.outcome, status=Status.SLASHED if is_slashed else recorded.status)
 
 
+def _is_forgotten_refusal(asked: Settlement, decided: Slashes) -> bool:
+    """A registry that forgot a refusal was asked by nobody again: nothing had been moved."""
+    has_refused = asked.is_closed and asked.status is not Status.SETTLED
+    return has_refused and asked.claim.dispute_id not in decided.incoming
+
+
 def _require_slash_ended(asked: Settlement, decided: Slashes, asking: Slashes, dispute: int) -> None:
     there = decided.incoming.get(dispute)
-    if there is None and asked.is_closed and asked.status is not Status.SETTLED:
-        # The other registry forgot that it refused; nothing was moved.
-        return
     require(there is not None and there.is_closed and asked.is_closed, "a slash without an end", asked, there)
     assert there is not None
     destroyed, minted = decided.destroyed.get(dispute, 0), asking.minted.get(dispute, 0)
