@@ -17,6 +17,8 @@ from tests.registry import StartRegistry, TestRegistry, at_once
 
 FRAME = "frame.example"
 ROUTE = "/federation/did-claims"
+MOST = 25
+"""How many DIDs an operator may claim."""
 
 
 def digest(did: str) -> str:
@@ -80,7 +82,11 @@ class Operator:
 @pytest.fixture
 async def frame(start_registry: StartRegistry) -> TestRegistry:
     return await start_registry(
-        trust_domain=FRAME, registry_name="frame", trusted_proxies=["127.0.0.1"], relay_cards=False
+        trust_domain=FRAME,
+        registry_name="frame",
+        trusted_proxies=["127.0.0.1"],
+        relay_cards=False,
+        operator_dids_max=MOST,
     )
 
 
@@ -131,6 +137,22 @@ async def test_claims_of_one_did_at_the_same_moment_have_one_holder(north: Opera
     ]
     assert sorted(map(sorted, by_operator)) == [[200], [409]]
     assert len(set((await north.holders(shared)).values())) == 1
+
+
+async def test_an_operator_claims_at_most_as_many_dids_as_the_frame_allows(north: Operator, south: Operator):
+    digests = new_digests(MOST)
+    assert (await north.claim(digests[:20])).json() == {"held": 20}
+    # Two requests of which only one has room: five more, and what is held already does not count again.
+    answers = await at_once(north.claim(digests), north.claim([*digests[:10], *new_digests(5)]))
+    assert sorted(answer.status_code for answer in answers) == [200, 403]
+    (refused,) = [answer.json()["error"] for answer in answers if answer.status_code == 403]
+    assert (refused["code"], refused["context"]) == ("DID_QUOTA_REACHED", {"most": MOST})
+    assert await north.refused() == {"did_quota_reached": 1}
+    assert (await north.claim(digests[:20])).json() == {"held": 20}
+    assert (await south.claim(new_digests(MOST))).json() == {"held": MOST}
+    too_many = await south.claim([one := new_digests(1)[0]])
+    assert too_many.status_code == 403
+    assert await south.holders([one]) == {}
 
 
 async def test_the_frame_holds_the_dids_of_its_own_agents(frame: TestRegistry, north: Operator):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
 from hansa.rooms.transfers.bridge.sagas import Decision, Findings, Money, Saga, State
+from hansa.rooms.transfers.crossing import messages as crossing
 from hansa.rooms.transfers.crossing import pair_chain
 
 from .model import Registry, require
@@ -107,23 +108,10 @@ class Bridging:
 
     def receive(self, message: Message, *, refuses: bool) -> list[Message]:
         """One message, in one transaction; the answers."""
-        if not self._observe(message):
+        if not observed(self.registry, self.peer, message.positions):
             return []
         answer = self._on_answer(message) if message.is_answer else self._decide(message, refuses=refuses)
         return [] if answer is None else [self._stamped(answer)]
-
-    def _observe(self, message: Message) -> bool:
-        registry, toward = self.registry, self.registry.toward[self.peer]
-        if not pair_chain.is_plausible(toward.pair, message.positions):
-            return False
-        recorded = toward.heads.get((message.seen.epoch, message.seen.seq))
-        fresh = f"{registry.name}{registry.nonces + 1}"
-        observed = pair_chain.observe(toward.pair, message.positions, recorded, fresh)
-        toward.pair = observed.pair
-        registry.nonces += toward.pair.nonce == fresh
-        if observed.resend:
-            registry.reopen(self.peer)
-        return not pair_chain.is_of_earlier_epoch(toward.pair, message.own, message.seen)
 
     def _on_answer(self, message: Message) -> Message | None:
         kept, terms = self.kept, message.terms
@@ -194,6 +182,27 @@ class Bridging:
         own = (registry.units, registry.shortfalls, kept.held, kept.locked[holder])
         amounts = (*own, kept.wrapped[holder], kept.burning)
         require(min(amounts) >= 0, "an amount below zero", money, terms, amounts)
+
+
+def observed(registry: Registry, peer: str, positions: crossing.Message) -> bool:
+    """The positions of a message that is neither about transfers nor about heads are judged; whether its content counts."""
+    toward = registry.toward[peer]
+    if not pair_chain.is_plausible(toward.pair, positions):
+        return False
+    recorded = toward.heads.get((positions.seen.epoch, positions.seen.seq))
+    fresh = f"{registry.name}{registry.nonces + 1}"
+    seen = pair_chain.observe(toward.pair, positions, recorded, fresh)
+    toward.pair = seen.pair
+    registry.nonces += toward.pair.nonce == fresh
+    if seen.resend:
+        registry.reopen(peer)
+    return not pair_chain.is_of_earlier_epoch(toward.pair, positions.own, positions.seen)
+
+
+def positions_of(registry: Registry, peer: str) -> crossing.Message:
+    """The positions of a message that is sent now."""
+    pair = registry.toward[peer].pair
+    return crossing.Message(crossing.MessageType.STATE, own=pair.own, seen=pair.seen)
 
 
 def require_bridge_ended(source: Bridge, destination: Bridge) -> None:

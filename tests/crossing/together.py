@@ -5,7 +5,7 @@ swaps: lost, doubled, late, and not applied where a process ends.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hansa.rooms.commerce.settlements import settlement as slashes
 from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
@@ -13,8 +13,18 @@ from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Terms
 from hansa.rooms.transfers.bridge.messages import Message as BridgeMessage
 from hansa.rooms.transfers.bridge.sagas import State
+from hansa.rooms.transfers.crossing import pair_chain
+from hansa.rooms.transfers.crossing.messages import Message
 
-from .bridging import HOLDERS, Bridge, Bridging, begin_bridges, require_bridge_ended
+from .bridging import (
+    HOLDERS,
+    Bridge,
+    Bridging,
+    begin_bridges,
+    observed,
+    positions_of,
+    require_bridge_ended,
+)
 from .model import Registry, require
 from .simulation import ENDED, HEALED, RESEND_SECONDS
 from .swaps import SwapHistory, SwappingRegistry
@@ -22,6 +32,7 @@ from .swaps import SwapHistory, SwappingRegistry
 SECONDS_OF_FIVE_MINUTES = 30.0
 """Five minutes of a saga pass in so many seconds of a history."""
 DAY = slashes.EXPIRY_SECONDS
+CHAIN_ENTRY = "slash_settled"
 SECONDS_OF_A_DAY = 300.0
 """As `SECONDS_OF_FIVE_MINUTES`, of a settlement."""
 
@@ -34,6 +45,25 @@ class Slashes:
     incoming: dict[int, Settlement] = field(default_factory=dict)
     minted: dict[int, int] = field(default_factory=dict)
     destroyed: dict[int, int] = field(default_factory=dict)
+    unconfirmed: set[int] = field(default_factory=set)
+    """What ended here, and is shown to the peer since one of the two was restored."""
+
+    def copy(self) -> "Slashes":
+        return Slashes(
+            dict(self.outgoing),
+            dict(self.incoming),
+            dict(self.minted),
+            dict(self.destroyed),
+            set(self.unconfirmed),
+        )
+
+    def questions(self) -> list[tuple[Claim, Outcome | None]]:
+        """What the peer is asked for, with the outcome that it signed where one is recorded."""
+        return [
+            (one.claim, _signed(one) if one.is_closed else None)
+            for dispute, one in self.outgoing.items()
+            if not one.is_closed or dispute in self.unconfirmed
+        ]
 
 
 class BusyRegistry(SwappingRegistry):
@@ -51,12 +81,14 @@ class BusyRegistry(SwappingRegistry):
         copied = super().copy()
         assert isinstance(copied, BusyRegistry)
         copied.bridges = {peer: kept.copy() for peer, kept in self.bridges.items()}
-        copied.slashes = self.slashes
+        copied.slashes = {peer: kept.copy() for peer, kept in self.slashes.items()}
         return copied
 
     def reopen(self, peer: str) -> None:
         super().reopen(peer)
         self.bridge(peer).reopen()
+        kept = self.slashes[peer]
+        kept.unconfirmed |= {dispute for dispute, one in kept.outgoing.items() if one.is_closed}
 
     def bridge(self, peer: str) -> Bridging:
         return Bridging(self, self.bridges[peer], peer)
@@ -73,12 +105,18 @@ class BusyRegistry(SwappingRegistry):
         """A dispute was decided here against an agent of the peer, at the moment 0 of its own day."""
         self.slashes[peer].outgoing[claim.dispute_id] = slashes.opened(claim, compensation, 0.0)
 
-    def claimed(self, peer: str, claim: Claim, refusal: str | None, *, is_auto: bool) -> Outcome:
-        """The peer asks for a slash; what is stated about it now."""
-        kept = self.slashes[peer]
-        if claim.dispute_id not in kept.incoming:
-            kept.incoming[claim.dispute_id] = slashes.claimed(claim, refusal, 0.0, is_auto=is_auto)
-        return kept.incoming[claim.dispute_id].outcome
+    def claimed(
+        self, peer: str, claim: Claim, shown: Outcome | None, refusal: str | None, *, is_auto: bool
+    ) -> Outcome:
+        """The peer asks for a slash, and may show what was signed here; what is stated about it now."""
+        kept, dispute = self.slashes[peer], claim.dispute_id
+        if shown is not None:
+            before = slashes.decided_before(claim, kept.incoming.get(dispute), shown, 0.0)
+            if before is not None:
+                kept.incoming[dispute] = before
+        elif dispute not in kept.incoming:
+            kept.incoming[dispute] = slashes.claimed(claim, refusal, 0.0, is_auto=is_auto)
+        return kept.incoming[dispute].outcome
 
     def decide_slash(self, peer: str, dispute: int, *, approves: bool, now: float) -> None:
         """An administrator decides, or what was approved is applied."""
@@ -87,10 +125,11 @@ class BusyRegistry(SwappingRegistry):
         if one is None:
             return
         if one.status is Status.SLASHING:
-            slashed = min(self.units, one.claim.amount)
+            slashed = min(self.units, one.slashed or one.claim.amount)
             self.units, self.issued = self.units - slashed, self.issued - slashed
             kept.destroyed[dispute] = kept.destroyed.get(dispute, 0) + slashed
             kept.incoming[dispute] = slashes.applied(one, slashed)
+            self._record(peer, kept.incoming[dispute])
         elif slashes.may_be_decided(one, now):
             kept.incoming[dispute] = slashes.approved(one) if approves else slashes.rejected(one, "No.")
         self._require_sound()
@@ -101,24 +140,36 @@ class BusyRegistry(SwappingRegistry):
         for rows in (kept.outgoing, kept.incoming):
             rows.update({name: slashes.on_time(one, now) for name, one in rows.items()})
 
-    def confirmed(self, peer: str, outcome: Outcome) -> bool:
-        """An outcome of the peer; whether a receipt is due."""
+    def confirmed(self, peer: str, outcome: Outcome, positions: Message) -> bool:
+        """An outcome of the peer; whether a receipt is due. One of before a restore counts for nothing."""
         kept, dispute = self.slashes[peer], outcome.claim.dispute_id
+        if not observed(self, peer, positions) or dispute not in kept.outgoing:
+            return False
         after = slashes.on_outcome(kept.outgoing[dispute], outcome)
         if after != kept.outgoing[dispute]:
             kept.outgoing[dispute] = after
             owed = slashes.owed(after) if after.is_closed else 0
             self.units, self.issued = self.units + owed, self.issued + owed
             kept.minted[dispute] = kept.minted.get(dispute, 0) + owed
+            if after.status is Status.SETTLED:
+                self._record(peer, after)
+        elif slashes.agrees(after, outcome):
+            kept.unconfirmed.discard(dispute)
         self._require_sound()
         return after.is_closed
 
     def receipted(self, peer: str, dispute: int) -> None:
         """The peer has the outcome."""
         kept = self.slashes[peer]
-        if kept.incoming[dispute].status in slashes.DECIDED:
-            done = kept.incoming[dispute]
+        done = kept.incoming.get(dispute)
+        if done is not None and done.status in slashes.DECIDED:
             kept.incoming[dispute] = slashes.acknowledged(done, slashes.Receipt(done.claim, done.status))
+
+    def _record(self, peer: str, moved: Settlement) -> None:
+        """What moved units is an entry of the chain."""
+        kept = self.toward[peer]
+        kept.pair = pair_chain.append(kept.pair, CHAIN_ENTRY, slashes.digest_of(moved))
+        kept.heads[kept.pair.own.epoch, kept.pair.own.seq] = kept.pair.own.head
 
     def _require_sound(self) -> None:
         require(self.units >= 0, "an amount below zero", self.units)
@@ -127,7 +178,7 @@ class BusyRegistry(SwappingRegistry):
 
 
 class TogetherHistory(SwapHistory):
-    """Everything at once. In a history with restores there are no slashes: administrators rule them again."""
+    """Everything at once. A ruling that a restore lost is made again by its administrator."""
 
     quiet_after = HEALED + 3 * SECONDS_OF_A_DAY
 
@@ -149,7 +200,12 @@ class TogetherHistory(SwapHistory):
             for peer, kept in one.slashes.items():
                 require_bridge_ended(one.bridges[peer], self._of(peer).bridges[one.name])
                 for dispute, asked in kept.outgoing.items():
-                    _require_slash_ended(asked, self._of(peer).slashes[one.name], kept, dispute)
+                    other = self._of(peer)
+                    if other.was_restored and _is_forgotten_refusal(asked, other.slashes[one.name]):
+                        continue
+                    _require_slash_ended(asked, other.slashes[one.name], kept, dispute)
+                for dispute, decided in kept.incoming.items():
+                    require(dispute in self._of(peer).slashes[one.name].outgoing, "no ruling", decided)
         return self
 
     def issued_since(self) -> int:
@@ -162,19 +218,21 @@ class TogetherHistory(SwapHistory):
         swaps = [
             kind for one in self.honest.values() for kept in one.toward.values() for kind, _ in kept.moved
         ]
+        settled = sum(one.status is Status.SETTLED for kept in asked for one in kept.outgoing.values())
         completed = sum(saga.state is State.COMPLETED for kept in bridges for saga in kept.sagas.values())
         return {
             "swaps": swaps.count("commit_in"),
             "sagas": completed,
             "sagas after a restore": completed if any(one.was_restored for one in self._busy()) else 0,
-            "slashes": sum(one.status is Status.SETTLED for kept in asked for one in kept.outgoing.values()),
+            "slashes": settled,
+            "slashes after a restore": settled if any(one.was_restored for one in self._busy()) else 0,
         }
 
     def _plan(self, names: list[str]) -> None:
         super()._plan(names)
         for _ in range(self.rng.randint(1, 4)):
             self._at(self.rng.uniform(0, 150), self._begin_saga)
-        for _ in range(0 if self.faults.restores else self.rng.randint(0, 3)):
+        for _ in range(self.rng.randint(0, 3)):
             self._at(self.rng.uniform(0, 150), self._begin_slash)
 
     def _busy(self) -> list[BusyRegistry]:
@@ -199,6 +257,20 @@ class TogetherHistory(SwapHistory):
         claim = Claim(self.disputes, f"did:{peer}", f"did:{one.name}", amount, "AVT")
         one.rule(peer, claim, self.rng.randint(0, amount))
         self._ask_about_slashes(one, peer)
+
+    def _restore(self, name: str) -> None:
+        before = self._of(name).slashes
+        super()._restore(name)
+        for peer, kept in before.items():
+            for ruled in kept.outgoing.values():
+                again = self.now + self.rng.uniform(0, 100)
+                self._at(again, lambda peer=peer, ruled=ruled: self._rule_again(name, peer, ruled))
+
+    def _rule_again(self, name: str, peer: str, ruled: Settlement) -> None:
+        one = self._of(name)
+        if ruled.claim.dispute_id not in one.slashes[peer].outgoing:
+            one.rule(peer, ruled.claim, ruled.compensation)
+            self._ask_about_slashes(one, peer)
 
     def _round(self, name: str) -> None:
         """What the jobs of a registry do: decide, expire, and send again what is not answered."""
@@ -229,22 +301,24 @@ class TogetherHistory(SwapHistory):
             self._travel(answer.type.value, lambda answer=answer: self._bridge(to, author, answer))
 
     def _ask_about_slashes(self, one: BusyRegistry, peer: str) -> None:
-        for asked in one.slashes[peer].outgoing.values():
-            if not asked.is_closed:
-                self._travel("request", lambda claim=asked.claim: self._claim(one.name, peer, claim))
+        for question in one.slashes[peer].questions():
+            kind = "request" if question[1] is None else "request with proof"
+            self._travel(kind, lambda question=question: self._claim(one.name, peer, *question))
 
-    def _claim(self, author: str, to: str, claim: Claim) -> None:
+    def _claim(self, author: str, to: str, claim: Claim, shown: Outcome | None) -> None:
         refusal = "DEFENDANT_UNKNOWN" if claim.amount % 7 == 0 else None
-        outcome = self._of(to).claimed(author, claim, refusal, is_auto=claim.amount % 3 == 0)
-        self._travel("state", lambda: self._outcome(to, author, outcome))
+        outcome = self._of(to).claimed(author, claim, shown, refusal, is_auto=claim.amount % 3 == 0)
+        positions = positions_of(self._of(to), author)
+        self._travel("state", lambda: self._outcome(to, author, outcome, positions))
 
     def _confirm(self, one: BusyRegistry, peer: str, dispute: int) -> None:
         kept = one.slashes[peer].incoming[dispute]
         if kept.status in slashes.DECIDED and not kept.is_closed:
-            self._travel("confirmation", lambda: self._outcome(one.name, peer, kept.outcome))
+            positions = positions_of(one, peer)
+            self._travel("confirmation", lambda: self._outcome(one.name, peer, kept.outcome, positions))
 
-    def _outcome(self, author: str, to: str, outcome: Outcome) -> None:
-        if self._of(to).confirmed(author, outcome):
+    def _outcome(self, author: str, to: str, outcome: Outcome, positions: Message) -> None:
+        if self._of(to).confirmed(author, outcome, positions):
             dispute = outcome.claim.dispute_id
             self._travel("receipt", lambda: self._of(author).receipted(to, dispute))
 
@@ -269,11 +343,24 @@ class TogetherHistory(SwapHistory):
         self.coverage[key] = self.coverage.get(key, 0) + 1
 
 
+def _signed(recorded: Settlement) -> Outcome:
+    """The outcome that the peer signed, of a settlement that ended here by it."""
+    is_slashed = recorded.status is Status.SETTLED
+    return replace(recorded.outcome, status=Status.SLASHED if is_slashed else recorded.status)
+
+
+def _is_forgotten_refusal(asked: Settlement, decided: Slashes) -> bool:
+    """A registry that forgot a refusal was asked by nobody again: nothing had been moved."""
+    has_refused = asked.is_closed and asked.status is not Status.SETTLED
+    return has_refused and asked.claim.dispute_id not in decided.incoming
+
+
 def _require_slash_ended(asked: Settlement, decided: Slashes, asking: Slashes, dispute: int) -> None:
     there = decided.incoming.get(dispute)
     require(there is not None and there.is_closed and asked.is_closed, "a slash without an end", asked, there)
     assert there is not None
     destroyed, minted = decided.destroyed.get(dispute, 0), asking.minted.get(dispute, 0)
-    require(asked.status is there.status, "the sides disagree", asked, there)
+    is_settled = (asked.status is Status.SETTLED, there.status is Status.SETTLED)
+    require(is_settled in {(True, True), (False, False)}, "the sides disagree", asked, there)
     require(asked.slashed == destroyed, "what was destroyed is not what was confirmed", asked, destroyed)
     require(minted == min(destroyed, asked.compensation), "the compensation differs", asked, minted)

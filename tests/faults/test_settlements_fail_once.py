@@ -10,11 +10,12 @@ import pytest
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import commerce, federation
+from hansa.rooms import commerce, federation, transfers
 from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
 from hansa.rooms.commerce.settlements.administering import approve, reject
 from hansa.rooms.commerce.settlements.awarding import take_award
+from hansa.rooms.commerce.settlements.envelope import Confirmation
 from hansa.rooms.commerce.settlements.opening import Request
 from hansa.rooms.commerce.settlements.settlement import (
     Award,
@@ -99,7 +100,8 @@ async def _outcome(scene: Scene) -> Asking:
     claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
     await scene.kept(protocol.opened(claim, AMOUNT, 0.0))
     outcome = Outcome(claim, Status.SLASHED, AMOUNT, "tx-7")
-    return scene.asking(lambda tx: take_outcome(tx, scene.peer, outcome, "signed", settings))
+    stated = Confirmation(outcome, transfers.positions_at(transfers.NOWHERE, transfers.NOWHERE), "signed")
+    return scene.asking(lambda tx: take_outcome(tx, scene.peer, stated, settings))
 
 
 async def _receipt(scene: Scene) -> Asking:

@@ -47,6 +47,7 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(b::text, ',' ORDER BY id)) FROM reputation_bond b) AS bonds,
   (SELECT md5(string_agg(concat(bonded, bond_state, bond_amount), ',' ORDER BY did)) FROM catalogue_card) AS cards,
   (SELECT md5(string_agg(concat(digest, holder, state), ',' ORDER BY digest)) FROM federation_did_claim) AS claims,
+  (SELECT md5(string_agg(h::text, ',' ORDER BY holder)) FROM federation_did_holder h) AS did_holders,
   (SELECT md5(string_agg(l::text, ',')) FROM federation_held_operator_licence l) AS operator_licence,
   (SELECT md5(string_agg(n.hash, ',')) FROM federation_network_certificate n) AS network_certificate,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'

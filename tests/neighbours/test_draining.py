@@ -9,6 +9,7 @@ from hansa.rooms import federation, transfers
 from hansa.rooms.federation.peers import PeerUnknown, finish_removals, pause_peer, remove_peer
 from hansa.rooms.transfers.crossing import HIGH_WATER
 from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, open_rows, refusal, settle
+from tests.neighbours.one_frame import join
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.operation.registry_process import until_async
 from tests.registry import DatabaseFarm, TestAgent
@@ -81,6 +82,25 @@ async def test_after_a_removal_decisions_are_taken_as_signed_messages_until_both
     for side in (pair.a, pair.b):
         supply = await side.registry.supply()
         assert (supply["status"], supply["delta"]) == ("OK", "0")
+
+
+async def test_where_both_removed_each_other_an_invitation_ends_both_removals_and_what_is_under_way_is_decided(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await begun(pair, monkeypatch)
+    for one, other in ((pair.a, pair.b), (pair.b, pair.a)):
+        assert not await remove(one, other)
+        await federation.PEER_CALLS.of(one.registry.runtime).close()
+    await settle(pair.a, pair.b)
+    assert await bob.balance() == "100"
+    assert not await is_gone(pair.a, pair.b)
+    await join(pair.a, pair.b)
+    for one, other in ((pair.a, pair.b), (pair.b, pair.a)):
+        peer = await one.peer(other)
+        assert (peer.status, peer.removing) == ("active", False)
+    await settle(pair.a, pair.b)
+    assert (await alice.balance(), await bob.balance()) == BALANCES_AFTER
+    assert await remove(pair.a, pair.b)
 
 
 async def test_after_the_loss_of_a_registry_what_was_reserved_returns_and_what_was_committed_does_not(

@@ -76,6 +76,24 @@ async def test_a_rejection_that_its_registry_forgot_stands(court: Court):
     assert (await alice.balance(), await bob.balance()) == ("80", "119.9")
 
 
+async def test_a_slash_after_a_rejection_that_its_registry_forgot_is_compensated(court: Court):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    await court.what_is_due_happens()
+    backup = await backed_up(court.pair.b)
+    await court.decide(await court.incoming(opened), "reject", reason="It was delivered.")
+    await court.what_is_due_happens(court.pair.b)
+    assert (await court.outgoing(opened))["status"] == "FAILED"
+    # A rejection moves nothing, so that no chain shows that it was lost.
+    await put_back(court.pair.b, backup)
+    await court.decide(await court.incoming(opened), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    settled = await court.outgoing(opened)
+    assert (settled["status"], settled["slashed_amount"]) == ("SETTLED", "15")
+    assert (await court.incoming(opened))["status"] == "SETTLED"
+    assert (await alice.balance(), await bob.balance()) == ("92", "104.9")
+
+
 async def test_a_compensation_that_its_registry_forgot_is_issued_again(court: Court):
     contractor, provider, dispute_id = await disputed_by_provider(court)
     backup = await backed_up(court.pair.b)

@@ -7,13 +7,18 @@ from uuid import uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.jobs import PutOff
 from hansa.foundation.plumbing.outgoing import HostUnreachable
 from hansa.rooms import federation
 from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
+from hansa.rooms.federation import operators
+from hansa.rooms.federation.operators.roster import read_roster
+from hansa.rooms.federation.peers.acts import quarantine_peer, release_peer, remove_peer
+from hansa.rooms.federation.peers.uncertified import REASON
 from tests.conversations.test_slash_settlements import Court, awards
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad
 from tests.neighbours.crossing_scene import across, refusal, run, settle
-from tests.neighbours.one_frame import FRAME, agent_of, frame_with_operators
+from tests.neighbours.one_frame import FRAME, agent_of, enrol, frame_with_operators
 from tests.neighbours.paying_scene import Abroad, resumed
 from tests.neighbours.reading_peers import administer, card_at, read
 from tests.neighbours.test_enforcement_across import act_and_step, receipts
@@ -229,3 +234,38 @@ async def test_a_suspension_at_one_operator_reaches_the_other_and_its_receipt_co
     assert found[NORTH] == "applied"
     assert await refusal(await across(alice, bob.did, "1")) == (403, "AGENT_BLOCKED")
     await administer(trade.pair.b, "reinstate", bob.did)
+
+
+async def test_an_operator_that_the_frame_removed_is_refused_by_the_others_until_it_is_enrolled_anew(
+    trade: Trade, monkeypatch: pytest.MonkeyPatch
+):
+    north, south = trade.pair.a, trade.pair.b
+    alice, bob = await trade.payer(), await agent_of(south)
+    contract_id = await AgreementAbroad(trade.pair, alice, bob).proposed()
+    frame = trade.frame.registry
+    await read_roster(north.registry.runtime)
+    assert (await north.peer(south)).is_open
+    await frame.database.act(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
+    with monkeypatch.context() as patch:
+        patch.setattr(operators.roster, "call_peer", away)
+        with pytest.raises(PutOff):
+            await read_roster(north.registry.runtime)
+    assert (await north.peer(south)).is_open
+    await read_roster(north.registry.runtime)
+    peer = await north.peer(south)
+    assert (peer.is_open, peer.quarantine_reason) == (False, REASON)
+    assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
+    refused = await AgreementAbroad(trade.pair, alice, bob).abroad("accept-federated", contract_id)
+    assert (refused.status_code, refused.json()["error"]["context"]["code"]) == (409, "PEER_CLOSED")
+    await enrol(trade.frame, south)
+    await read_roster(north.registry.runtime)
+    assert (await north.peer(south)).is_open
+    assert (await across(alice, bob.did, "1")).status_code == 200
+
+
+async def test_a_quarantine_by_an_administrator_does_not_end_with_the_list_of_the_frame(trade: Trade):
+    north, database = trade.pair.a, trade.pair.a.registry.database
+    await database.act(lambda tx: quarantine_peer(tx, None, SOUTH, "It lies."))
+    await read_roster(north.registry.runtime)
+    assert (await north.peer(trade.pair.b)).quarantine_reason == "It lies."
+    await database.act(lambda tx: release_peer(tx, None, SOUTH, "It does not."))

@@ -88,6 +88,7 @@ async def test_a_bad_value_stops_the_start_in_one_line(
         ("LICENSING_MODE", "on", "'off', 'manual' or 'automatic'"),
         ("OPERATOR_PLAN", "Gold Plan", "lower-case letters, digits and hyphens"),
         ("OPERATOR_TERM_DAYS", "0", "greater than or equal to 1"),
+        ("OPERATOR_DIDS_MAX", "0", "greater than or equal to 1"),
         ("LICENCE_LIST_MAX_AGE", "7d", "a whole number"),
         ("REGISTRY_TIER", "regional-mainframe", "'standalone', 'sandbox' or 'cloud-operator'"),
         ("JURISDICTION_PROFILE", "/nonexistent.json", "a JSON file with name, version, declared_at"),

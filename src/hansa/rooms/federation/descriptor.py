@@ -41,7 +41,7 @@ from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
-from .operators import renew_certificates, renewals_router
+from .operators import OPERATOR_ROSTER, renew_certificates, renewals_router
 from .peer_trust import ask_peers, classify_peers, public_trust_router
 from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
@@ -108,6 +108,7 @@ ROOM = Room(
         CLAIM_DIDS,
         CONFIRM_CLAIMS,
         OPERATOR_LICENCE,
+        OPERATOR_ROSTER,
         sweep_with_runtime("federation: let every peer have its job", RENEWAL_SECONDS, enqueue_missing),
         sweep_with_runtime("federation: finish removals of peers", REMOVAL_SECONDS, finish_removals),
         scheduled(
@@ -142,6 +143,7 @@ ROOM = Room(
             "jws_require_signature",
             "licence_list_max_age",
             "licensing_mode",
+            "operator_dids_max",
             "operator_plan",
             "oauth_authorization_server_url",
             "operator_term_days",

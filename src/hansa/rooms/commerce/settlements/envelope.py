@@ -8,7 +8,7 @@ import msgspec
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
-from hansa.rooms import federation
+from hansa.rooms import federation, transfers
 from hansa_verify.jws import read_compact
 
 from .settlement import Award, Claim, Outcome, Receipt, Status
@@ -22,6 +22,8 @@ BIGINT_MAX = 2**63 - 1
 Did = Annotated[str, msgspec.Meta(min_length=1, max_length=DID_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")]
 Number = Annotated[int, msgspec.Meta(ge=1, le=BIGINT_MAX)]
 Amount = Annotated[str, msgspec.Meta(max_length=32)]
+Place = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Head = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Text = Annotated[str, msgspec.Meta(max_length=500, pattern=r"\A[^\x00]*\Z")]
 
 
@@ -50,8 +52,22 @@ class _Request(_Claim, frozen=True, kw_only=True):
     proof: Annotated[str, msgspec.Meta(max_length=PROOF_MAX_CHARACTERS)] | None = None
 
 
+class _Position(msgspec.Struct, frozen=True):
+    epoch: Place
+    seq: Place
+    head: Head
+
+    @property
+    def place(self) -> transfers.Position:
+        return transfers.Position(self.epoch, self.seq, self.head)
+
+
 class _Confirmation(_Claim, frozen=True, kw_only=True):
     type: Literal["slash-confirmation"]
+    epoch: Place = 0
+    seq: Place = 0
+    head: Head = transfers.NO_HEAD
+    seen: _Position | None = None
     settlement_id: Number
     status: Status
     slashed_amount: Amount
@@ -81,9 +97,16 @@ def signed_request(
     return _signed(key, claim, {"type": "slash-request", "verdict": verdict, **shown})
 
 
-def signed_confirmation(key: federation.SigningKey, settlement_id: int, outcome: Outcome) -> str:
-    """What this registry did or decided about a claim of a peer."""
+def signed_confirmation(
+    key: federation.SigningKey, settlement_id: int, outcome: Outcome, positions: transfers.Message
+) -> str:
+    """What this registry did or decided about a claim of a peer, and where the two chains of the pair are."""
+    own, seen = positions.own, positions.seen
     members = {
+        "epoch": own.epoch,
+        "seq": own.seq,
+        "head": own.head,
+        "seen": {"epoch": seen.epoch, "seq": seen.seq, "head": seen.head},
         "type": "slash-confirmation",
         "settlement_id": settlement_id,
         "status": outcome.status.value,
@@ -142,11 +165,24 @@ def own_outcome(text: str, own_keys: Mapping[str, bytes]) -> Outcome | None:
         return None
 
 
-def read_confirmation(text: str, peer: federation.PeerRecord) -> Outcome | None:
+@dataclass(frozen=True)
+class Confirmation:
+    """What a peer states about a claim of this registry, as it came; `positions` are nowhere where it states none."""
+
+    outcome: Outcome
+    positions: transfers.Message
+    text: str
+
+
+def read_confirmation(text: str, peer: federation.PeerRecord) -> Confirmation | None:
     """What this peer states about a claim of this registry; None where the text is no such statement."""
     payload = federation.read_signed(text, TYPE, _Confirmation, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else _outcome(payload)
+        if payload is None:
+            return None
+        own = transfers.Position(payload.epoch, payload.seq, payload.head)
+        seen = transfers.NOWHERE if payload.seen is None else payload.seen.place
+        return Confirmation(_outcome(payload), transfers.positions_at(own, seen), text)
     except NotAnAmount:
         return None
 

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import federation
+from hansa.rooms import federation, transfers
 
 from . import envelope, store
 from .awarding import take_award
@@ -71,7 +71,7 @@ async def _statement(runtime: Runtime, kept: Kept) -> str:
     """The request for a slash, the outcome of one, or an award, with the signature of this registry."""
     claim, direction = kept.settlement.claim, kept.settlement.direction
     if direction is Direction.INCOMING:
-        return envelope.signed_confirmation(await _key(runtime), kept.settlement_id, stated_outcome(kept))
+        return await _confirmation(runtime, kept)
     verdict = await _verdict_of(runtime, kept)
     key = await _key(runtime)
     if direction is Direction.OUTGOING:
@@ -134,7 +134,15 @@ async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: s
         return None
     kept = await runtime.database.look(lambda tx: store.find(tx, settlement_id))
     assert kept is not None
-    return envelope.signed_confirmation(await _key(runtime), settlement_id, stated_outcome(kept))
+    return await _confirmation(runtime, kept)
+
+
+async def _confirmation(runtime: Runtime, kept: Kept) -> str:
+    """The outcome that was read before the positions: these are never behind what it states."""
+    positions = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, kept.peer))
+    return envelope.signed_confirmation(
+        await _key(runtime), kept.settlement_id, stated_outcome(kept), positions
+    )
 
 
 async def _own_keys(tx: Tx) -> dict[str, bytes]:
@@ -176,12 +184,12 @@ async def _take_award(runtime: Runtime, request: Request, award: Award) -> Settl
 
 async def take_confirmation(runtime: Runtime, peer: federation.PeerRecord, text: str) -> Settlement | None:
     """Apply one signed outcome; the settlement after it, None where it is none of this registry."""
-    outcome = envelope.read_confirmation(text, peer)
-    if outcome is None:
+    confirmation = envelope.read_confirmation(text, peer)
+    if confirmation is None:
         await _count_malformed(runtime, peer)
         return None
     try:
-        return await runtime.database.act(lambda tx: take_outcome(tx, peer, outcome, text, runtime.settings))
+        return await runtime.database.act(lambda tx: take_outcome(tx, peer, confirmation, runtime.settings))
     except Refused as refusal:
         # Nothing was changed; the peer is asked again.
         _log.warning("outcome of a settlement not applied", peer=peer.ledger_id, code=refusal.code)

@@ -43,6 +43,7 @@ class Status(StrEnum):
     EXPIRED = "EXPIRED"
 
 
+SLASHED_STATES = frozenset({Status.SLASHED, Status.SETTLED})
 DECIDED = frozenset({Status.SLASHED, Status.SETTLED, Status.FAILED, Status.EXPIRED})
 
 
@@ -173,7 +174,7 @@ def decided_before(claim: Claim, known: Settlement | None, shown: Outcome, now: 
     if known is not None and known.status not in {Status.PENDING_SLASH, Status.FAILED, Status.EXPIRED}:
         return None
     new = known or claimed(claim, None, now, is_auto=False)
-    if shown.status in {Status.SLASHED, Status.SETTLED}:
+    if shown.status in SLASHED_STATES:
         return replace(new, status=Status.SLASHING, slashed=shown.slashed, reason=None, is_closed=False)
     if shown.status in DECIDED and new.status is Status.PENDING_SLASH:
         return replace(new, status=shown.status, reason=shown.reason)
@@ -181,8 +182,10 @@ def decided_before(claim: Claim, known: Settlement | None, shown: Outcome, now: 
 
 
 def agrees(settlement: Settlement, outcome: Outcome) -> bool:
-    """Whether the registry of the defendant has decided again what this one has recorded for good."""
-    return settlement.is_closed and outcome.claim == settlement.claim and outcome.status in DECIDED
+    """Whether the registry of the defendant states what this one has recorded for good: that units were destroyed, or not."""
+    if not settlement.is_closed or outcome.claim != settlement.claim or outcome.status not in DECIDED:
+        return False
+    return (settlement.status is Status.SETTLED) == (outcome.status in SLASHED_STATES)
 
 
 def may_be_decided(settlement: Settlement, now: float) -> bool:
@@ -233,12 +236,14 @@ def digest_of(settlement: Settlement) -> str:
 
 
 def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
-    """What the registry of the defendant states, at the asking side. A final outcome is taken once."""
-    if (
-        settlement.is_closed
-        or outcome.claim != settlement.claim
-        or settlement.direction is Direction.INCOMING
-    ):
+    """What the registry of the defendant states, at the asking side. A signed slash is final, and corrects a failure or an expiry.
+
+    Units that were destroyed are compensated, whatever else was signed: the registry may have refused before it was restored.
+    """
+    if outcome.claim != settlement.claim or settlement.direction is Direction.INCOMING:
+        return settlement
+    is_final = settlement.status is Status.SETTLED or outcome.status not in SLASHED_STATES
+    if settlement.is_closed and is_final:
         return settlement
     if outcome.status not in DECIDED:
         is_later = outcome.status is Status.SLASHING

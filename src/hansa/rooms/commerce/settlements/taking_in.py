@@ -12,6 +12,7 @@ from hansa.rooms import agents, federation, journal, ledger, transfers
 
 from . import settlement as protocol
 from . import store
+from .envelope import Confirmation
 from .opening import Request, admit, is_signed_verdict, open_settlement
 from .records import Kept
 from .settlement import Direction, Outcome, Receipt, Settlement, Status
@@ -61,14 +62,16 @@ async def order_slash(tx: Tx, settlement_id: int) -> None:
 
 
 async def take_outcome(
-    tx: Tx, peer: federation.PeerRecord, outcome: Outcome, text: str, settings: Settings
+    tx: Tx, peer: federation.PeerRecord, confirmation: Confirmation, settings: Settings
 ) -> Settlement | None:
     """Apply what the registry of the defendant states; a signed slash compensates the complainant in the same commit.
 
-    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
+    A statement of before a restore counts for nothing. Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
     """
     assert peer.spiffe_id is not None
-    await transfers.lock_chain(tx, peer.spiffe_id)
+    outcome = confirmation.outcome
+    if not await transfers.observe_in_chain(tx, peer.spiffe_id, confirmation.positions, store.reopen):
+        return None
     kept = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
     if kept is None:
         return None
@@ -81,7 +84,7 @@ async def take_outcome(
     reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"
     due = Owed(after.claim.complainant_did, owed, reference)
     issued = await compensate(tx, peer, due, settings) if owed else None
-    more = store.Written(tx_id=issued, outcome=text, compensated=owed or None)
+    more = store.Written(tx_id=issued, outcome=confirmation.text, compensated=owed or None)
     await store.write(tx, kept.settlement_id, after, more)
     if after.status is Status.SETTLED:
         await store.note_slashed(tx, after.claim.dispute_id, after.slashed)

@@ -11,6 +11,17 @@ class DidClaimed(Conflict):
     remedy = "Repeat the request without the digests in error.context.digests."
 
 
+class DidQuotaReached(Forbidden):
+    """The operator registry holds as many DIDs as one may hold at this frame."""
+
+    code = "DID_QUOTA_REACHED"
+    sentence = (
+        "This operator registry would hold more DIDs than one may hold at this frame (OPERATOR_DIDS_MAX);"
+        " no claim of the request was written."
+    )
+    remedy = "Ask the administrators of the frame to raise OPERATOR_DIDS_MAX; claims are repeated until then."
+
+
 class NotInThisFrame(Forbidden):
     """The caller is no operator registry of this frame."""
 

@@ -8,9 +8,10 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.federation.charter import registry_id_of
 
 from . import store
-from .errors import DidClaimed, NotInThisFrame
+from .errors import DidClaimed, DidQuotaReached, NotInThisFrame
 
 CLAIMED_BY_ANOTHER = "did_claimed_by_another"
+QUOTA_REACHED = "did_quota_reached"
 
 
 def require_operator(caller: Peer, settings: Settings) -> None:
@@ -19,14 +20,18 @@ def require_operator(caller: Peer, settings: Settings) -> None:
         raise NotInThisFrame
 
 
-async def claim_dids(tx: Tx, caller: Peer, digests: Sequence[bytes]) -> None:
+async def claim_dids(tx: Tx, caller: Peer, digests: Sequence[bytes], settings: Settings) -> None:
     """Write that the caller holds the DIDs of these digests; what it holds already stays as it is.
 
-    Raises: DidClaimed with the digests of others; then `tx` is to be rolled back.
+    Raises: DidClaimed with the digests of others, DidQuotaReached; then `tx` is to be rolled back.
     """
-    others = await store.claim(tx, digests, caller.spiffe_id)
+    new = await store.claim(tx, digests, caller.spiffe_id)
+    others = await store.held_by_others(tx, digests, caller.spiffe_id)
     if others:
         raise DidClaimed(context={"digests": [digest.hex() for digest in others]})
+    most = settings.operator_dids_max
+    if new and not await store.count_claims(tx, caller.spiffe_id, new, most):
+        raise DidQuotaReached(context={"most": most})
 
 
 async def holders_of(tx: Tx, digests: Sequence[bytes], settings: Settings) -> list[tuple[bytes, str]]:

@@ -10,7 +10,7 @@ from hansa.foundation.values.errors import Invalid
 from hansa.rooms.federation.peers import count_refusal
 
 from . import holding
-from .errors import DidClaimed, NotInThisFrame
+from .errors import DidClaimed, DidQuotaReached, NotInThisFrame
 from .schemas import DidClaimsOut, DidDigestsIn, DidHolder, DidHoldersOut
 
 peer_router = APIRouter(prefix="/federation/did-claims", tags=["federation"], route_class=GuardedRoute)
@@ -18,17 +18,20 @@ peer_router = APIRouter(prefix="/federation/did-claims", tags=["federation"], ro
 REFUSALS = (CertificateMissing, NotAPeer, PeerClosed, NotInThisFrame, Invalid)
 
 
-@peer_router.post("", responses=problems(*REFUSALS, DidClaimed))
+@peer_router.post("", responses=problems(*REFUSALS, DidQuotaReached, DidClaimed))
 async def claim_dids(body: DidDigestsIn, caller: CurrentPeer, db: Db, settings: Config) -> DidClaimsOut:
     """Claim DIDs for the operator registry that asks, all of them or none; repeating a claim changes nothing."""
     caller.require_open()
     holding.require_operator(caller, settings)
     digests = body.values
     try:
-        await db.act(lambda tx: holding.claim_dids(tx, caller, digests))
+        await db.act(lambda tx: holding.claim_dids(tx, caller, digests, settings))
     except DidClaimed as refused:
         times = len((refused.context or {})["digests"])
         await db.act(lambda tx: count_refusal(tx, caller.id, holding.CLAIMED_BY_ANOTHER, times))
+        raise
+    except DidQuotaReached:
+        await db.act(lambda tx: count_refusal(tx, caller.id, holding.QUOTA_REACHED))
         raise
     return DidClaimsOut(held=len(digests))
 

@@ -11,7 +11,16 @@ INSERT INTO federation_did_claim (digest, state) VALUES ($1, $2) ON CONFLICT (di
 """
 
 _CLAIM = """
-INSERT INTO federation_did_claim (digest, holder) SELECT unnest($1::bytea[]), $2 ORDER BY 1 ON CONFLICT (digest) DO NOTHING
+WITH claimed AS (
+  INSERT INTO federation_did_claim (digest, holder) SELECT unnest($1::bytea[]), $2 ORDER BY 1
+  ON CONFLICT (digest) DO NOTHING RETURNING digest)
+SELECT count(*) FROM claimed
+"""
+
+# No row: the holder would have more claims than it may have.
+_COUNT_CLAIMS = """
+INSERT INTO federation_did_holder AS h (holder, claims) SELECT $1::text, $2::bigint WHERE $2::bigint <= $3::bigint
+ON CONFLICT (holder) DO UPDATE SET claims = h.claims + EXCLUDED.claims WHERE h.claims + EXCLUDED.claims <= $3::bigint RETURNING claims
 """
 
 _HELD_BY_OTHERS = """
@@ -65,10 +74,20 @@ async def announce(tx: Tx, digest: bytes, *, waits: bool) -> bool:
     return await tx.fetchval(_ANNOUNCE, digest, "waiting" if waits else "held") is not None
 
 
-async def claim(tx: Tx, digests: Sequence[bytes], holder: str) -> list[bytes]:
-    """Write the claims of a registry; those of the digests that others hold, whose claims stand."""
-    await tx.execute(_CLAIM, list(digests), holder)
+async def claim(tx: Tx, digests: Sequence[bytes], holder: str) -> int:
+    """Write the claims of a registry, those that others or itself made before stand; how many are new."""
+    count: int = await tx.fetchval(_CLAIM, list(digests), holder)
+    return count
+
+
+async def held_by_others(tx: Tx, digests: Sequence[bytes], holder: str) -> list[bytes]:
+    """Those of the digests that another registry than this one holds."""
     return [row["digest"] for row in await tx.fetch(_HELD_BY_OTHERS, list(digests), holder)]
+
+
+async def count_claims(tx: Tx, holder: str, count: int, most: int) -> bool:
+    """Count new claims of a registry; false, and nothing is counted, where it would have more than `most`."""
+    return await tx.fetchval(_COUNT_CLAIMS, holder, count, most) is not None
 
 
 async def elsewhere(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, str | None]:

@@ -60,8 +60,7 @@ async def accept(
 ) -> PeerRecord:
     """Make the registry that invited a peer, and this one a peer of it. Never within a transaction.
 
-    Raises: InvitationRefused, AcceptanceRefused, PeerUnreachable, PeerRemoving, RootCollision, FederationOff, and as
-    `verify_party`.
+    Raises: InvitationRefused, AcceptanceRefused, PeerUnreachable, RootCollision, FederationOff, and as `verify_party`.
     """
     require_address(runtime.settings)
     try:

@@ -55,7 +55,7 @@ class Redeemed:
 async def redeem(runtime: Runtime, text: str) -> Redeemed:
     """Make the registry that accepts a peer. Never within a transaction.
 
-    Raises: InvitationRefused, InvitationUnknown, InvitationUsed, PeerRemoving, RootCollision, and as `verify_party`.
+    Raises: InvitationRefused, InvitationUnknown, InvitationUsed, RootCollision, and as `verify_party`.
     """
     try:
         document = read("acceptance", text)

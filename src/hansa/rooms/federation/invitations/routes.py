@@ -15,7 +15,6 @@ from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peers import (
     PeerNameRefused,
     PeerOut,
-    PeerRemoving,
     PeerUnreachable,
     RootCollision,
     view_of,
@@ -43,7 +42,7 @@ invitations_router = APIRouter(
 Administrator = Annotated[Developer, admin_holding("admin_federation")]
 
 ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid, FederationOff, KeyDoesNotOpen)
-VERIFIED = (InvitationRefused, HostRefused, PeerNameRefused, PeerRemoving, PeerUnreachable, RootCollision)
+VERIFIED = (InvitationRefused, HostRefused, PeerNameRefused, PeerUnreachable, RootCollision)
 
 
 @invitations_admin_router.post(

@@ -1,7 +1,8 @@
-"""A frame and its operator registries: certificates are renewed over mutual TLS before they end."""
+"""A frame and its operator registries: certificates are renewed over mutual TLS before they end, and a removal is followed."""
 
 from .frames import own_frame
 from .renewing import renew_certificates
+from .roster import OPERATOR_ROSTER
 from .routes import renewals_router
 
-__all__ = ["own_frame", "renew_certificates", "renewals_router"]
+__all__ = ["OPERATOR_ROSTER", "own_frame", "renew_certificates", "renewals_router"]

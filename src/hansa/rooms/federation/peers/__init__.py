@@ -43,6 +43,7 @@ from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
 from .sync_store import HAS_OPEN_PEER, note_synced, open_peer_ids
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
+from .uncertified import follow_frame
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
@@ -99,6 +100,7 @@ __all__ = [
     "enqueue_missing",
     "find_registry",
     "finish_removals",
+    "follow_frame",
     "judge_card",
     "list_peers",
     "minor_limit",

@@ -12,9 +12,9 @@ from hansa.rooms import journal
 
 from . import acts_store, store
 from .errors import PeerRemoving, PeerStateRefused, PeerUnknown
+from .joining import note_federated
 from .reading import peer_by_id, peer_by_name
 from .records import PeerRecord
-from .refreshing import note_federated
 from .slots import PEER_REMOVED, PEER_SETTLED
 from .synchronizing import JOB
 

@@ -2,11 +2,13 @@
 
 from asyncpg import UniqueViolationError
 
+from hansa.foundation.events import RegistryFederated
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
+from hansa.rooms import journal
 
 from . import store
-from .errors import PeerExists, PeerRemoving, PeerUnknown, RootCollision
+from .errors import PeerExists, PeerUnknown, RootCollision
 from .reading import peer_by_id
 from .records import NewPeer, PeerRecord, VerifiedCard
 
@@ -25,20 +27,28 @@ async def add_peer(tx: Tx, new: NewPeer) -> PeerRecord:
 async def admit_peer(tx: Tx, new: NewPeer) -> PeerRecord:
     """Write a peer that both sides approved, or approve the one that is there, with this bundle from now on.
 
-    An approval by invitation is one of the roots as well: a peer that lost its root comes back by it.
+    An approval by invitation is one of the roots as well: a peer that lost its root comes back by it. It also ends a removal
+    that waits: where both sides removed each other, neither could ask the other about what is under way.
 
-    Raises: PeerRemoving, RootCollision.
+    Raises: RootCollision.
     """
     assert new.registry_name is not None
     await store.lock_trust(tx)
     known = await store.lock_registry(tx, new.bundle.trust_domain, new.registry_name)
     if known is None:
         return await add_peer(tx, new)
-    if known.removing:
-        raise PeerRemoving
     await require_own_roots(tx, new.bundle)
     await store.approve_anew(tx, known.id, new)
-    return await store.activate(tx, known.id) or await peer_by_id(tx, known.id)
+    activated = await store.activate(tx, known.id)
+    if activated is not None:
+        await note_federated(tx, activated)
+    return activated or await peer_by_id(tx, known.id)
+
+
+async def note_federated(tx: Tx, peer: PeerRecord) -> None:
+    """Append that the peer is active from now on."""
+    assert peer.ledger_id is not None
+    await journal.append(tx, RegistryFederated(peer.registry_name, peer.trust_domain, peer.ledger_id))
 
 
 async def store_card(tx: Tx, peer_id: int, card: VerifiedCard) -> PeerRecord:

@@ -10,19 +10,17 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hansa.foundation.events import RegistryFederated
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import MutualEnd
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
-from hansa.rooms import journal
 from hansa.rooms.federation.identity import set_own_roots
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 
 from . import store
 from .errors import PeerDocumentRefused, PeerUnknown, PeerUnreachable, RootCollision
-from .joining import require_own_roots, store_card
+from .joining import note_federated, require_own_roots, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .meeting import Documents, bundle_in_document, read_over_mutual_tls, read_publicly
 from .own_bundle import own_bundle
@@ -165,12 +163,6 @@ async def _take(
     if activated is not None:
         await note_federated(tx, activated)
     return Refreshed(activated or await peer_by_id(tx, peer_id), refused)
-
-
-async def note_federated(tx: Tx, peer: PeerRecord) -> None:
-    """Append that the peer is active from now on."""
-    assert peer.ledger_id is not None
-    await journal.append(tx, RegistryFederated(peer.registry_name, peer.trust_domain, peer.ledger_id))
 
 
 async def _take_bundle(tx: Tx, peer: PeerRecord, text: str, roots: _Roots) -> dict[str, int]:

@@ -78,7 +78,7 @@ ORDER BY spiffe_id NULLS LAST LIMIT 1 FOR UPDATE
 """  # noqa: S608
 
 _APPROVE_ANEW = """
-UPDATE federation_peer SET approval = 'approved', approved_at = coalesce(approved_at, clock_timestamp()),
+UPDATE federation_peer SET approval = 'approved', approved_at = coalesce(approved_at, clock_timestamp()), removing = false,
   registry_name = $2, registry_url = $3, bundle = $4, bundle_sequence = $5, bundle_sha256 = $6,
   bundle_fetched_at = clock_timestamp(), trouble = NULL
 WHERE id = $1

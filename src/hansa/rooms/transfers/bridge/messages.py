@@ -103,7 +103,7 @@ class Message:
     @property
     def positions(self) -> crossing.Message:
         """The two positions as the pair judges them."""
-        return crossing.Message(crossing.MessageType.STATE, own=self.own, seen=self.seen)
+        return crossing.positions_at(self.own, self.seen)
 
     @property
     def outcome_shown(self) -> bool | None:

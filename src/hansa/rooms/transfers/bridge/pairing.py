@@ -5,38 +5,20 @@ destination decided without its source knowing, it repeats until the source conf
 """
 
 from dataclasses import replace
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.transfers.crossing import pair_chain
+from hansa.rooms.transfers.crossing import pair_chain, reopening
 from hansa.rooms.transfers.crossing import store as pairs
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.pair_chain import Pair
-from hansa.rooms.transfers.crossing.reopening import reopen
 
 from .messages import Message, Terms
 
 
 async def observe(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> Pair | None:
-    """Judge the positions of a message, under the lock of the pair; None where its content does not count.
-
-    A message from before a restore does not count: its author repeats what still holds. A peer that states no positions is taken at
-    its word.
-    """
-    if not message.has_positions:
-        return pair
-    peer = corridor.key
-    if not pair_chain.is_plausible(pair, message.positions):
-        return None
-    recorded = await pairs.heads_at(tx, peer, {message.seen})
-    place = (message.seen.epoch, message.seen.seq)
-    observed = pair_chain.observe(pair, message.positions, recorded.get(place), uuid4().hex)
-    if observed.pair != pair:
-        await pairs.write_pair(tx, peer, observed.pair)
-    if observed.resend:
-        await reopen(tx, peer, corridor.reopened)
-    is_early = pair_chain.is_of_earlier_epoch(observed.pair, message.own, message.seen)
-    return None if is_early else observed.pair
+    """Judge the positions of a message, under the lock of the pair; None where its content does not count."""
+    return await reopening.observe(tx, corridor.key, pair, message.positions, corridor.reopened)
 
 
 def is_current(pair: Pair, message: Message) -> bool:

@@ -26,14 +26,20 @@ from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
-from .messages import CONTRACT, PAYMENT_TOKEN
+from .messages import CONTRACT, NO_HEAD, NOWHERE, PAYMENT_TOKEN, Message, Position, positions_at
 from .outbox import OUTBOX, Outbox, open_outbox
 from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
-from .reopening import PAIR_REOPENED, lock_chain, record_in_chain
+from .reopening import (
+    PAIR_REOPENED,
+    lock_chain,
+    observe_in_chain,
+    positions_in_chain,
+    record_in_chain,
+)
 from .reserving import AskedCrossing
 from .schemas import (
     CrossRegistryTransferIn,
@@ -55,6 +61,8 @@ __all__ = [
     "DROPPING",
     "HIGH_WATER",
     "HIGH_WATER_TASK",
+    "NOWHERE",
+    "NO_HEAD",
     "OUTBOX",
     "PAIR_REOPENED",
     "PAYMENT_DECIDED",
@@ -75,8 +83,10 @@ __all__ = [
     "CrossingView",
     "CurrencyDiffers",
     "HighWater",
+    "Message",
     "MinAmountOut",
     "Outbox",
+    "Position",
     "QuoteId",
     "ReceiverIsForeign",
     "ReceiverIsLocal",
@@ -99,9 +109,12 @@ __all__ = [
     "movement_of",
     "net_at_peer",
     "not_compared",
+    "observe_in_chain",
     "open_outbox",
     "peer_router",
     "place_of",
+    "positions_at",
+    "positions_in_chain",
     "preview_crossing",
     "raised_by_fee",
     "record_in_chain",

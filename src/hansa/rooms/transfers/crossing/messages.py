@@ -142,3 +142,8 @@ class Message(msgspec.Struct, frozen=True):
 def states(message: Message | None, kind: MessageType, body: Body) -> bool:
     """Whether this is a statement of that type about exactly this transfer."""
     return message is not None and message.type is kind and message.is_of(body)
+
+
+def positions_at(own: Position, seen: Position) -> Message:
+    """Positions of the two chains without a transfer, as a message about something else bears them."""
+    return Message(MessageType.STATE, own=own, seen=seen)

@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
 
 from . import pair_chain, store
+from .messages import NOWHERE, Message, positions_at
+from .pair_chain import Pair
 
 PairReopened: TypeAlias = Callable[[Tx, str], Awaitable[None]]
 PAIR_REOPENED: Slot[PairReopened] = Slot(
@@ -21,9 +23,41 @@ async def reopen(tx: Tx, peer: str, reopened: PairReopened) -> None:
     await reopened(tx, peer)
 
 
+async def observe(tx: Tx, peer: str, pair: Pair, positions: Message, reopened: PairReopened) -> Pair | None:
+    """Judge the positions of a message, under the lock of the pair; None where its content does not count.
+
+    A message from before a restore does not count: its author repeats what still holds. A peer that states no positions is taken at
+    its word.
+    """
+    if positions.own == NOWHERE:
+        return pair
+    if not pair_chain.is_plausible(pair, positions):
+        return None
+    recorded = await store.heads_at(tx, peer, {positions.seen})
+    place = (positions.seen.epoch, positions.seen.seq)
+    observed = pair_chain.observe(pair, positions, recorded.get(place), uuid4().hex)
+    if observed.pair != pair:
+        await store.write_pair(tx, peer, observed.pair)
+    if observed.resend:
+        await reopen(tx, peer, reopened)
+    is_early = pair_chain.is_of_earlier_epoch(observed.pair, positions.own, positions.seen)
+    return None if is_early else observed.pair
+
+
 async def lock_chain(tx: Tx, peer: str) -> None:
     """Lock the pair with this peer, before the rows of what is decided."""
     await store.lock_pair(tx, peer)
+
+
+async def observe_in_chain(tx: Tx, peer: str, positions: Message, reopened: PairReopened) -> bool:
+    """Lock the pair and judge the positions of a message about what a room above decides; whether its content counts."""
+    return await observe(tx, peer, await store.lock_pair(tx, peer), positions, reopened) is not None
+
+
+async def positions_in_chain(tx: Tx, peer: str) -> Message:
+    """The positions of a message to this peer that is signed now."""
+    pair = await store.find_pair(tx, peer)
+    return positions_at(pair.own, pair.seen)
 
 
 async def record_in_chain(tx: Tx, peer: str, entry: str, named: UUID, digest: str) -> None:
