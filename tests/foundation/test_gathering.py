@@ -42,6 +42,20 @@ async def test_what_comes_while_a_statement_runs_shares_the_next(shelf: Shelf):
     assert shelf.asked == [["a"], ["a", "b", "unknown"]]
 
 
+async def test_what_has_arrived_and_is_on_its_way_to_its_lookup_is_taken_in(shelf: Shelf):
+    gathering = Gathering(shelf.load)
+    shelf.may_answer.set()
+
+    async def arrived(key: str, steps: int) -> str | None:
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        return await gathering.find(key)
+
+    tasks = [asyncio.create_task(arrived(key, steps)) for steps, key in enumerate("abc")]
+    assert await asyncio.gather(*tasks) == ["A", "B", "C"]
+    assert shelf.asked == [["a", "b", "c"]]
+
+
 async def test_a_caller_that_goes_away_does_not_end_the_lookup_of_others_with_the_same_key(shelf: Shelf):
     leaving, staying = await looking(Gathering(shelf.load), "a", "a")
     leaving.cancel()

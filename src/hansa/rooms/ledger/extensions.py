@@ -36,19 +36,20 @@ class ClaimRefused(Exception):
 
 @dataclass(frozen=True)
 class Extension(Generic[Payload, Outcome]):
-    """A kind of extension: what it is given and what it returns."""
+    """A kind of extension: what it is given and what it returns. One that is not recorded has only the function `<kind>_claim`."""
 
     kind: str
     payload: type[Payload]
     outcome: type[Outcome]
+    is_recorded: bool = True
 
     def on(self, order: Order, payload: Payload) -> Order:
         """The order with this extension. Carrying it out may raise ClaimRefused."""
-        return order.extended(ExtensionLine(self.kind, payload))
+        return order.extended(ExtensionLine(self.kind, payload, self.is_recorded))
 
     def alone(self, payload: Payload) -> Order:
         """An order that moves no units. Carrying it out may raise ClaimRefused."""
-        return nothing_but(ExtensionLine(self.kind, payload))
+        return nothing_but(ExtensionLine(self.kind, payload, self.is_recorded))
 
     def outcome_of(self, done: Extended) -> Outcome:
         """What the functions of this kind returned for an order; its members are those of both."""

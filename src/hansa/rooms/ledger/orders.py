@@ -56,11 +56,12 @@ class CrossingStep(msgspec.Struct, frozen=True, omit_defaults=True):
     again: bool = False
 
 
-class ExtensionLine(msgspec.Struct, frozen=True):
-    """What an order carries of its extension (`extensions.py`); `kind` names two functions of the room."""
+class ExtensionLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an order carries of its extension (`extensions.py`); `kind` names two functions of the room, or one."""
 
     kind: str
     payload: msgspec.Struct
+    is_recorded: bool = True
 
 
 class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "from"}):

@@ -66,7 +66,7 @@ class Released(msgspec.Struct, frozen=True):
     ended_at: datetime
 
 
-AUTHORIZE = ledger.Extension("commerce_authorize", Authorization, Written)
+AUTHORIZE = ledger.Extension("commerce_authorize", Authorization, Written, is_recorded=False)
 SETTLE = ledger.Extension("commerce_settle", Settlement, Settled)
 RELEASE = ledger.Extension("commerce_release", Release, Released)
 

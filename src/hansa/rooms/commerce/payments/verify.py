@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from hansa.foundation.plumbing.gather import take_in
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.secrets import fingerprint
 
@@ -75,6 +76,7 @@ class Verifier:
 
     async def _work(self) -> None:
         while self._waiting:
+            await take_in()
             batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
             try:
                 verified = await self._verify([one.order for one in batch])

@@ -105,11 +105,6 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE OR REPLACE FUNCTION commerce_authorize_record(lines jsonb) RETURNS TABLE (place int, result jsonb)
-LANGUAGE sql AS $$
-  SELECT 0, NULL::jsonb WHERE false
-$$;
-
 -- Lock the tokens that these lines name, in the order of their ids.
 CREATE OR REPLACE FUNCTION commerce_lock_tokens(lines jsonb) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$

@@ -32,7 +32,7 @@
 --     account of that registry. A crossing fixes agent, amount and fee when it is reserved. A closed agent's `in` goes to `unclaimed`.
 --     `again` reserves what was aborted once more; its transaction bears the transfer id in braces.
 --     The directions `swap_out` and `swap_in` are of two units: the commit moves transit to `leg`, or `leg` to the agent.
---   extension  {kind, payload}: rows of a room that are claimed before the money and recorded after it (extensions.sql);
+--   extension  {kind, payload, is_recorded}: rows of a room that are claimed before the money and recorded after it (extensions.sql);
 --     with the amount 0 nothing else is done; a dry run leaves it out
 --   lost  {outcome, fee, balance, answer}: refused before anything is claimed; written by ledger_apply_extended
 -- Where a hold is named, its payer is debited, and without `credit` its payee is credited unless `destroyed`.
@@ -151,7 +151,7 @@ BEGIN
       SELECT i FROM generate_series(1, size) i
       WHERE more[i] ? 'extension' AND known[i] IS NULL AND i <> ALL (lost_at)
         AND ((more[i] ->> 'group')::int = ANY (lost_groups)) IS NOT TRUE);
-    FOR extension IN SELECT * FROM ledger_claim(ledger_extension_lines(claimed, more, amounts, debits, credits)) LOOP
+    FOR extension IN SELECT * FROM ledger_claim(claimed, more, amounts, debits, credits) LOOP
       IF extension.refusal IS NULL THEN
         kept_answers[extension.place] := extension.result;
       ELSE
@@ -611,9 +611,8 @@ BEGIN
     tx_ids := ledger_repeated_txs(tx_ids, crossing_orders, outcomes, more, crossing_place, crossing_txs, crossing_returns);
   END IF;
   IF claimed <> '{}' THEN
-    FOR extension IN SELECT * FROM ledger_record(ledger_recorded_lines(
-      ledger_extension_lines(claimed, more, amounts, debits, credits), more, tx_ids, moved_amounts, fees, balances,
-      credited_balances, opened)) LOOP
+    FOR extension IN SELECT * FROM ledger_record(claimed, more, amounts, debits, credits, tx_ids, moved_amounts, fees,
+      balances, credited_balances, opened) LOOP
       kept_answers[extension.place] := coalesce(kept_answers[extension.place]::jsonb, '{}') || extension.result;
     END LOOP;
   END IF;

@@ -1,16 +1,20 @@
 -- Typed extensions: rows of a room that are claimed and recorded in the commit of its orders.
 
--- Call `<kind>_claim(lines)` for each kind of extension among these, in the order of the names. It decides in the order
--- of `place` and returns a row for each line that it refuses, with a code and what the caller needs to know, and may
--- return one for a line that it claims, with the result. A line: {place, payload, amount, debit, credit}, the last three
--- as they were ordered.
-CREATE OR REPLACE FUNCTION ledger_claim(extensions jsonb[]) RETURNS TABLE (place int, refusal text, result jsonb)
+-- Call `<kind>_claim(lines)` for each kind of extension among the claimed orders, in the order of the names. It decides in
+-- the order of `place` and returns a row for each line that it refuses, with a code and what the caller needs to know, and
+-- may return one for a line that it claims, with the result. A line: {place, payload, amount, debit, credit}, the last
+-- three as they were ordered.
+CREATE OR REPLACE FUNCTION ledger_claim(claimed int[], more jsonb[], amounts bigint[], debits text[], credits text[])
+RETURNS TABLE (place int, refusal text, result jsonb)
 LANGUAGE plpgsql AS $$
 DECLARE
   same record;
 BEGIN
-  FOR same IN SELECT e ->> 'kind' AS kind, jsonb_agg(e -> 'line' ORDER BY (e -> 'line' ->> 'place')::int) AS lines
-    FROM unnest(extensions) e GROUP BY 1 ORDER BY 1 LOOP
+  FOR same IN
+    SELECT own ->> 'kind' AS kind, jsonb_agg(jsonb_build_object('place', i, 'amount', amounts[i], 'debit', debits[i],
+      'credit', credits[i], 'payload', own -> 'payload') ORDER BY i) AS lines
+    FROM (SELECT i, more[i] -> 'extension' AS own FROM unnest(claimed) i OFFSET 0) e GROUP BY 1 ORDER BY 1
+  LOOP
     RETURN QUERY EXECUTE format('SELECT c.place, c.refusal, c.result FROM %I($1) c', same.kind || '_claim')
       USING same.lines;
   END LOOP;
@@ -18,39 +22,25 @@ END $$;
 
 -- Call `<kind>_record(lines)` likewise, for the lines that were claimed, once the money is written. It may return a row
 -- for a line, whose members are added to its result. A line has in addition: tx_id (null when no units were moved),
--- moved, fee, balance, credited and hold_id; debit and credit are those of the hold where one was named.
-CREATE OR REPLACE FUNCTION ledger_record(extensions jsonb[]) RETURNS TABLE (place int, result jsonb)
+-- moved, fee, balance, credited and hold_id; debit and credit are those of the hold where one was named. An
+-- extension with `is_recorded` false has no such function.
+CREATE OR REPLACE FUNCTION ledger_record(claimed int[], more jsonb[], amounts bigint[], debits text[], credits text[],
+  tx_ids bigint[], moved_amounts bigint[], fees bigint[], balances bigint[], credited_balances bigint[], opened bigint[])
+RETURNS TABLE (place int, result jsonb)
 LANGUAGE plpgsql AS $$
 DECLARE
   same record;
 BEGIN
-  FOR same IN SELECT e ->> 'kind' AS kind, jsonb_agg(e -> 'line' ORDER BY (e -> 'line' ->> 'place')::int) AS lines
-    FROM unnest(extensions) e GROUP BY 1 ORDER BY 1 LOOP
+  FOR same IN
+    SELECT own ->> 'kind' AS kind, jsonb_agg(jsonb_build_object('place', i, 'amount', amounts[i], 'debit', debits[i],
+      'credit', credits[i], 'payload', own -> 'payload', 'tx_id', tx_ids[i], 'moved', moved_amounts[i], 'fee', fees[i],
+      'balance', balances[i], 'credited', credited_balances[i], 'hold_id',
+      coalesce(opened[i], (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id')::bigint)) ORDER BY i) AS lines
+    FROM (SELECT i, more[i] -> 'extension' AS own FROM unnest(claimed) i OFFSET 0) e
+    WHERE own -> 'is_recorded' IS DISTINCT FROM 'false' GROUP BY 1 ORDER BY 1
+  LOOP
     RETURN QUERY EXECUTE format('SELECT c.place, c.result FROM %I($1) c', same.kind || '_record') USING same.lines;
   END LOOP;
-END $$;
-
--- The extensions of these orders, each with its line.
-CREATE OR REPLACE FUNCTION ledger_extension_lines(claimed int[], more jsonb[], amounts bigint[], debits text[],
-  credits text[])
-RETURNS jsonb[] LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN ARRAY(
-    SELECT more[i] -> 'extension' || jsonb_build_object('line', jsonb_build_object('place', i, 'amount', amounts[i],
-      'debit', debits[i], 'credit', credits[i], 'payload', more[i] -> 'extension' -> 'payload'))
-    FROM unnest(claimed) i);
-END $$;
-
--- The same extensions, whose lines say what was done.
-CREATE OR REPLACE FUNCTION ledger_recorded_lines(extensions jsonb[], more jsonb[], tx_ids bigint[],
-  moved_amounts bigint[], fees bigint[], balances bigint[], credited_balances bigint[], opened bigint[])
-RETURNS jsonb[] LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN ARRAY(
-    SELECT jsonb_set(e, '{line}', e -> 'line' || jsonb_build_object('tx_id', tx_ids[i], 'moved', moved_amounts[i],
-      'fee', fees[i], 'balance', balances[i], 'credited', credited_balances[i],
-      'hold_id', coalesce(opened[i], (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id')::bigint)))
-    FROM unnest(extensions) e, LATERAL (SELECT (e -> 'line' ->> 'place')::int AS i) p);
 END $$;
 
 -- The claims that have to be undone, with the outcome of their orders, by place; null when all may stay. The others are
