@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once
 from tests.operation.registry_process import RegistryProcess, is_alive, postgres_pid, until
 from tests.properties.scale import TIER
 
@@ -21,12 +22,15 @@ collect_ignore = ["test_enrolling_commands.py"] if TIER == 0 else []
 async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data directory of a registry that was started once, with the usual settings, and stopped.
 
-    A first start costs four times what a later one does.
+    A first start costs four times what a later one does: the processes that run tests beside each other make one between them.
     """
-    registry = RegistryProcess(tmp_path_factory.mktemp("founded") / "data")
-    await registry.start()
-    ended = await registry.stop()
-    assert ended.code == 0, ended
+    with made_once(tmp_path_factory, "founded") as (directory, is_missing):
+        registry = RegistryProcess(directory / "data")
+        if is_missing:
+            directory.mkdir()
+            await registry.start()
+            ended = await registry.stop()
+            assert ended.code == 0, ended
     return registry.data_dir
 
 
