@@ -12,6 +12,29 @@ RUN = """async () => {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} ${target.join(" ")}: ${failureSummary}`));
 }"""
+# Every text with the contrast against the ground it stands on, as WCAG 2 computes it; only what is too low returns.
+FAINT_TEXTS = """() => {
+  const parts = color => color.match(/[0-9.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b]
+    .map(v => v / 255)
+    .map(v => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = parts(getComputedStyle(at).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const contrast = element => {
+    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  };
+  return [...document.querySelectorAll("body *")]
+    .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && e.checkVisibility())
+    .filter(e => contrast(e) < 4.5)
+    .map(e => `${contrast(e).toFixed(2)} ${e.tagName} ${e.textContent.trim().slice(0, 40)}`);
+}"""
 
 
 async def violations_of(page: Page) -> list[str]:

@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
 
+from hansa.doors.listeners import listen
+from hansa.doors.reference_map import empty_app
 from tests.browser import chromium
-from tests.doors.served import served
+from tests.doors.served import served, serving
 from tests.registry import StartRegistry, TestRegistry
 
 # A busy machine is no failure.
 PATIENCE_MILLISECONDS = 120_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
+
+# A route for it would be asked about every request, and would turn the browser's cache off.
+REACHES_NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
 @dataclass
@@ -46,9 +51,21 @@ async def browser(browser_path: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         # The sandbox of the browser does not start for root, and nothing but our own pages is opened.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        arguments.append(REACHES_NO_OTHER_HOST)
         browser = await playwright.chromium.launch(executable_path=browser_path, args=arguments)
         yield browser
         await browser.close()
+
+
+@pytest.fixture(scope="session")
+async def script_page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Page]:
+    """A page that imports the scripts of a registry, for what they compute from what they are given. No test changes it."""
+    listener = listen("127.0.0.1", 0)
+    async with serving(empty_app(tmp_path_factory.mktemp("scripts")), listener, lifespan="off"):
+        page = await browser.new_page()
+        await page.goto(f"http://127.0.0.1:{listener.getsockname()[1]}/first-steps")
+        yield page
+        await page.close()
 
 
 @pytest.fixture
@@ -60,25 +77,17 @@ async def registry(start_registry: StartRegistry) -> AsyncIterator[TestRegistry]
 
 @pytest.fixture
 async def visit(browser: Browser, registry: TestRegistry) -> AsyncIterator[OpenPage]:
-    """Open a path of the registry in a browser that reaches no other host: `await visit("/docs")`.
-
-    With `beside`, it is another page of the same browser, which has the files of the registry already.
-    """
+    """Open a path of the registry in a browser that reaches no other host: `await visit("/docs")`."""
     contexts = []
 
     async def new_context(**settings: Any) -> BrowserContext:
         context = await browser.new_context(base_url=registry.settings.base_url, **settings)
         contexts.append(context)
         context.set_default_timeout(PATIENCE_MILLISECONDS)
-        await context.route(
-            lambda url: not url.startswith(registry.settings.base_url + "/"), lambda route: route.abort()
-        )
         return context
 
-    async def open_page(
-        path: str, *, clock: bool = False, beside: Visit | None = None, **settings: Any
-    ) -> Visit:
-        context = beside.page.context if beside else await new_context(**settings)
+    async def open_page(path: str, *, clock: bool = False, **settings: Any) -> Visit:
+        context = await new_context(**settings)
         opened = Visit(await context.new_page())
 
         def notice(request: Request) -> None:

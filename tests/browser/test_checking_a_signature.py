@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from playwright.async_api import Page
 
 from hansa_verify import read_keys, verify_card
 from hansa_verify.canonical import NotCanonical, canonical_json, read_json
@@ -149,8 +150,7 @@ def text_of(draw: random.Random) -> str:
 LEAVES = [text_of, _word, _whole, _short, _double]
 
 
-async def test_the_canonical_form_of_the_browser_is_that_of_the_registry(visit):
-    page = (await visit("/first-steps")).page
+async def test_the_canonical_form_of_the_browser_is_that_of_the_registry(script_page: Page):
     draw = random.Random(printed_seed())
     values = [drawn(draw) for _ in range(DOCUMENTS)]
     texts = [
@@ -163,18 +163,17 @@ async def test_the_canonical_form_of_the_browser_is_that_of_the_registry(visit):
         "9" * 1000,
     ]
     expected = [canonical_json(read_json(text)).decode() for text in texts]
-    found = await page.evaluate(FORMS, texts)
+    found = await script_page.evaluate(FORMS, texts)
     assert [
         (text, one) for text, one, other in zip(texts, found, expected, strict=True) if one != other
     ] == []
 
 
-async def test_what_the_verifier_refuses_to_read_the_browser_refuses_too(visit):
-    page = (await visit("/first-steps")).page
+async def test_what_the_verifier_refuses_to_read_the_browser_refuses_too(script_page: Page):
     for text in REFUSED:
         with pytest.raises(NotCanonical):
             read_json(text)
-    found = await page.evaluate(FORMS, REFUSED)
+    found = await script_page.evaluate(FORMS, REFUSED)
     assert [text for text, one in zip(REFUSED, found, strict=True) if one is not None] == []
 
 
@@ -277,8 +276,7 @@ def spoiled(signer: Signer) -> dict[str, dict[str, Any]]:
     }
 
 
-async def test_the_browser_verifies_what_a_registry_signed_however_it_is_laid_out(visit):
-    page = (await visit("/first-steps")).page
+async def test_the_browser_verifies_what_a_registry_signed_however_it_is_laid_out(script_page: Page):
     signer = Signer()
     card = signer.signed()
     layouts = [
@@ -286,17 +284,16 @@ async def test_the_browser_verifies_what_a_registry_signed_however_it_is_laid_ou
         json.dumps(card, ensure_ascii=False, indent=2),
         json.dumps(card, sort_keys=True),
     ]
-    assert await page.evaluate(VERDICTS, [layouts, signer.keys()]) == [True] * 3
+    assert await script_page.evaluate(VERDICTS, [layouts, signer.keys()]) == [True] * 3
 
 
-async def test_the_browser_takes_nothing_else_for_signed_and_says_why(visit):
-    page = (await visit("/first-steps")).page
+async def test_the_browser_takes_nothing_else_for_signed_and_says_why(script_page: Page):
     signer = Signer()
     cards = spoiled(signer)
     texts = [*map(json.dumps, cards.values()), "[]", "x", '{"a":1,"a":2}']
     keys = read_keys(json.loads(signer.keys()))
     assert [text for text in texts if verify_card(text, keys).is_valid] == []
-    verdicts = await page.evaluate(VERDICTS, [texts, signer.keys()])
+    verdicts = await script_page.evaluate(VERDICTS, [texts, signer.keys()])
     assert [
         name for name, verdict in zip([*cards, *texts[-3:]], verdicts, strict=True) if verdict is True
     ] == []
@@ -309,12 +306,11 @@ async def test_the_browser_takes_nothing_else_for_signed_and_says_why(visit):
         signer.keys(x=5),
         "x",
     ):
-        (verdict,) = await page.evaluate(VERDICTS, [[json.dumps(signer.signed())], keys_text])
+        (verdict,) = await script_page.evaluate(VERDICTS, [[json.dumps(signer.signed())], keys_text])
         assert verdict is not True
 
 
-async def test_no_letter_of_a_signed_card_can_be_changed(visit):
-    page = (await visit("/first-steps")).page
+async def test_no_letter_of_a_signed_card_can_be_changed(script_page: Page):
     signer, draw = Signer(), random.Random(printed_seed())
     text = json.dumps(signer.signed(), ensure_ascii=False)
     changed = []
@@ -323,5 +319,5 @@ async def test_no_letter_of_a_signed_card_can_be_changed(visit):
         changed.append(draw.choice([text[:place] + letter, text[:place]]) + text[place + draw.randrange(2) :])
     keys = read_keys(json.loads(signer.keys()))
     expected = [verify_card(one, keys).is_valid for one in changed]
-    found = [verdict is True for verdict in await page.evaluate(VERDICTS, [changed, signer.keys()])]
+    found = [verdict is True for verdict in await script_page.evaluate(VERDICTS, [changed, signer.keys()])]
     assert found == expected

@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import expect
 
-from tests.browser.accessibility import violations_of
+from tests.browser.accessibility import FAINT_TEXTS, violations_of
 from tests.conversations.person import person
 from tests.properties.scale import by_tier
 from tests.registry import text_of
@@ -45,29 +45,6 @@ SHOWN_OPERATIONS = """blocks => blocks.map(block => [
   block.querySelector(".opblock-summary-method").textContent,
   block.querySelector(".opblock-summary-path").dataset.path,
 ])"""
-# Every text with the contrast against the ground it stands on, as WCAG 2 computes it; only what is too low returns.
-FAINT_TEXTS = """() => {
-  const parts = color => color.match(/[0-9.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b]
-    .map(v => v / 255)
-    .map(v => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = element => {
-    for (let at = element; at; at = at.parentElement) {
-      const color = parts(getComputedStyle(at).backgroundColor);
-      if (color.length === 3 || color[3] === 1) return color;
-    }
-    return [255, 255, 255];
-  };
-  const contrast = element => {
-    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  };
-  return [...document.querySelectorAll("body *")]
-    .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && e.checkVisibility())
-    .filter(e => contrast(e) < 4.5)
-    .map(e => `${contrast(e).toFixed(2)} ${e.tagName} ${e.textContent.trim().slice(0, 40)}`);
-}"""
 
 
 async def settled(visit, path, **settings):
@@ -101,10 +78,12 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_is_accessible_and_
     own = [*OWN_PAGES, f"/agents/{paid.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]
     # A commit has half of them judged by axe, which takes most of the time.
     judged = by_tier(own[::2], own, own)
-    beside = await visit("/livez", viewport=TELEPHONE)
+    opened = await visit("/livez", viewport=TELEPHONE)
+    page = opened.page
     for path in [*own, "/docs/try", f"/agents/{wide.did}", "/catalogue?q=www&tag=" + "t" * 60]:
-        opened = await settled(visit, path, beside=beside)
-        page = opened.page
+        await page.set_viewport_size(TELEPHONE)
+        await page.goto(path)
+        await page.wait_for_load_state("networkidle")
         width = await page.evaluate("document.documentElement.scrollWidth")
         assert (path, width, opened.strangers, opened.complaints) == (path, TELEPHONE["width"], [], [])
         await page.set_viewport_size(DESK)
@@ -113,8 +92,6 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_is_accessible_and_
             assert (path, scheme, await page.evaluate(FAINT_TEXTS)) == (path, scheme, [])
         if path in judged:
             assert (path, await violations_of(page)) == (path, [])
-        # An open page goes on reading what it shows.
-        await page.close()
 
 
 async def test_the_first_stop_of_the_keyboard_leads_to_the_content(visit):
@@ -132,33 +109,26 @@ async def front_page(visit):
     return opened
 
 
-async def test_the_front_page_follows_what_happens(registry, visit):
+async def test_the_front_page_follows_what_happens_tells_of_a_breach_and_of_a_registry_that_does_not_answer(
+    registry, visit
+):
     opened = await front_page(visit)
-    rows = opened.page.locator("[data-events] tr")
-    await registry.agent()
-    await opened.page.clock.run_for(REFRESHED)
-    await expect(rows.filter(has_text="Agent Onboarded")).to_have_count(1)
-    await expect(opened.page.locator("[data-agents]")).to_have_text("1")
-    assert opened.complaints == []
-
-
-async def test_the_front_page_tells_of_a_breach(registry, visit):
-    opened = await front_page(visit)
-    verdict = opened.page.get_by_role("status")
-    await expect(verdict).to_have_text("In balance")
+    page = opened.page
     agent = await registry.agent()
+    await page.clock.run_for(REFRESHED)
+    await expect(page.locator("[data-events] tr").filter(has_text="Agent Onboarded")).to_have_count(1)
+    await expect(page.locator("[data-agents]")).to_have_text("1")
+    verdict = page.get_by_role("status")
+    await expect(verdict).to_have_text("In balance")
     await registry.database.act(
         lambda tx: tx.execute(
             "UPDATE ledger_account SET liquid = liquid + 100000000 WHERE did = $1", agent.did
         )
     )
-    await opened.page.clock.run_for(REFRESHED)
+    await page.clock.run_for(REFRESHED)
     await expect(verdict).to_have_text("Breach")
-    await expect(opened.page.locator("[data-figure=delta]")).to_have_text("-1")
-
-
-async def test_the_front_page_says_when_the_registry_does_not_answer_and_when_it_does_again(visit):
-    page = (await front_page(visit)).page
+    await expect(page.locator("[data-figure=delta]")).to_have_text("-1")
+    assert opened.complaints == []
     trouble = page.get_by_text("the registry does not respond")
     await expect(trouble).to_have_count(0)
     await page.context.set_offline(offline=True)

@@ -4,12 +4,11 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from hansa.rooms import federation
-from tests.browser.accessibility import WIDTH, objections
+from tests.browser.accessibility import FAINT_TEXTS, WIDTH, objections
 from tests.browser.conftest import OpenPage
-from tests.browser.test_pages_in_a_browser import FAINT_TEXTS, settled
 from tests.hostile.credentials import peer_of
 from tests.registry import TestRegistry
 
@@ -108,14 +107,22 @@ async def pages(registry: TestRegistry) -> dict[str, tuple[str, str]]:
 async def test_public_pages_with_data_are_accessible_titled_and_no_wider_than_the_window_without_a_script_too(
     pages: dict[str, tuple[str, str]], visit: OpenPage
 ):
-    found = {path: await findings(path, title, text, visit) for path, (title, text) in pages.items()}
+    opened = await visit("/livez")
+    plain = await visit("/livez", java_script_enabled=False)
+    found = {
+        path: await findings(path, title, text, opened.page, plain.page)
+        for path, (title, text) in pages.items()
+    }
     assert found == {path: [] for path in pages}
+    assert (opened.strangers, opened.complaints) == ([], [])
 
 
-async def findings(path: str, title: str, text: str, visit: OpenPage) -> list[str]:
-    """What is wrong with a page at a desk and on a telephone, by day and by night, and without a script."""
-    opened = await settled(visit, path, viewport={"width": 1280, "height": 800})
-    page, found = opened.page, [*opened.strangers, *opened.complaints]
+async def findings(path: str, title: str, text: str, page: Page, plain: Page) -> list[str]:
+    """What is wrong with a page at a desk and on a telephone, by day and by night, and in a browser without scripts."""
+    found: list[str] = []
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await page.goto(path)
+    await page.wait_for_load_state("networkidle")
     shown = (await page.title()).partition(" · ")[0]
     found += [f"the title is {shown}"] if shown != title else []
     found += await objections(page)
@@ -127,8 +134,6 @@ async def findings(path: str, title: str, text: str, visit: OpenPage) -> list[st
     await page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     width = await page.evaluate(WIDTH)
     found += [f"{width} pixels wide on a telephone"] if width > 390 else []
-    await page.close()
-    plain = (await visit(path, java_script_enabled=False)).page
+    await plain.goto(path)
     await expect(plain.locator("main")).to_contain_text(text)
-    await plain.close()
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.async_api import Page
 
 from hansa.foundation.values.money import format_amount
 from hansa_verify import FORMULA, NotASignal, read_signal, scores_of
@@ -123,14 +124,13 @@ def _event(draw: random.Random, agents: list[str]) -> dict[str, Any]:
     return {"event_type": kind, "timestamp": at.astimezone(zone).isoformat(), "data": data}
 
 
-async def test_the_browser_computes_the_scores_and_components_of_the_registry(visit):
-    page = (await visit("/first-steps")).page
+async def test_the_browser_computes_the_scores_and_components_of_the_registry(script_page: Page):
     draw = random.Random(printed_seed())
     exports = [
         *([path.read_text()] for path in sorted(VECTORS.glob("*.json"))),
         *(drawn(draw) for _ in range(EXPORTS)),
     ]
-    for pages, found in zip(exports, await page.evaluate(VERIFIED, exports), strict=True):
+    for pages, found in zip(exports, await script_page.evaluate(VERIFIED, exports), strict=True):
         read = [json.loads(text) for text in pages]
         signals = [signal for one in read for signal in map(read_signal, one["events"]) if signal]
         expected = scores_of(signals, date.fromisoformat(read[0]["epoch"]))
@@ -141,17 +141,15 @@ async def test_the_browser_computes_the_scores_and_components_of_the_registry(vi
         }
 
 
-async def test_the_browser_names_the_agents_whose_score_is_stated_otherwise(visit):
-    page = (await visit("/first-steps")).page
+async def test_the_browser_names_the_agents_whose_score_is_stated_otherwise(script_page: Page):
     export = json.loads((VECTORS / "small.json").read_text())
     export["scores"][0]["score"] += 1
-    [found] = await page.evaluate(VERIFIED, [[json.dumps(export)]])
+    [found] = await script_page.evaluate(VERIFIED, [[json.dumps(export)]])
     assert found["differing"] == [export["scores"][0]["agent_did"]]
 
 
-async def test_the_browser_refuses_the_events_that_the_verifier_refuses(visit):
-    page = (await visit("/first-steps")).page
-    found = await page.evaluate(REFUSED, [json.dumps(event) for event in EVENTS])
+async def test_the_browser_refuses_the_events_that_the_verifier_refuses(script_page: Page):
+    found = await script_page.evaluate(REFUSED, [json.dumps(event) for event in EVENTS])
     assert [(event, one) for event, one in zip(EVENTS, found, strict=True) if one != _outcome(event)] == []
     assert {"signal", "refused", "no signal"} == set(found)
 
@@ -167,11 +165,10 @@ def _outcome(event: Any) -> str:
     ("member", "value"),
     [("formula", "hansa-reputation/1"), ("next", {"signal": 1}), ("events", 5), ("epoch", "2026-02-30")],
 )
-async def test_the_browser_refuses_what_is_no_whole_export(visit, member: str, value: Any):
-    page = (await visit("/first-steps")).page
+async def test_the_browser_refuses_what_is_no_whole_export(script_page: Page, member: str, value: Any):
     export = json.loads((VECTORS / "small.json").read_text()) | {member: value}
     said = """async text => {
       const { verifyExport } = await import("/static/reputation.js");
       try { verifyExport([text]); return "read"; } catch (trouble) { return trouble.constructor.name; }
     }"""
-    assert await page.evaluate(said, json.dumps(export)) == "Unreadable"
+    assert await script_page.evaluate(said, json.dumps(export)) == "Unreadable"

@@ -89,6 +89,7 @@ async def test_a_card_reorders_nothing_around_its_words(text: str, registry: Tes
         )
     )
     await registry.indexed()
+    page = (await visit("/livez", viewport={"width": 1200, "height": 900})).page
     for path in (
         f"/agents/{agent.did}",
         f"/agents/{DID}",
@@ -96,8 +97,8 @@ async def test_a_card_reorders_nothing_around_its_words(text: str, registry: Tes
         "/catalogue",
         f"/catalogue?tag={text}&origins={text}&q={text}",
     ):
-        opened = await visit(path, viewport={"width": 1200, "height": 900})
-        await require_readable(opened.page)
+        await page.goto(path)
+        await require_readable(page)
 
 
 async def test_what_was_signed_is_told_without_signs_that_turn(registry: TestRegistry, visit):
@@ -109,7 +110,7 @@ async def test_what_was_signed_is_told_without_signs_that_turn(registry: TestReg
     await require_readable(page)
 
 
-async def test_the_browser_leaves_out_what_the_server_leaves_out(registry: TestRegistry, visit):
+async def test_the_browser_leaves_out_what_the_server_leaves_out(script_page: Page):
     texts = [
         *(chr(code) for code in (*range(0x300), *range(0x2000, 0x2070), 0xFEFF, 0xE0041, 0x1F600)),
         *(f"a{chr(code)}b" for code in range(0x2000, 0x2070)),
@@ -123,8 +124,7 @@ async def test_the_browser_leaves_out_what_the_server_leaves_out(registry: TestR
         ),
         *("Z" + "\u0301" * 9 + "a", "\u3164\u115f\u2800", HIDDEN, RIGHT_TO_LEFT, "a\r\nb\tc"),
     ]
-    page = (await visit("/")).page
-    shown = await page.evaluate(
+    shown = await script_page.evaluate(
         "async (texts) => { const { seen } = await import('/static/seen.js'); return texts.map(seen); }",
         texts,
     )
@@ -134,13 +134,16 @@ async def test_the_browser_leaves_out_what_the_server_leaves_out(registry: TestR
     assert differing == []
 
 
-@pytest.mark.parametrize("text", [HIDDEN, RIGHT_TO_LEFT, HEBREW, "\u3164\u202e"])
-async def test_the_title_of_a_page_reads_from_the_agent_to_the_registry(
-    text: str, registry: TestRegistry, visit
-):
-    agent = await registry.agent(name=text)
-    page = (await visit(f"/agents/{agent.did}")).page
-    name = registry.settings.registry_name
+async def test_the_title_of_a_page_reads_from_the_agent_to_the_registry(registry: TestRegistry, visit):
+    page = (await visit("/livez")).page
+    for text in (HIDDEN, RIGHT_TO_LEFT, HEBREW, "\u3164\u202e"):
+        agent = await registry.agent(name=text)
+        await page.goto(f"/agents/{agent.did}")
+        await require_title(page, text, registry.settings.registry_name)
+
+
+async def require_title(page: Page, text: str, name: str) -> None:
+    """The title is that of an agent of this name, and the registry stands to the right of it."""
     title = await page.title()
     assert seen(title) == f"{seen(text).strip() or '(nothing that can be seen)'} · {name}"
     # As a browser draws it: by itself, in the direction that it has of its own.

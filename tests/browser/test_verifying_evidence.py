@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from hansa_verify import propose
 from hansa_verify.canonical import read_moment
@@ -60,28 +60,27 @@ TIMES = (
 
 
 async def test_frozen_proofs_of_contracts_settlements_labelled_disputes_and_times_are_judged_as_the_verifier_judges_them(
-    visit,
+    script_page: Page,
 ):
-    page = (await visit("/verify")).page
     vectors = vectors_in(FROZEN)
     asked = [{**one, "keys": json.dumps(one["keys"])} for one in vectors]
-    found = await page.evaluate(CONTRACT_PROOFS, [asked, json.dumps(form_of("registry_card"))])
+    found = await script_page.evaluate(CONTRACT_PROOFS, [asked, json.dumps(form_of("registry_card"))])
     assert found == {one["name"]: one["expect"] for one in vectors}
 
     settlements = vectors_in(SETTLEMENTS_FROZEN)
     asked = [{**one, "keys": json.dumps(one["keys"])} for one in settlements]
-    found = await page.evaluate(SETTLEMENTS, asked)
+    found = await script_page.evaluate(SETTLEMENTS, asked)
     assert found == {one["name"]: one["expect"] for one in settlements}
 
     cases = vectors_in(VECTORS / "verdicts" / "cases.jsonl")
     bundles = [bundle_of(case, Setting(factor=factor, has_noise=True)) for case in cases for factor in (1, 7)]
     expected = [[found.ruling, found.rule] for found in map(propose, bundles)]
     assert len({rule for _, rule in expected}) > 6
-    assert await page.evaluate(PROPOSALS, [json.dumps(one) for one in bundles]) == expected
+    assert await script_page.evaluate(PROPOSALS, [json.dumps(one) for one in bundles]) == expected
 
     moments = [microseconds(text) for text in TIMES]
     assert moments.count(None) == len(TIMES) - 7
-    assert await page.evaluate(MOMENTS, list(TIMES)) == moments
+    assert await script_page.evaluate(MOMENTS, list(TIMES)) == moments
 
 
 def microseconds(text: str) -> str | None:

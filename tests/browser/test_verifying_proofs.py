@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from hansa.doors.log_verification import verify_log
 from hansa.rooms import auditor
@@ -96,20 +96,18 @@ def vectors_of(kind: str) -> dict[str, Any]:
     return {file.stem: json.loads(file.read_text()) for file in sorted((VECTORS / kind).glob("*.json"))}
 
 
-async def test_each_frozen_card_gets_the_verdict_of_the_verifier_in_the_browser(visit):
-    page = (await visit("/verify")).page
+async def test_each_frozen_card_gets_the_verdict_of_the_verifier_in_the_browser(script_page: Page):
     vectors = vectors_of("cards")
     asked = [
         {"card": one["card"], "keys": json.dumps(one["keys"]), "at": one["at"]} for one in vectors.values()
     ]
-    found = dict(zip(vectors, await page.evaluate(CARDS, asked), strict=True))
+    found = dict(zip(vectors, await script_page.evaluate(CARDS, asked), strict=True))
     assert found == {name: one["expect"] for name, one in vectors.items()}
 
 
-async def test_each_frozen_chain_gets_the_verdict_of_the_verifier_in_the_browser(visit):
-    page = (await visit("/verify")).page
+async def test_each_frozen_chain_gets_the_verdict_of_the_verifier_in_the_browser(script_page: Page):
     vectors = vectors_of("attestations")
-    found = dict(zip(vectors, await page.evaluate(CHAINS, list(vectors.values())), strict=True))
+    found = dict(zip(vectors, await script_page.evaluate(CHAINS, list(vectors.values())), strict=True))
     assert {name: code for name, (code, _) in found.items()} == {
         name: one["expect"] for name, one in vectors.items()
     }
@@ -235,19 +233,19 @@ LICENCES = """async vectors => {
 }"""
 
 
-async def test_each_frozen_licence_gets_the_verdict_of_the_verifier_in_the_browser(visit):
-    page = (await visit("/verify")).page
+async def test_each_frozen_licence_gets_the_verdict_of_the_verifier_in_the_browser(script_page: Page):
     vectors = vectors_of("licences")
-    found = dict(zip(vectors, await page.evaluate(LICENCES, list(vectors.values())), strict=True))
+    found = dict(zip(vectors, await script_page.evaluate(LICENCES, list(vectors.values())), strict=True))
     assert found == {name: one["expect"] for name, one in vectors.items()}
 
 
-async def test_each_served_object_and_each_edit_gets_the_verdict_of_the_verifier_in_the_browser(visit):
-    page = (await visit("/verify")).page
+async def test_each_served_object_and_each_edit_gets_the_verdict_of_the_verifier_in_the_browser(
+    script_page: Page,
+):
     vectors = [*vectors_in(SERVED), *vectors_in(EDITED)]
     asked = [{**one, "keys": json.dumps(one["keys"])} for one in vectors]
     schema = json.dumps(form_of("registry_card"))
-    found = await page.evaluate(SERVED_OBJECTS, [asked, schema])
+    found = await script_page.evaluate(SERVED_OBJECTS, [asked, schema])
     expected = {one["name"]: one["expect"] for one in vectors}
     # A proof of another form is a step of its own in the browser, as it is on its page.
     shown = {

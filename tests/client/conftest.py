@@ -10,7 +10,11 @@ from tests.client import clean_environment
 from tests.client.both import Client
 from tests.client.faults import Faults
 from tests.client.terminal import Terminal
+from tests.made_once import made_once
+from tests.operation.conftest import founded_data
 from tests.registry import TestRegistry
+
+__all__ = ["founded_data"]
 
 Open = Callable[..., Client]
 
@@ -18,7 +22,8 @@ Open = Callable[..., Client]
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment with nothing but the client's distribution."""
-    return clean_environment.make(tmp_path_factory.mktemp("client") / "environment")
+    with made_once(tmp_path_factory, "client_environment") as (directory, is_missing):
+        return clean_environment.make(directory) if is_missing else directory / "bin"
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from tests.operation.registry_process import PORTS, RegistryProcess
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import PASSWORD, card_of
 
-CALLS = by_tier(150, 100_000, 300_000)
+CALLS = by_tier(100, 100_000, 300_000)
 SERVICES = 3
-KILLS = by_tier(4, 400, 1200)
+KILLS = by_tier(3, 400, 1200)
 SECONDS = by_tier(540, 14_000, 40_000)
 
 
@@ -49,9 +49,16 @@ class Fleet:
             await process.wait()
 
 
-async def test_paid_calls_survive_a_faulty_network_and_killed_processes(tmp_path: Path) -> None:
+async def test_paid_calls_survive_a_faulty_network_and_killed_processes(
+    tmp_path: Path, founded_data: Path
+) -> None:
     chance = random.Random(printed_seed())
-    registry = RegistryProcess(tmp_path / "registry", port=chance.choice(PORTS), HANSA_RATE_LIMIT_READS="off")
+    registry = RegistryProcess(
+        tmp_path / "registry",
+        port=chance.choice(PORTS),
+        founded=founded_data,
+        HANSA_RATE_LIMIT_READS="off",
+    )
     await registry.start()
     ports = chance.sample(PORTS, SERVICES)
     try:

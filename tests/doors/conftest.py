@@ -4,6 +4,10 @@ import shutil
 
 import pytest
 
+from tests.operation.conftest import founded_data
+
+__all__ = ["founded_data"]
+
 MISSING = [program for program in ("curl", "jq") if shutil.which(program) is None]
 NEED_A_SHELL = [
     "test_discovery_guide.py",

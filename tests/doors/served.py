@@ -3,8 +3,8 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any, Literal
 
 import uvicorn
 
@@ -12,14 +12,19 @@ from hansa.doors.http.app import build_app
 from hansa.doors.listeners import listen
 from hansa.rooms import journal
 from hansa.rooms.catalogue.search import SEARCHER
+from tests.operation.registry_process import free_port
 from tests.registry import StartRegistry, TestRegistry, another_process
+
+# Ports of registries that have ended. The next one is founded with the same address, and so is a copy of what was founded.
+_PORTS: list[int] = []
 
 
 @asynccontextmanager
 async def served(start_registry: StartRegistry, **settings: object) -> AsyncIterator[TestRegistry]:
     """A registry that answers at its own base address."""
-    listener = listen("127.0.0.1", 0)
-    registry = await start_registry(port=listener.getsockname()[1], **settings)
+    listener = listen_again()
+    port = listener.getsockname()[1]
+    registry = await start_registry(port=port, **settings)
     # What is served has a search of its own.
     registry.runtime = another_process(registry.runtime)
     registry.app = build_app(registry.runtime)
@@ -36,12 +41,28 @@ async def served(start_registry: StartRegistry, **settings: object) -> AsyncIter
         finally:
             server.should_exit = True
             await task
+            use_again(port)
+
+
+def listen_again() -> socket.socket:
+    """A listener at a port that an earlier registry of this process had, or at one that no client is given by chance."""
+    while _PORTS:
+        with suppress(OSError):
+            return listen("127.0.0.1", _PORTS.pop())
+    return listen("127.0.0.1", free_port())
+
+
+def use_again(*ports: int) -> None:
+    """Who listens next gets the first of these ports, then the others in their order."""
+    _PORTS.extend(reversed(ports))
 
 
 @asynccontextmanager
-async def serving(app: Any, listener: socket.socket) -> AsyncIterator[None]:
-    """Another application on a socket, with its lifespan."""
-    server = _Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5, lifespan="on"))
+async def serving(
+    app: Any, listener: socket.socket, *, lifespan: Literal["on", "off"] = "on"
+) -> AsyncIterator[None]:
+    """Another application on a socket, with its lifespan unless it is left out."""
+    server = _Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5, lifespan=lifespan))
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.ready.wait()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 BALANCE = "/api/v1/teg/balance"
 TRANSFER = "/api/v1/teg/transfer"
+PATIENCE_SECONDS = 120
 
 
 class Asking:
@@ -57,12 +58,17 @@ async def test_never_more_than_the_places_are_worked_on_at_once():
     assert asking.begun == [0, 1, 2, 3, 4]
 
 
-async def test_who_finds_no_place_in_time_is_refused_and_the_others_go_on_waiting():
+async def test_who_finds_no_place_in_time_is_refused_and_the_others_go_on_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    seconds = 100.0
+    monkeypatch.setattr("hansa.doors.http.admission.monotonic", lambda: seconds)
     asking = Asking(Admission(places=1, timeout_seconds=0.05))
     for number in range(3):
         asking.ask(number)
-    await asyncio.sleep(0.03)
+    seconds += 0.03
     asking.ask(3)
+    seconds += 0.03
     while not asking.refused:  # noqa: ASYNC110
         await asyncio.sleep(0.001)
     assert (asking.begun, asking.refused) == ([0], [1, 2])
@@ -117,6 +123,25 @@ class Crowded:
     def take_the_place(self) -> None:
         self.admission.ask(lambda: True, lambda: None)
 
+    def let_wait(self) -> None:
+        """Nobody who comes from now on is refused for want of time, however slow the machine."""
+        self.admission._timeout_seconds = PATIENCE_SECONDS
+
+    def let_wait_after_the_next(self) -> None:
+        ask = self.admission.ask
+
+        def asking(begin: Callable[[], bool], refuse: Callable[[], None]) -> None:
+            ask(begin, refuse)
+            self.let_wait()
+
+        self.admission.ask = asking  # type: ignore[method-assign]
+
+    async def waiting(self, number: int) -> None:
+        """Until so many wait for the place."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(self.admission._waiting) < number:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+
     @asynccontextmanager
     async def connected(self) -> AsyncIterator["Line"]:
         host, _, port = self.place.rpartition(":")
@@ -151,7 +176,7 @@ class Line:
 
     async def answer(self) -> tuple[int, dict[str, str], bytes]:
         """The next answer on the line: status, headers, body."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
             body = await self.reader.readexactly(int(headers.get("content-length", 0)))
@@ -205,10 +230,11 @@ async def test_ordinary_routes_need_no_place(crowded: Crowded):
 
 async def test_who_waits_is_served_when_the_place_becomes_free_and_leaves_it_in_turn(crowded: Crowded):
     crowded.take_the_place()
+    crowded.let_wait()
     async with crowded.connected() as first, crowded.connected() as second:
         for line in (first, second):
             line.send(crowded.request("GET", BALANCE))
-        await asyncio.sleep(0.02)
+        await crowded.waiting(2)
         crowded.admission.leave()
         for line in (first, second):
             status, _, body = await line.answer()
@@ -224,6 +250,7 @@ async def test_a_refused_connection_goes_on_unless_it_was_to_be_closed(crowded: 
         status, headers, _ = await closing.answer()
         assert (status, headers["connection"]) == (503, "close")
         assert await closing.reader.read() == b""
+        crowded.let_wait()
         crowded.admission.leave()
         line.send(crowded.request("GET", BALANCE))
         assert (await line.answer())[0] == 200
@@ -231,6 +258,7 @@ async def test_a_refused_connection_goes_on_unless_it_was_to_be_closed(crowded: 
 
 async def test_requests_sent_one_behind_the_other_are_answered_in_their_order(crowded: Crowded):
     crowded.take_the_place()
+    crowded.let_wait_after_the_next()
     payee = await crowded.registry.agent()
     async with crowded.connected() as line:
         line.send(
@@ -282,9 +310,10 @@ async def test_who_asks_whether_to_send_the_body_is_told(crowded: Crowded):
 async def test_what_a_client_asked_that_went_away_before_its_turn_is_not_done(crowded: Crowded):
     payee = await crowded.registry.agent()
     crowded.take_the_place()
+    crowded.let_wait()
     async with crowded.connected() as leaving:
         leaving.send(crowded.request("POST", TRANSFER, transfer_to(payee, "1")))
-        await asyncio.sleep(0.02)
+        await crowded.waiting(1)
     await asyncio.sleep(0.02)
     crowded.admission.leave()
     async with crowded.connected() as line:

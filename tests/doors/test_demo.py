@@ -2,11 +2,15 @@
 
 from io import StringIO
 
+import httpx2
 import pytest
 from rich.console import Console
 
 from hansa.doors.demo import DemoFailed, Options, run_demo
+from hansa.doors.demo.client import DemoClient
 from hansa.doors.demo.own_registry import Administrator
+from hansa.doors.demo.screen import Screen
+from hansa.doors.demo.story import Confirm
 from hansa.rooms.catalogue import SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.served import served
@@ -32,31 +36,88 @@ async def forget_limits(registry: TestRegistry) -> None:
     await registry.database.act(lambda tx: tx.execute("DELETE FROM plumbing_rate_limit"))
 
 
-async def test_each_step_is_printed_and_the_bar_advances(start_registry: StartRegistry):
-    to = console()
+async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_are_met_after_a_yes_alone(
+    start_registry: StartRegistry,
+):
+    """One registry and two runs: the second one meets an agent of somebody else, and the rate limits that the first one used."""
+    questions: list[str] = []
+
+    def refuse(question: str) -> bool:
+        questions.append(question)
+        return False
+
+    to, again = console(), console()
+    waited: list[float] = []
     async with served(start_registry) as registry:
-        report = await demo(registry, to)
+        report = await demo(registry, to, Options(confirm=refuse))
+        assert questions == [], "there are no agents of others"
+        assert_told_step_by_step(printed(to), report)
+        await demo_refused(registry, refuse)
+        assert "has 1 cards that are not from a demo" in questions[0]
+
+        async def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            if len(waited) % 12 == 0:
+                await forget_limits(registry)
+
+        # Three registrations and six agents in each run: the limits of a minute are 5 and 10.
+        await demo(registry, again, Options(confirm=lambda _: True, sleep=sleep))
+        assert await developers(registry) == 7
+    assert len(waited) >= 12
+    assert "rate limit, POST /api/v1/auth/register: retry in " in printed(again)
+
+
+def assert_told_step_by_step(told: str, report: dict[str, object]) -> None:
     steps = [f"{number}/8 " for number in range(1, 9)]
-    assert [line[:4] for line in printed(to).splitlines() if line[1:4] == "/8 "] == steps
-    assert "transfers: 50 of 200" in printed(to)
-    assert "transfers: 200 of 200" in printed(to)
+    assert [line[:4] for line in told.splitlines() if line[1:4] == "/8 "] == steps
     for line in (
+        "transfers: 50 of 200",
+        "transfers: 200 of 200",
         'the repeated call got it: "echo good morning"',
         "worked on once, paid once",
         "Final version: submitted",
         "left out: an administrator of this registry would have to rule",
     ):
-        assert line in printed(to)
+        assert line in told
     assert report["payments"] == 3
     assert report["supply"]["status"] == "OK"  # type: ignore[index]
 
 
-async def with_administrator(registry: TestRegistry, **options: bool) -> Options:
+async def demo_refused(registry: TestRegistry, refuse: Confirm) -> None:
+    """With an agent of somebody else there, a no writes nothing."""
+    await registry.agent(name="Somebody's own")
+    await registry.indexed()
+    with pytest.raises(DemoFailed, match="nothing was written"):
+        await demo(registry, options=Options(confirm=refuse))
+    assert await developers(registry) == 4
+
+
+async def test_a_rate_limit_is_counted_down_on_a_terminal(start_registry: StartRegistry):
+    to = console(is_terminal=True)
+    waited: list[float] = []
+    async with served(start_registry) as registry:
+
+        async def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            if len(waited) == 12:
+                await forget_limits(registry)
+
+        async with httpx2.AsyncClient(base_url=registry.settings.base_url, trust_env=False) as http:
+            client = DemoClient(http, Screen(to, 8, sleep))
+            for number in range(6):
+                await client.join(f"Ada {number}", f"ada-{number}@example.com", PASSWORD)
+    assert len(waited) >= 12
+    assert "rate limit, POST /api/v1/auth/register: retry in " in printed(to)
+
+
+async def with_administrator(registry: TestRegistry, **options: object) -> Options:
     made = await registry.administrator("admin_enforcement")
     return Options(administrator=Administrator(made.email, PASSWORD), **options)  # type: ignore[arg-type]
 
 
-async def test_a_dispute_is_decided_and_the_bond_of_the_provider_destroyed(start_registry: StartRegistry):
+async def test_a_dispute_is_decided_the_bond_of_the_provider_destroyed_and_what_the_demo_made_removed(
+    start_registry: StartRegistry,
+):
     to = console()
     async with served(start_registry, bond_minimum="1") as registry:
         report = await demo(registry, to, await with_administrator(registry, removes=True))
@@ -67,40 +128,20 @@ async def test_a_dispute_is_decided_and_the_bond_of_the_provider_destroyed(start
         ):
             assert line in printed(to)
         assert report["supply"]["tokens_destroyed"] == "1"  # type: ignore[index]
-        assert len(report["removed"]["agents"]) == 5  # type: ignore[index]
+        removed = report["removed"]
+        assert len(removed["agents"]) == 5  # type: ignore[index]
+        assert (await discover(SEARCHER.of(registry.runtime), registry.database, SearchQuery())).total == 0
+        supply = await registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0")
+        kept = removed["kept"]["balance"]  # type: ignore[index]
+        assert float(kept) > 290, "three grants of 100 units less fees and the bond"
 
 
-async def test_no_dispute_is_filed_where_the_agents_cannot_deposit_a_bond(start_registry: StartRegistry):
+async def test_no_dispute_is_filed_without_a_bond_and_the_search_is_repeated_until_the_index_has_followed(
+    start_registry: StartRegistry,
+):
     to = console()
     async with served(start_registry, bond_minimum="10000") as registry:
-        await demo(registry, to, await with_administrator(registry))
-        disputes = await registry.database.look(
-            lambda tx: tx.fetchval("SELECT count(*) FROM commerce_dispute")
-        )
-    assert "left out: a bond is at least 10000" in printed(to)
-    assert disputes == 0
-
-
-@pytest.mark.parametrize("is_terminal", [False, True], ids=["in a log", "on a terminal"])
-async def test_a_rate_limit_is_waited_for_with_a_countdown(start_registry: StartRegistry, is_terminal: bool):
-    to = console(is_terminal=is_terminal)
-    async with served(start_registry) as registry:
-        waited: list[float] = []
-
-        async def sleep(seconds: float) -> None:
-            waited.append(seconds)
-            if len(waited) % 12 == 0:
-                await forget_limits(registry)
-
-        # Three registrations and six agents each: the limits of a minute are 5 and 10.
-        for _ in range(2):
-            await demo(registry, to, Options(sleep=sleep))
-    assert len(waited) >= 12
-    assert "rate limit, POST /api/v1/auth/register: retry in " in printed(to)
-
-
-async def test_the_demo_repeats_its_search_until_the_index_has_followed(start_registry: StartRegistry):
-    async with served(start_registry) as registry:
         searcher = SEARCHER.of(registry.runtime)
         pauses = 0
         # While this lock is held the index stays as it is, as in another process that has not followed yet.
@@ -113,29 +154,13 @@ async def test_the_demo_repeats_its_search_until_the_index_has_followed(start_re
                 searcher._turn.release()
                 await searcher.catch_up()
 
-        await demo(registry, options=Options(sleep=sleep))
+        await demo(registry, to, await with_administrator(registry, sleep=sleep))
         assert pauses == 3
-
-
-async def test_a_registry_with_agents_of_others_is_written_to_only_after_a_yes(start_registry: StartRegistry):
-    questions: list[str] = []
-
-    def refuse(question: str) -> bool:
-        questions.append(question)
-        return False
-
-    async with served(start_registry) as registry:
-        await demo(registry, options=Options(confirm=refuse))
-        assert questions == [], "agents of an earlier demo ask for nothing, and there are no others"
-        await registry.agent(name="Somebody's own")
-        await registry.indexed()
-        await forget_limits(registry)
-        with pytest.raises(DemoFailed, match="nothing was written"):
-            await demo(registry, options=Options(confirm=refuse))
-        assert await developers(registry) == 4
-        assert "has 1 cards that are not from a demo" in questions[0]
-        await demo(registry, options=Options(confirm=lambda _: True))
-        assert await developers(registry) == 7
+        disputes = await registry.database.look(
+            lambda tx: tx.fetchval("SELECT count(*) FROM commerce_dispute")
+        )
+    assert "left out: a bond is at least 10000" in printed(to)
+    assert disputes == 0
 
 
 async def test_where_no_agent_has_units_nothing_is_paid(start_registry: StartRegistry):
@@ -148,18 +173,6 @@ async def test_where_no_agent_has_units_nothing_is_paid(start_registry: StartReg
 
 async def developers(registry: TestRegistry) -> int:
     return await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM people_developer"))
-
-
-async def test_what_the_demo_made_is_removed_when_asked(start_registry: StartRegistry):
-    async with served(start_registry) as registry:
-        report = await demo(registry, options=Options(removes=True))
-        removed = report["removed"]
-        assert len(removed["agents"]) == 5  # type: ignore[index]
-        assert (await discover(SEARCHER.of(registry.runtime), registry.database, SearchQuery())).total == 0
-        supply = await registry.supply()
-        assert (supply["status"], supply["delta"]) == ("OK", "0")
-        kept = removed["kept"]["balance"]  # type: ignore[index]
-        assert float(kept) > 290, "three grants of 100 units less fees"
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,13 @@ WALKED = sorted(guide.name for guide in GUIDES.glob("*.md") if PROMISE.search(gu
 
 
 @pytest.fixture(scope="module")
-async def operated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+async def operated(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
     """A registry as its operator starts it, with a listener for services."""
     directory = tmp_path_factory.mktemp("guides")
     federation_port = str(free_port())
-    registry = RegistryProcess(directory / "data", FEDERATION_PORT=federation_port)
+    registry = RegistryProcess(directory / "data", founded=founded_data, FEDERATION_PORT=federation_port)
     registry.federation_port = federation_port  # type: ignore[attr-defined]
     try:
         await registry.start()

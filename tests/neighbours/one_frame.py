@@ -19,11 +19,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from hansa.doors.listeners import listen
 from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord
 from hansa.rooms.federation.did_claims import CLAIM_DIDS
 from hansa.rooms.federation.peers import READ_A_PEER
+from tests.doors.served import listen_again, use_again
 from tests.neighbours.two_registries import Neighbour, opened
 from tests.registry import DatabaseFarm, TestAgent
 from tests.running_jobs import run_due
@@ -54,7 +54,7 @@ async def frame_with_operators(
     each: dict[str, object] | None = None,
 ) -> AsyncIterator[OneFrame]:
     """A frame and operators of these names that serve, peers of each other unless `joined` is false."""
-    sockets = [listen("127.0.0.1", 0) for _ in range(2 * (len(names) + 1))]
+    sockets = [listen_again() for _ in range(2 * (len(names) + 1))]
     ports = [socket.getsockname()[1] for socket in sockets]
     places = [f"127.0.0.1:{port}" for port in ports]
 
@@ -85,6 +85,7 @@ async def frame_with_operators(
             for one, other in combinations(operators, 2):
                 await join(one, other)
         yield OneFrame(mainframe, tuple(operators))
+    use_again(*ports)
 
 
 async def enrol(frame: Neighbour, operator: Neighbour) -> PeerRecord:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hansa.doors.listeners import listen
+from tests.doors.served import listen_again, use_again
 from tests.neighbours.reading_peers import read
 from tests.neighbours.two_registries import Neighbour, befriend, opened
 from tests.registry import DatabaseFarm
@@ -61,7 +61,7 @@ class Relayed:
 @asynccontextmanager
 async def three_registries(farm: DatabaseFarm, directory: Path) -> AsyncIterator[Relayed]:
     """The three registries, which serve. Nothing was read yet."""
-    sockets = [listen("127.0.0.1", 0) for _ in range(6)]
+    sockets = [listen_again() for _ in range(6)]
     ports = [socket.getsockname()[1] for socket in sockets]
     places = [f"127.0.0.1:{port}" for port in ports]
     async with AsyncExitStack() as stack:
@@ -84,3 +84,4 @@ async def three_registries(farm: DatabaseFarm, directory: Path) -> AsyncIterator
         for one, other in ((home, relay), (relay, home), (relay, reader), (reader, relay)):
             await befriend(one, other)
         yield Relayed(home, relay, reader)
+    use_again(*ports)

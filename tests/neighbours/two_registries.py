@@ -22,21 +22,26 @@ Use, in a test file (both are started once for the file; about a second of CPU):
 """
 
 import asyncio
+import atexit
+import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hansa.doors.listeners import listen
 from hansa.doors.serve import federation_server, server_of
 from hansa.doors.trusted_domains import TrustedDomains
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.foundation.plumbing.trust_bundle import bundle_of
 from hansa.rooms import federation
 from hansa.rooms.federation import OWN_IDENTITY, PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
-from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.doors.served import listen_again, use_again
+from tests.founded import FoundedRegistries
+from tests.registry import DatabaseFarm, TestRegistry, open_prepared, settings_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ async def neighbours(
     b: dict[str, object] | None = None,
 ) -> AsyncIterator[Neighbours]:
     """Two registries that serve, peers of each other unless `joined` is false."""
-    sockets = [listen("127.0.0.1", 0) for _ in range(4)]
+    sockets = [listen_again() for _ in range(4)]
     ports = [socket.getsockname()[1] for socket in sockets]
     places = [f"127.0.0.1:{port}" for port in ports]
 
@@ -112,6 +117,7 @@ async def neighbours(
             await befriend(one, two)
             await befriend(two, one)
         yield Neighbours(one, two)
+    use_again(*ports)
 
 
 async def befriend(one: Neighbour, other: Neighbour) -> PeerRecord:
@@ -139,8 +145,11 @@ async def opened(
 ) -> AsyncIterator[Neighbour]:
     """One registry that serves at these sockets, the public one first."""
     public, federated = sockets
-    dsn = await farm.fresh()
-    async with open_registry(dsn, directory, **settings) as registry:
+    chosen = settings_of(farm.unused(), directory, **settings)
+    founded = await founded_by(farm).of(chosen)
+    dsn = await farm.copy(founded.dsn, str(chosen.database_url))
+    shutil.copytree(founded.directory, directory)
+    async with open_prepared(chosen, dsn) as registry:
         runtime = registry.runtime
         async with federation_server(registry.app, runtime) as mutual:
             servers = [(server_of(registry.app), public), (mutual, federated)]
@@ -158,3 +167,11 @@ async def opened(
                 server.should_exit = True
             await asyncio.gather(*tasks)
     await farm.drop(dsn)
+
+
+@cache
+def founded_by(farm: DatabaseFarm) -> FoundedRegistries:
+    """What registries with the same settings are copies of: the ports come again, and so do the addresses."""
+    directory = Path(tempfile.mkdtemp(prefix="hansa-neighbours-"))
+    atexit.register(shutil.rmtree, directory)
+    return FoundedRegistries(farm, directory)

@@ -8,25 +8,29 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once
 from tests.operation.registry_process import RegistryProcess, is_alive, postgres_pid, until
 from tests.properties.scale import TIER
 
 Launch = Callable[..., RegistryProcess]
 
-# Three registries that found their databases at one time take a minute on a busy machine.
-collect_ignore = ["test_enrolling_commands.py"] if TIER == 0 else []
+# Three registries that found their databases at one time take a minute on a busy machine, an installation takes more.
+collect_ignore = ["test_enrolling_commands.py", "test_own_checkout.py"] if TIER == 0 else []
 
 
 @pytest.fixture(scope="session")
 async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data directory of a registry that was started once, with the usual settings, and stopped.
 
-    A first start costs four times what a later one does.
+    A first start costs four times what a later one does: the processes that run tests beside each other make one between them.
     """
-    registry = RegistryProcess(tmp_path_factory.mktemp("founded") / "data")
-    await registry.start()
-    ended = await registry.stop()
-    assert ended.code == 0, ended
+    with made_once(tmp_path_factory, "founded") as (directory, is_missing):
+        registry = RegistryProcess(directory / "data")
+        if is_missing:
+            directory.mkdir()
+            await registry.start()
+            ended = await registry.stop()
+            assert ended.code == 0, ended
     return registry.data_dir
 
 

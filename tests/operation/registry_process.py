@@ -10,6 +10,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from random import SystemRandom
 from socket import socket
@@ -204,7 +205,7 @@ def children_of(pid: int) -> list[int]:
 
 def is_alive(pid: int) -> bool:
     """Whether the process runs; a zombie does not."""
-    return any(found == pid and state != "Z" for found, _, state in _processes())
+    return (found := _parent_and_state(pid)) is not None and found[1] != "Z"
 
 
 def command_of(pid: int) -> str:
@@ -214,13 +215,19 @@ def command_of(pid: int) -> str:
 
 
 def _processes() -> list[tuple[int, int, str]]:
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
+    """Every process with its parent and its state."""
+    pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
+    return [(pid, *found) for pid in pids if (found := _parent_and_state(pid)) is not None]
+
+
+def _parent_and_state(pid: int) -> tuple[int, str] | None:
+    try:
+        with FileIO(f"/proc/{pid}/stat") as file:
             # The command in parentheses may itself hold blanks and parentheses.
-            state, parent = entry.read_text().rpartition(")")[2].split()[:2]
-            found.append((int(entry.parent.name), int(parent), state))
-    return found
+            state, parent = file.read().rpartition(b")")[2].split(maxsplit=2)[:2]
+    except OSError:
+        return None
+    return int(parent), state.decode()
 
 
 async def until(condition: Callable[[], object], seconds: float = COME_TO_PASS_SECONDS) -> None:

@@ -1,6 +1,7 @@
 """`hansa demo URL` as a command: what it asks before it writes into somebody's registry."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -13,9 +14,11 @@ PASSWORD = "Quiet-Harbour-41-Lantern"
 
 
 @pytest.fixture(scope="module")
-async def inhabited(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+async def inhabited(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
     """A registry with one agent that no demo made."""
-    registry = RegistryProcess(tmp_path_factory.mktemp("inhabited") / "data")
+    registry = RegistryProcess(tmp_path_factory.mktemp("inhabited") / "data", founded=founded_data)
     await registry.start()
     async with httpx2.AsyncClient(base_url=f"{registry.url}/api/v1", trust_env=False, timeout=60) as http:
         await create_an_agent(http)

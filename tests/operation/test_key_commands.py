@@ -19,8 +19,10 @@ PASSWORD = "Quiet-Harbour-41-Lantern"
 
 
 @pytest.fixture(scope="module")
-async def registry(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
-    registry = RegistryProcess(tmp_path_factory.mktemp("keys") / "data")
+async def registry(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
+    registry = RegistryProcess(tmp_path_factory.mktemp("keys") / "data", founded=founded_data)
     await registry.start()
     yield registry
     await registry.kill()

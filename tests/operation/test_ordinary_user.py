@@ -14,6 +14,16 @@ from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, children_of, health, postgres_pid
 
 ORDINARY = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+STRICT = 0o077
+UNDER_A_STRICT_UMASK_WITHOUT_HOME = (
+    "/usr/bin/env",
+    "-u",
+    "HOME",
+    "sh",
+    "-c",
+    f'umask {STRICT:o}; exec "$@"',
+    "sh",
+)
 
 
 @pytest.fixture
@@ -26,8 +36,20 @@ def home() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-async def test_an_ordinary_user_starts_and_stops_a_registry(home: Path):
-    registry = RegistryProcess(home / ".local/share/hansa", as_account=_as_ordinary())
+async def test_an_ordinary_user_starts_and_stops_a_registry_under_a_strict_umask_whatever_the_variable_home(
+    home: Path,
+):
+    closed = home / "closed"
+    closed.mkdir(mode=0o555)
+    data_dir = home / ".local/share/hansa"
+    strict = RegistryProcess(data_dir, as_account=[*UNDER_A_STRICT_UMASK_WITHOUT_HOME, *_as_ordinary()])
+    await starts_and_stops(strict, home)
+    assert modes_for_others_in(data_dir) == {0}
+    await starts_and_stops(RegistryProcess(data_dir, as_account=_as_ordinary(), HOME=str(closed)), home)
+
+
+async def starts_and_stops(registry: RegistryProcess, home: Path) -> None:
+    """What it starts and writes is the ordinary user's."""
     registry.log = home / "service.log"
     try:
         await registry.start()
@@ -42,6 +64,11 @@ async def test_an_ordinary_user_starts_and_stops_a_registry(home: Path):
     finally:
         await registry.kill()
         await end_postgres(registry.data_dir)
+
+
+def modes_for_others_in(folder: Path) -> set[int]:
+    """What the permissions below a folder grant to others than its owner."""
+    return {path.lstat().st_mode & STRICT for path in folder.rglob("*") if not path.is_symlink()}
 
 
 def owner_of(path: Path) -> int:

@@ -229,12 +229,11 @@ def test_what_a_strict_umask_makes_is_the_users_alone(checkout: Checkout):
     assert (checkout.folder / ".venv").stat().st_mode & STRICT == 0
 
 
-async def test_a_registry_runs_without_the_variable_home(checkout: Checkout, home: Path):
-    await runs(checkout, home / "data", HANSA_DATA_DIR=str(home / "data"))
-
-
-async def test_a_registry_runs_with_a_home_that_takes_no_files(checkout: Checkout, place: Path, home: Path):
-    await runs(checkout, home / "data", HOME=str(place / "closed"), HANSA_DATA_DIR=str(home / "data"))
+async def test_a_registry_runs_without_the_variable_home_and_with_a_home_that_takes_no_files(
+    checkout: Checkout, place: Path, home: Path
+):
+    for variables in ({}, {"HOME": str(place / "closed")}):
+        await runs(checkout, home / "data", HANSA_DATA_DIR=str(home / "data"), **variables)
 
 
 async def test_a_registry_runs_in_a_home_on_another_file_system_than_the_checkout(

@@ -98,10 +98,17 @@ def is_as_before(checkout: Path, before: set[Path]) -> bool:
     return not TIER or (set_up(checkout)[0] == 0 and is_made(checkout))
 
 
-def test_an_environment_is_made_and_then_left_as_it_is(checkout: Path):
+def test_an_environment_is_made_and_then_left_as_it_is_also_when_the_packages_for_tests_cannot_be_downloaded(
+    checkout: Path,
+):
     assert set_up(checkout) == (0, [])
     assert is_made(checkout)
     made = (checkout / ".venv/.service").stat().st_mtime_ns
+    (checkout / "requirements" / "test.txt").write_text(WANTED)
+    code, [line] = set_up(checkout, ".venv/.test", PIP_INDEX_URL="http://127.0.0.1:1/")
+    assert code != 0
+    assert "Check the network" in line
+    assert is_made(checkout)
     assert set_up(checkout) == (0, [])
     assert (checkout / ".venv/.service").stat().st_mtime_ns == made
 
@@ -166,16 +173,6 @@ def test_packages_that_cannot_be_downloaded_leave_nothing_half_made(
     assert "Check the network" in line
     (checkout / "requirements" / "service.txt").write_text("")
     assert is_as_before(checkout, before)
-
-
-def test_an_environment_that_serves_stays_when_the_packages_for_tests_cannot_be_downloaded(checkout: Path):
-    assert set_up(checkout)[0] == 0
-    (checkout / "requirements" / "test.txt").write_text(WANTED)
-    code, [line] = set_up(checkout, ".venv/.test", PIP_INDEX_URL="http://127.0.0.1:1/")
-    assert code != 0
-    assert "Check the network" in line
-    assert is_made(checkout)
-    assert set_up(checkout) == (0, [])
 
 
 def test_a_full_disk_is_named_and_nothing_half_made_is_left(tmp_path: Path):

@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.operation.conftest import Launch
+from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import (
     RegistryProcess,
     children_of,
@@ -19,13 +21,24 @@ from tests.operation.registry_process import (
 )
 
 
+@pytest.fixture(scope="module")
+async def shared(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
+    """A registry with two workers. Tests kill parts of it: it is started again where it does not run."""
+    made = RegistryProcess(tmp_path_factory.mktemp("workers") / "data", workers=2, founded=founded_data)
+    yield made
+    await made.kill()
+    await end_postgres(made.data_dir)
+
+
 @pytest.fixture
-async def registry(operated: Launch) -> RegistryProcess:
-    """A registry with two workers, started."""
-    made = operated(workers=2)
-    await made.start()
-    await until(lambda: len(workers_of(made)) == 2)
-    return made
+async def registry(shared: RegistryProcess) -> RegistryProcess:
+    """The registry, with both its workers."""
+    if not shared.running:
+        await shared.start()
+    await until(lambda: len(workers_of(shared)) == 2)
+    return shared
 
 
 def workers_of(registry: RegistryProcess) -> list[int]:
