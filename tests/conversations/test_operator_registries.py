@@ -196,7 +196,7 @@ async def test_an_operator_takes_no_connection_and_publishes_no_roots_before_its
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "OPERATOR_NOT_ENROLLED")
     stranger = certified(apart.frame, "/registry/stranger")
     assert await status_of(stranger, apart.operator) is None
-    with pytest.raises(federation.NotEnrolled):
+    with pytest.raises(federation.IdentityMissing):
         await federation.invite(apart.registry.runtime, None, timedelta(days=1))
     await enrol(apart.frame, apart.operator)
     assert await status_of(stranger, apart.operator) == 404

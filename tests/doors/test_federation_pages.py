@@ -102,6 +102,7 @@ def test_of_a_large_federation_the_first_registries_are_drawn():
             tier=None,
             status="active",
             settlement_currency=None,
+            hop_distance=int(name != "r0"),
         )
 
     names = [f"r{number}" for number in range(1000)]

@@ -1,6 +1,7 @@
 """Relay: cards of a registry that is no peer come by a peer that passes them on, and only as their home signed them."""
 
 import copy
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -36,6 +37,31 @@ async def test_an_agent_of_a_registry_that_is_no_peer_is_found_by_a_relay(three:
     (shown,) = await three.homes()
     assert (shown["ledger_id"], shown["relay"], shown["hop_distance"]) == (HOME, RELAY, 2)
     assert shown["trouble"] is None
+
+
+async def test_the_structure_of_the_federation_shows_a_registry_that_is_known_by_a_relay(three: Relayed):
+    await three.home.registry.agent(name="Shown by relay")
+    await three.arrive()
+    shown = (await three.reader.registry.get("/public/topology")).json()
+    (home,) = [node for node in shown["nodes"] if node["ledger_id"] == HOME]
+    (relay,) = [node for node in shown["nodes"] if node["ledger_id"] == RELAY]
+    assert (home["hop_distance"], home["trust_domain"], home["tier"], home["status"]) == (
+        2,
+        HOME,
+        None,
+        "active",
+    )
+    assert [node["hop_distance"] for node in shown["nodes"]] == [0, 1, 2]
+    edges = [(edge["from"], edge["to"], edge["kind"]) for edge in shown["edges"]]
+    assert edges == [
+        (shown["self"], relay["name"], "direct_peer"),
+        (relay["name"], home["name"], "discovered"),
+    ]
+    page = (await three.reader.registry.http.get("/federation", headers={"Accept": "text/html"})).text
+    assert (page.count("<circle"), page.count("<line")) == (3, 2)
+    assert "Known by a peer" in page
+    row = re.sub(r"</?bdi>", "", page)
+    assert f"<td>{home['name']}</td><td>{HOME}</td><td>{relay['name']}</td><td>2 hops</td>" in row
 
 
 async def test_an_item_travels_word_for_word_and_never_back_to_its_home(three: Relayed):

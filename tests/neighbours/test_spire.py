@@ -9,11 +9,18 @@ from pathlib import Path
 import httpx2
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hansa.foundation.plumbing import workload_api
-from hansa.foundation.plumbing.workload_api import HEALTH_NAME, IdentityUnusable, SentSvid, usable
+from hansa.foundation.plumbing.workload_api import (
+    HEALTH_NAME,
+    IdentityUnusable,
+    SentSvid,
+    read_message,
+    usable,
+)
 from hansa.rooms.federation import OWN_IDENTITY, IdentityMissing, own_bundle
 from hansa.rooms.federation.peers.refreshing import refresh_peer
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
@@ -295,6 +302,12 @@ async def test_a_service_that_spire_certifies_reads_no_internal_route(
         assert (await http.get("/api/v1/events/")).status_code == 401
 
 
+@given(st.binary(max_size=100))
+def test_no_message_of_an_agent_does_more_than_be_refused(message: bytes):
+    with pytest.raises(IdentityUnusable):
+        usable(read_message(message), OWN, DOMAIN)
+
+
 @given(st.binary(max_size=200), st.binary(max_size=60), st.binary(max_size=60))
 def test_no_bytes_of_an_agent_do_more_than_be_refused(certificates: bytes, key: bytes, roots: bytes):
     with pytest.raises(IdentityUnusable):
@@ -304,7 +317,7 @@ def test_no_bytes_of_an_agent_do_more_than_be_refused(certificates: bytes, key: 
 def test_a_certificate_counts_with_its_own_key_and_a_root_of_its_trust_domain_alone():
     root, other = SpireAuthority(DOMAIN), SpireAuthority(DOMAIN)
     leaf, elsewhere = root.leaf(OWN), SpireAuthority("b.example")
-    der = leaf.certificate.public_bytes(x509.base.serialization.Encoding.DER)
+    der = leaf.certificate.public_bytes(Encoding.DER)
     assert usable([SentSvid(OWN, der, leaf.key_der, root.der)], OWN, DOMAIN).spiffe_id == OWN
     for key, roots in (
         (root.leaf(OWN).key_der, root.der),
@@ -316,6 +329,6 @@ def test_a_certificate_counts_with_its_own_key_and_a_root_of_its_trust_domain_al
         with pytest.raises(IdentityUnusable):
             usable([SentSvid(OWN, der, key, roots)], OWN, DOMAIN)
     expired = root.leaf(OWN, -timedelta(seconds=5))
-    der = expired.certificate.public_bytes(x509.base.serialization.Encoding.DER)
+    der = expired.certificate.public_bytes(Encoding.DER)
     with pytest.raises(IdentityUnusable):
         usable([SentSvid(OWN, der, expired.key_der, root.der)], OWN, DOMAIN)

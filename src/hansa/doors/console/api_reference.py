@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import Request
+from fastapi import FastAPI
 
 Document = Mapping[str, Any]
 
@@ -100,9 +100,9 @@ class OperationDetails:
         return f"/docs/try#/{quote(self.tag)}/{self.operation.name}"
 
 
-async def api_document(request: Request) -> Document:
+async def api_document(app: FastAPI) -> Document:
     """The description of the API. The first request has it written, in a thread, so that other requests go on."""
-    document: Document = await asyncio.to_thread(request.app.openapi)
+    document: Document = await asyncio.to_thread(app.openapi)
     return document
 
 

@@ -45,13 +45,17 @@ def drawing(topology: federation.TopologyOut, interval: int) -> Markup:
     height = max(place.y for place in places.values()) + ROW_HEIGHT / 2
     own = places[topology.self]
     edges = "".join(
-        f'<line class="edge {freshness(edge.status, edge.lag_seconds, interval)}" x1="{own.x:.0f}" y1="{own.y:.0f}"'
+        f'<line class="edge {freshness(edge.status, edge.lag_seconds, interval)}"'
+        f' x1="{places[edge.start].x:.0f}" y1="{places[edge.start].y:.0f}"'
         f' x2="{places[edge.to].x:.0f}" y2="{places[edge.to].y:.0f}"/>'
         for edge in topology.edges
-        if edge.to in places
+        if edge.start in places and edge.to in places
     )
     nodes = "".join(_node(place, is_own=place is own) for place in places.values())
-    label = f"{topology.self} and {len(topology.nodes) - 1} peers; the table lists each with its tier and freshness."
+    peers = sum(node.hop_distance == 1 for node in topology.nodes)
+    farther = len(topology.nodes) - 1 - peers
+    known = f" and {farther} registries known by a peer" if farther else ""
+    label = f"{topology.self} with {peers} peers{known}; the tables list each of them."
     return Markup(  # noqa: S704
         f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(apart(label))}">{edges}{nodes}</svg>'
     )

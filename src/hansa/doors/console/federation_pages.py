@@ -88,12 +88,17 @@ class PeerShown(BaseModel):
 
 @both_forms(router, "/federation")
 async def show_federation(
-    _: Public, request: Request, db: Db, settings: Config, last_audit: LastAuditOf
+    _: Public,
+    request: Request,
+    db: Db,
+    settings: Config,
+    last_audit: LastAuditOf,
+    discovered: Annotated[federation.ReadDiscovered, Depends(federation.DISCOVERED.given)],
 ) -> Response:
     """The registries of the federation, drawn and as a table; as JSON the same as `/api/v1/public/topology`."""
 
     async def read(tx: Tx) -> federation.TopologyOut:
-        return federation.TopologyOut.of(await federation.read_topology(tx, settings, last_audit))
+        return federation.TopologyOut.of(await federation.read_topology(tx, settings, last_audit, discovered))
 
     shown = await db.read(read)
     interval = settings.federation_sync_interval_seconds
@@ -102,6 +107,7 @@ async def show_federation(
         "federation.html",
         shown,
         lines=_lines(shown, interval),
+        discovered=_discovered(shown),
         drawing=drawing(shown, interval),
         left_out=max(0, len(shown.nodes) - DRAWN_AT_MOST),
     )
@@ -141,7 +147,7 @@ def _recommended(peer: federation.PeerRecord, settings: Settings) -> list[str]:
 
 
 def _lines(shown: federation.TopologyOut, interval: int) -> Sequence[PeerLine]:
-    """The peers; the first node is this registry, and edge and node of a peer stand at the same place."""
+    """The peers; the first node is this registry, and each other node stands where its edge does."""
     return [
         PeerLine(
             name=node.name,
@@ -154,4 +160,14 @@ def _lines(shown: federation.TopologyOut, interval: int) -> Sequence[PeerLine]:
             freshness=freshness(edge.status, edge.lag_seconds, interval),
         )
         for node, edge in zip(shown.nodes[1:], shown.edges, strict=True)
+        if node.hop_distance == 1
+    ]
+
+
+def _discovered(shown: federation.TopologyOut) -> Sequence[tuple[federation.NodeOut, str]]:
+    """The registries that are known by a peer, each with the name of that peer."""
+    return [
+        (node, edge.start)
+        for node, edge in zip(shown.nodes[1:], shown.edges, strict=True)
+        if node.hop_distance > 1
     ]

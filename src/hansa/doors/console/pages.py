@@ -82,7 +82,7 @@ async def show_problem(_: Public, request: Request, settings: Config, code: str)
     if kinds is None:
         return page(request, "problem-unknown.html", status=404, code=code)
     refusal = Explained.of(kinds)
-    document = await api_document(request)
+    document = await api_document(request.app)
     named = {
         f"{one.method} {one.path}": one.address
         for _, _, group in operations_by_tag(document)

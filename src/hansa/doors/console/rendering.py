@@ -46,6 +46,11 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
     return HTMLResponse(body, status_code=status, headers=headers)
 
 
+def part(template: str, **content: Any) -> Markup:
+    """A part of a page that is the same for all readers."""
+    return Markup(_PAGES.get_template(template).render(**content))  # noqa: S704
+
+
 def both_forms(router: APIRouter, path: str) -> Callable[[Handler], Handler]:
     """Declare a GET route as a page at `path` and as JSON at `path`.json; `page_or_json` answers it."""
 

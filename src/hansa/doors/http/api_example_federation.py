@@ -17,6 +17,7 @@ NODES = [
         "tier": "standalone",
         "status": "active",
         "settlement_currency": "AVT",
+        "hop_distance": 0,
     },
     {
         "name": "peer",
@@ -25,6 +26,7 @@ NODES = [
         "tier": "standalone",
         "status": "active",
         "settlement_currency": "AVT",
+        "hop_distance": 1,
     },
 ]
 EDGE = {"from": "hansa", "to": "peer", "kind": "direct_peer", "status": "active", "lag_seconds": 12}

@@ -112,17 +112,17 @@ class WorkloadIdentity:
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
-                async for sent in streamed(self._socket):
+                async for message in streamed(self._socket):
                     pause = FIRST_PAUSE_SECONDS
-                    self._receive(sent)
+                    self._receive(message)
             except AgentUnreachable as trouble:
                 self._failed(trouble)
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
-    def _receive(self, sent: list[SentSvid]) -> None:
+    def _receive(self, message: bytes) -> None:
         try:
-            svid = usable(sent, self._spiffe_id, self._trust_domain)
+            svid = usable(read_message(message), self._spiffe_id, self._trust_domain)
         except IdentityUnusable as trouble:
             self._failed(trouble)
             return
@@ -157,8 +157,8 @@ def require_agent(socket: Path | None) -> None:
         raise BadSetting(f"SPIFFE_ENDPOINT_SOCKET='unix://{socket}' is refused: it is no socket")
 
 
-async def streamed(socket: Path) -> AsyncIterator[list[SentSvid]]:
-    """What the agent sends, from the present identities on. Raises: AgentUnreachable, at the end of the stream too."""
+async def streamed(socket: Path) -> AsyncIterator[bytes]:
+    """The messages of the agent (X509SVIDResponse), from the present identities on. Raises: AgentUnreachable, at the end of the stream too."""
     # The library writes to standard error by itself, beside the log.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
@@ -166,13 +166,24 @@ async def streamed(socket: Path) -> AsyncIterator[list[SentSvid]]:
     except ImportError:
         raise AgentUnreachable(PACKAGE_MISSING) from None
     async with aio.insecure_channel(f"unix:{socket}") as channel:
-        call = channel.unary_stream(FETCH, request_serializer=bytes, response_deserializer=_read)
+        call = channel.unary_stream(FETCH, request_serializer=bytes, response_deserializer=bytes)
         try:
-            async for sent in call(b"", metadata=[HEADER]):
-                yield sent
+            async for message in call(b"", metadata=[HEADER]):
+                yield message
         except aio.AioRpcError as trouble:
             raise AgentUnreachable(f"{trouble.code().name}: {trouble.details()}") from None
     raise AgentUnreachable("the agent ended the stream")
+
+
+def read_message(message: bytes) -> list[SentSvid]:
+    """The identities in a message of the agent. Raises: IdentityUnusable."""
+    from google.protobuf.message import DecodeError
+
+    try:
+        answer = _answer_type().FromString(message)
+    except DecodeError:
+        raise IdentityUnusable("the message of the agent cannot be read") from None
+    return [SentSvid(one.spiffe_id, one.x509_svid, one.x509_svid_key, one.bundle) for one in answer.svids]
 
 
 def usable(sent: list[SentSvid], spiffe_id: str, trust_domain: str) -> Svid:
@@ -225,11 +236,6 @@ def _split(joined: bytes) -> Iterator[bytes]:
             raise ValueError("a certificate in DER is cut off")
         yield joined[: head + size]
         joined = joined[head + size :]
-
-
-def _read(answer: bytes) -> list[SentSvid]:
-    message = _answer_type().FromString(answer)
-    return [SentSvid(one.spiffe_id, one.x509_svid, one.x509_svid_key, one.bundle) for one in message.svids]
 
 
 @cache

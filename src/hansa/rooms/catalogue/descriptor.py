@@ -30,6 +30,7 @@ from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
 from .pulls import CARD_PULLS, HEALTH_CHECKS, RESULTS_AT_ONCE, WRITING
 from .pulls import router as pulls_router
+from .relays import discovered_registries
 from .relays import peer_router as relays_peer_router
 from .relays import router as relays_router
 from .retire import ACCOUNT_END_OF_CARDS, erase_old
@@ -136,6 +137,7 @@ ROOM = Room(
     offers=(AGENT_KEYS, LOCK_AGENT, SEARCHER, SEARCH_ANSWERS, LIST_FINDINGS, EXPORT_DESK, WRITING),
     fills=(
         federation.SYNC_PEER.filled_with(read_peer),
+        federation.DISCOVERED.filled_with(discovered_registries),
         federation.PEER_REMOVED.filled_with(remove_mirrors_of),
         SEARCHER.built_by(_searcher),
         SEARCH_ANSWERS.built_by(_answers),

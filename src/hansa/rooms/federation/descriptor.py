@@ -46,6 +46,7 @@ from .peer_trust import ask_peers, classify_peers, public_trust_router
 from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
+    DISCOVERED,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
@@ -182,6 +183,7 @@ ROOM = Room(
         LAST_AUDIT,
         OWN_IDENTITY,
         PEER_CALLS,
+        DISCOVERED,
         PEER_REMOVED,
         PEER_SETTLED,
         RECOGNISED_LEAVES,

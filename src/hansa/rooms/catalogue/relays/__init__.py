@@ -3,7 +3,17 @@
 from . import store
 from .records import HOPS_MAX, KeptHome, StatedHome
 from .routes import peer_router, router
-from .serving import known_homes
+from .serving import discovered_registries, known_homes
 from .store import settle
 
-__all__ = ["HOPS_MAX", "KeptHome", "StatedHome", "known_homes", "peer_router", "router", "settle", "store"]
+__all__ = [
+    "HOPS_MAX",
+    "KeptHome",
+    "StatedHome",
+    "discovered_registries",
+    "known_homes",
+    "peer_router",
+    "router",
+    "settle",
+    "store",
+]

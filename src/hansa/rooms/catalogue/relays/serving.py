@@ -38,6 +38,21 @@ async def known_homes(tx: Tx) -> list[KeptHome]:
     return await store.homes(tx)
 
 
+async def discovered_registries(tx: Tx) -> list[federation.DiscoveredRegistry]:
+    """The same registries, as the structure of the federation shows them."""
+    return [
+        federation.DiscoveredRegistry(
+            home.ledger_id,
+            home.registry_name,
+            home.relay_ledger_id,
+            home.hop_distance,
+            home.settlement_currency,
+            home.trouble is None,
+        )
+        for home in await known_homes(tx)
+    ]
+
+
 async def _homes(tx: Tx) -> list[StatedHome]:
     """Where the home of every kept item is; a peer is nearer than a registry that is known by a relay."""
     relayed = [StatedHome(one.ledger_id, one.registry_url, one.hop_distance) for one in await known_homes(tx)]

@@ -39,7 +39,15 @@ from .reading import (
 from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, PeerType, VerifiedCard
 from .refreshing import refresh_peer
 from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
-from .slots import PEER_REMOVED, PEER_SETTLED, SYNC_PEER, SyncOutcome
+from .slots import (
+    DISCOVERED,
+    PEER_REMOVED,
+    PEER_SETTLED,
+    SYNC_PEER,
+    DiscoveredRegistry,
+    ReadDiscovered,
+    SyncOutcome,
+)
 from .sync_store import HAS_OPEN_PEER, note_synced, open_peer_ids
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
@@ -48,6 +56,7 @@ from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
     "CALL_LIMITS",
+    "DISCOVERED",
     "HAS_OPEN_PEER",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
@@ -60,6 +69,7 @@ __all__ = [
     "AutoSlash",
     "CardRefused",
     "CardVerdictOut",
+    "DiscoveredRegistry",
     "ExpectedRegistry",
     "HomeRefused",
     "NetInLimit",
@@ -78,6 +88,7 @@ __all__ = [
     "PeerUnknown",
     "PeerUnreachable",
     "PeerView",
+    "ReadDiscovered",
     "RecognisedLeaves",
     "RootCollision",
     "RosterPeer",

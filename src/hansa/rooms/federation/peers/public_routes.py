@@ -24,6 +24,7 @@ from .own_bundle import own_bundle
 from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
 from .reading import peer_by_name
 from .schemas import NAME_MAX_CHARACTERS, CardVerdictOut
+from .slots import DISCOVERED, ReadDiscovered
 from .topology import read_topology
 from .views import every_peer
 
@@ -78,12 +79,20 @@ async def list_federation_peers(_: Public, response: Response, db: Db) -> Roster
 
 @public_router.get("/public/topology", responses=problems(CardUnsigned, TooManyRequests))
 async def read_federation_topology(
-    _: Public, response: Response, db: Db, settings: Config, last_audit: LastAuditOf
+    _: Public,
+    response: Response,
+    db: Db,
+    settings: Config,
+    last_audit: LastAuditOf,
+    discovered: Annotated[ReadDiscovered, Depends(DISCOVERED.given)],
 ) -> TopologyOut:
-    """The federation as this registry sees it: registries, the connections to them, and how fresh each is."""
+    """The federation as this registry sees it: registries, the connections to them, and how fresh each is.
+
+    Registries that are known by a peer are connected to it, with the kind `discovered`; nothing crosses to them.
+    """
 
     async def read(tx: Tx) -> TopologyOut:
-        return TopologyOut.of(await read_topology(tx, settings, last_audit))
+        return TopologyOut.of(await read_topology(tx, settings, last_audit, discovered))
 
     response.headers.update({"Cache-Control": SHORTLY_CACHED, **ANY_ORIGIN})
     return await db.read(read)

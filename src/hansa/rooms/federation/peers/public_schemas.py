@@ -49,9 +49,14 @@ class NodeOut(BaseModel):
     name: str
     trust_domain: str
     ledger_id: str | None
-    tier: str | None = Field(description="Null before its registry card was verified.")
+    tier: str | None = Field(
+        description="Null before its registry card was verified, and of a registry that is no peer."
+    )
     status: str
     settlement_currency: str | None
+    hop_distance: int = Field(
+        description="0: this registry; 1: a peer; 2 or more: known by a peer, whose name is the start of its connection."
+    )
 
     @classmethod
     def of(cls, node: Node) -> "NodeOut":

@@ -1,8 +1,9 @@
-"""What rooms above do with peers: read the cards of one now, and end what was mirrored from one."""
+"""What rooms above do with peers: read the cards of one now, end what was mirrored from one, and name the registries behind it."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
@@ -26,6 +27,24 @@ class SyncOutcome:
         self.hidden += other.hidden
         self.refused.update(other.refused)
 
+
+@dataclass(frozen=True)
+class DiscoveredRegistry:
+    """A registry that is no peer: its cards come by the peer `relay_ledger_id`, at a hop distance of 2 or more.
+
+    `registry_name` and `is_verified` are what its own address showed.
+    """
+
+    ledger_id: str
+    registry_name: str | None
+    relay_ledger_id: str
+    hop_distance: int
+    settlement_currency: str | None
+    is_verified: bool
+
+
+ReadDiscovered: TypeAlias = Callable[[Tx], Awaitable[Sequence[DiscoveredRegistry]]]
+DISCOVERED: Slot[ReadDiscovered] = Slot("federation: the registries that are known by a peer")
 
 SYNC_PEER: Slot[Callable[[Runtime, PeerRecord], Awaitable[SyncOutcome]]] = Slot("federation: read a peer now")
 """Reads everything that is new at a peer. Raises: OutgoingTrouble, PeerClosed, FederationOff."""

@@ -1,4 +1,4 @@
-"""The structure of the federation as this registry sees it: itself, its peers, and how fresh each connection is."""
+"""The structure of the federation as this registry sees it: itself, its peers, those known by a peer, and how fresh each is."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from hansa.rooms.federation.charter import ReadLastAudit, read_card
 
 from . import store
 from .records import PeerRecord, PeerType
+from .slots import DiscoveredRegistry, ReadDiscovered
 from .views import PeerView, every_peer
 
 QUARANTINED = "quarantined"
@@ -26,6 +27,7 @@ class Node:
     tier: str | None
     status: str
     settlement_currency: str | None
+    hop_distance: int
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,16 @@ class Topology:
     as_of: datetime
 
 
-async def read_topology(tx: Tx, settings: Settings, last_audit: ReadLastAudit) -> Topology:
+async def read_topology(
+    tx: Tx, settings: Settings, last_audit: ReadLastAudit, discovered: ReadDiscovered
+) -> Topology:
     """The federation now. A name that several registries have is replaced by their ledger ids. Raises: CardUnsigned."""
     own_card = await read_card(tx, settings.settlement_currency, last_audit)
     found = await every_peer(tx)
-    counts = Counter([settings.registry_name, *(view.peer.registry_name for view in found)])
+    known = {settings.ledger_id, *(view.peer.ledger_id for view in found)}
+    farther = [one for one in await discovered(tx) if one.ledger_id not in known]
+    peer_names = [view.peer.registry_name for view in found]
+    counts = Counter([settings.registry_name, *peer_names, *(one.registry_name for one in farther)])
     own = Node(
         settings.registry_name,
         settings.trust_domain,
@@ -61,17 +68,38 @@ async def read_topology(tx: Tx, settings: Settings, last_audit: ReadLastAudit) -
         own_card.card["identity"]["tier"],
         "active",
         settings.settlement_currency,
+        0,
     )
     nodes = [_node(view.peer, counts) for view in found]
     edges = [_edge(view, node, own.name) for view, node in zip(found, nodes, strict=True)]
+    relays = {node.ledger_id: (view, node) for view, node in zip(found, nodes, strict=True)}
+    for one in farther:
+        # A peer that was removed meanwhile has no node; what came by it goes with the next reading.
+        if one.relay_ledger_id in relays:
+            view, relay = relays[one.relay_ledger_id]
+            nodes.append(_discovered(one, counts))
+            edges.append(Edge(relay.name, nodes[-1].name, "discovered", nodes[-1].status, view.lag_seconds))
     return Topology(own.name, [own, *nodes], edges, await store.now(tx))
 
 
-def _node(peer: PeerRecord, counts: Counter[str]) -> Node:
+def _node(peer: PeerRecord, counts: Counter[str | None]) -> Node:
     is_ambiguous = counts[peer.registry_name] > 1
     name = (peer.ledger_id or peer.trust_domain) if is_ambiguous else peer.registry_name
     status = QUARANTINED if peer.quarantined_at else peer.status
-    return Node(name, peer.trust_domain, peer.ledger_id, peer.tier, status, peer.settlement_currency)
+    return Node(name, peer.trust_domain, peer.ledger_id, peer.tier, status, peer.settlement_currency, 1)
+
+
+def _discovered(one: DiscoveredRegistry, counts: Counter[str | None]) -> Node:
+    is_named = one.registry_name is not None and counts[one.registry_name] == 1
+    return Node(
+        (one.registry_name if is_named else None) or one.ledger_id,
+        one.ledger_id.partition("/")[0],
+        one.ledger_id,
+        None,
+        "active" if one.is_verified else "inactive",
+        one.settlement_currency,
+        one.hop_distance,
+    )
 
 
 def _edge(view: PeerView, node: Node, own_name: str) -> Edge:
