@@ -543,14 +543,64 @@ async def test_approvals_that_come_together_are_written_together_and_each_pays_o
         (event,) = [data for kind, data in await contracts.events(contract) if kind == "ContractCompleted"]
         assert (f"tx-{event['tx_id']}", event["counts"]) == (approved["payment_tx_id"], True)
     assert await contracts.balances(bob) == ("205", "0")
-    assert await commits_of_approvals(contracts, due) < len(due)
+    assert await transactions_of(contracts, due) < len(due)
 
 
-async def commits_of_approvals(contracts: Agreements, due: list[Any]) -> int:
-    """In how many transactions these contracts were completed."""
+async def test_acts_that_come_together_are_written_together_and_each_is_answered_as_if_alone(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    terms = proposal(bob, amount="1")
+    answers = await at_once(*(contracts.post(alice, "", **terms) for _ in range(6)))
+    proposed = [answer.json() for answer in answers if answer.status_code == 201]
+    assert len({one["id"] for one in proposed}) == 6
+    dated = await contracts.propose(alice, bob, submit_by=in_days(2), review_by=in_days(4))
+    open_to_all = await contracts.propose(alice, None)
+    for act in ("accept", "submit"):
+        due = [*proposed, dated, open_to_all]
+        answers = await at_once(
+            *(
+                contracts.post(bob, f"/{contract['id']}/{act}", key=f"{act}-{contract['id']}")
+                for contract in due
+            ),
+            # Refused, or no such contract: the others are not kept up by it.
+            contracts.post(alice, f"/{proposed[0]['id']}/{act}"),
+            contracts.post(bob, f"/999999/{act}"),
+        )
+        assert [answer.status_code for answer in answers] == [200] * len(due) + [403, 404]
+        for contract, answer in zip(due, answers, strict=False):
+            assert answer.json() == await contracts.read(alice, contract)
+            again = await contracts.post(bob, f"/{contract['id']}/{act}", key=f"{act}-{contract['id']}")
+            assert (again.json(), again.headers["idempotent-replayed"]) == (answer.json(), "true")
+    for contract in due:
+        kinds = [kind for kind, _ in await contracts.events(contract)]
+        assert kinds == ["ContractProposed", "ContractAccepted", "ContractSubmitted"]
+    assert await transactions_of(contracts, due) < len(due)
+
+
+async def test_of_two_agents_that_accept_an_open_proposal_together_one_is_the_provider(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    rival = await contracts.provider()
+    contract = await contracts.propose(alice, None)
+    answers = await at_once(*(contracts.post(one, f"/{contract['id']}/accept") for one in (bob, rival)))
+    (accepted,) = [answer.json() for answer in answers if answer.status_code == 200]
+    assert sorted(answer.status_code for answer in answers) == [200, 404]
+    assert (await contracts.read(alice, contract))["provider_did"] == accepted["provider_did"]
+
+
+async def test_proposals_that_come_together_stay_within_the_limit_of_open_ones(
+    contracts: Agreements, bob: TestAgent
+) -> None:
+    alice = await contracts.contractor()
+    answers = await at_once(*(contracts.post(alice, "", **proposal(bob)) for _ in range(103)))
+    assert sorted(answer.status_code for answer in answers) == [201] * 100 + [409] * 3
+
+
+async def transactions_of(contracts: Agreements, due: list[Any]) -> int:
+    """In how many transactions the newest moves of these contracts were written."""
     return await contracts.registry.database.read(
         lambda tx: tx.fetchval(
-            "SELECT count(DISTINCT xmin::text) FROM commerce_contract WHERE id = ANY($1) AND status = 'COMPLETED'",
+            "SELECT count(DISTINCT xmin::text) FROM commerce_contract WHERE id = ANY($1)",
             [contract["id"] for contract in due],
         )
     )

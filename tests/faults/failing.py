@@ -86,6 +86,11 @@ class FailingConnection(asyncpg.Connection):
             self, query, lambda: asyncpg.Connection.fetchval(self, query, *args, **more)
         )
 
+    async def fetchmany(self, query: str, *args: Any, **more: Any) -> Any:
+        return await self.plan.meet(
+            self, query, lambda: asyncpg.Connection.fetchmany(self, query, *args, **more)
+        )
+
 
 async def _refused(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
     await asyncpg.Connection.execute(connection, _REFUSE)

@@ -8,14 +8,22 @@ from hansa.foundation.plumbing.caller import Agent, Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import ZERO, parse_amount
 from hansa.rooms import agents, ledger
-from hansa.rooms.commerce.contracts.accept import accept
+from hansa.rooms.commerce.contracts.accept import accept, judge_acceptance
 from hansa.rooms.commerce.contracts.approve import Approval, approve
+from hansa.rooms.commerce.contracts.contract import Contract
 from hansa.rooms.commerce.contracts.deadlines import meet_deadline
 from hansa.rooms.commerce.contracts.ending import cancel, mark_failed
 from hansa.rooms.commerce.contracts.gathered import is_plain, judged_of, order_of
+from hansa.rooms.commerce.contracts.moves import Move
 from hansa.rooms.commerce.contracts.paying import Consent
 from hansa.rooms.commerce.contracts.suspension import end_of_revoked, resume, stop
-from hansa.rooms.commerce.contracts.work import Submission, request_changes, submit
+from hansa.rooms.commerce.contracts.together import PlainMove, carry_out
+from hansa.rooms.commerce.contracts.work import (
+    Submission,
+    judge_submission,
+    request_changes,
+    submit,
+)
 from hansa.rooms.commerce.disputes import SLASH_BOND
 from hansa.rooms.commerce.disputes.deciding import Ordered, open_voting, rule
 from hansa.rooms.commerce.disputes.deciding import meet_deadline as meet_deadline_of_dispute
@@ -56,6 +64,21 @@ class Scene:
 
     async def _submit(self, tx: Tx) -> Any:
         return await submit(tx, self.bob.did, self.contract_id, Submission(None, None))
+
+    async def _accept_together(self, tx: Tx) -> Any:
+        """The acceptance as one of those that share a transaction, or by itself where it is left out."""
+        act = PlainMove(self.contract_id, self.bob.did, self._judge_acceptance, binds=True, request=None)
+        return (await carry_out(tx, [act], self.settings)).get(act) or await self._accept(tx)
+
+    def _judge_acceptance(self, contract: Contract) -> Move | None:
+        return judge_acceptance(contract, self.bob.did)
+
+    async def _submit_together(self, tx: Tx) -> Any:
+        act = PlainMove(self.contract_id, self.bob.did, self._judge_submission, binds=False, request=None)
+        return (await carry_out(tx, [act], self.settings)).get(act) or await self._submit(tx)
+
+    def _judge_submission(self, contract: Contract) -> Move:
+        return judge_submission(contract, self.bob.did, Submission(None, None))
 
     async def _file(self, tx: Tx) -> Any:
         complaint = Complaint(self.alice.did, self.bob.did, "OTHER", "No.", contract_id=self.contract_id)

@@ -66,6 +66,10 @@ class Side:
         await self._stop()
         return await self._connection.fetchval(*statement)
 
+    async def fetchmany(self, *statement: Any) -> Any:
+        await self._stop()
+        return await self._connection.fetchmany(*statement)
+
     def transaction(self) -> "Savepoint":
         return Savepoint(self._connection)
 

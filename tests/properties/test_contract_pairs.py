@@ -52,12 +52,12 @@ class State:
 
 
 _PARTIES = ("suspend", "reinstate", "revoke")
-_UNDER_WAY = ("submit", "fail", "file", *_PARTIES)
+_UNDER_WAY = ("submit", "submit_together", "fail", "file", *_PARTIES)
 _IN_REVIEW = ("approve", "gather", "return", "fail", "file", "file_back", *_PARTIES)
 _WORK, _REVIEW = ("accept",), ("accept", "submit")
 
 STATES = {
-    "proposed": State(("accept", "cancel", *_PARTIES)),
+    "proposed": State(("accept", "accept_together", "cancel", *_PARTIES)),
     "proposed, due": State(("deadline", *_PARTIES), seconds=2 * DAY + 1),
     "accepted": State(_UNDER_WAY, _WORK),
     "accepted, due": State(("deadline", *_PARTIES), _WORK, seconds=2 * DAY + 1),

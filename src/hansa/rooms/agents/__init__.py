@@ -64,6 +64,7 @@ from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
     find_agents,
     lock_owner_and_status,
+    lock_statuses,
     of_developer,
     own_agent,
     owner_of,
@@ -140,6 +141,7 @@ __all__ = [
     "issue_capability",
     "keys_of",
     "lock_owner_and_status",
+    "lock_statuses",
     "new_client_secret",
     "new_identity",
     "of_developer",

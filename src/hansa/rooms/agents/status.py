@@ -125,6 +125,11 @@ async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
     return await store.lock_owner_and_status(tx, did)
 
 
+async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
+    """The statuses of those of the DIDs that are agents of this registry, which do not change before the transaction ends."""
+    return await store.lock_statuses(tx, dids)
+
+
 async def owner_of(tx: Tx, did: str) -> int | None:
     """The developer who created the agent; None: there is no such agent here."""
     found = await store.find_owner_and_roles(tx, did)

@@ -315,6 +315,14 @@ async def lock_status(tx: Tx, did: str) -> str | None:
     return status
 
 
+async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
+    """The statuses of those agents that there are, locked in the order of their DIDs until the transaction ends."""
+    rows = await tx.fetch(
+        "SELECT did, status FROM agents_agent WHERE did = ANY($1) ORDER BY did FOR NO KEY UPDATE", list(dids)
+    )
+    return {row["did"]: row["status"] for row in rows}
+
+
 async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
     """The agent's developer and status, locked until the transaction ends, or None for an unknown DID."""
     row = await tx.fetchrow(

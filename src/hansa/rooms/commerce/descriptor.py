@@ -83,6 +83,7 @@ ROOM = Room(
     account_end=disputes.ACCOUNT_END,
     offers=(
         bonds.BOND_ADMITS,
+        contracts.ACTS_TOGETHER,
         contracts.APPROVALS,
         payments.VERIFIER,
         payments.GATHERED,
@@ -93,6 +94,7 @@ ROOM = Room(
         settlements.SIGNED_VERDICT,
     ),
     fills=(
+        contracts.ACTS_TOGETHER.built_by(contracts.ActsTogether),
         contracts.APPROVALS.built_by(contracts.Approvals),
         payments.VERIFIER.built_by(payments.Verifier),
         payments.GATHERED.built_by(payments.Gathered),

@@ -42,15 +42,18 @@ from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
 from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by, paid_by_transfers
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
+from hansa.rooms.commerce.contracts.together import ACTS_TOGETHER, ActsTogether
 from hansa.rooms.commerce.contracts.work import submit
 
 __all__ = [
     "ACCOUNT_END_OF_CONTRACTS",
+    "ACTS_TOGETHER",
     "APPROVALS",
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
     "CONTRACT_STATEMENTS",
+    "ActsTogether",
     "Approvals",
     "Contract",
     "ContractFilter",

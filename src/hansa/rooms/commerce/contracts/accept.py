@@ -12,7 +12,7 @@ from hansa.rooms.commerce.bonds import BondAdmits
 from . import recorded, rules
 from .contract import Contract
 from .errors import BondRequired, ContractUnfunded, FundedAcross
-from .moves import Act, move, require_in_time, take
+from .moves import Act, Move, move, require_in_time, take
 from .paying import OWNER_KIND
 from .reading import ContractShown
 
@@ -40,6 +40,18 @@ async def accept(
     if contract.funded:
         accepted = replace(accepted, hold_id=await _hold(tx, accepted, settings))
     return await move(tx, contract, accepted, Act("accepted", did), recorded.accepted(accepted))
+
+
+def judge_acceptance(contract: Contract, did: str) -> Move | None:
+    """The acceptance by the active agent `did` of this registry; None where it has to be carried out by `accept`.
+
+    Raises: ContractUnknown, WrongParty, OwnContract, WrongState.
+    """
+    rules.require_acceptable(contract, did)
+    if contract.funded or contract.version == BONDED_VERSION:
+        return None
+    after = rules.accepted(contract, did)
+    return Move(contract, after, Act("accepted", did), recorded.accepted(after))
 
 
 async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:

@@ -12,7 +12,7 @@ from . import paying, paying_across, rules, store
 from .approved import approve_once_paid
 from .contract import Contract, Ending, Status
 from .ending import fail, withdraw
-from .moves import DEADLINES, Act, move, suspensions_at_deadline
+from .moves import DEADLINES, Act, contract_of_job, move, suspensions_at_deadline
 from .suspension import stop
 
 # What keeps an automatic approval from being paid: the contract fails instead.
@@ -79,7 +79,7 @@ async def _pay_and_approve(tx: Tx, contract: Contract, runtime: Runtime) -> None
 
 
 async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:
-    await meet_deadline(tx, job.payload["contract_id"], runtime)
+    await meet_deadline(tx, contract_of_job(job.key), runtime)
 
 
 CONTRACT_DEADLINES = TransactionalKind(DEADLINES, _run)

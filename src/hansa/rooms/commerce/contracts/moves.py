@@ -5,7 +5,7 @@ from typing import Any
 
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import enqueue
+from hansa.foundation.plumbing.jobs import NewJob, enqueue_many
 from hansa.rooms import agents, enforcement, journal
 
 from . import rules, store
@@ -54,6 +54,21 @@ async def suspensions_at_deadline(tx: Tx, contract: Contract) -> list[enforcemen
     return [suspension for suspension in found if statuses.get(suspension.did) != "revoked"]
 
 
+@dataclass(frozen=True)
+class Move:
+    """A contract before and after an act, and the event of it."""
+
+    before: Contract
+    after: Contract
+    act: Act
+    event: Event
+
+    @property
+    def line(self) -> HistoryLine:
+        """What the history says of it."""
+        return _line(self.after, self.act)
+
+
 async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Event) -> ContractShown:
     """Write a move. Raises: WrongState when the contract is not in the state that it is moved from."""
     history = await store.save_with_line(tx, before, after, _line(after, act))
@@ -64,11 +79,11 @@ async def move(tx: Tx, before: Contract, after: Contract, act: Act, *events: Eve
     return ContractShown(after, history)
 
 
-async def begin(tx: Tx, contract: Contract, line: HistoryLine, *events: Event) -> ContractShown:
-    """Write the events of a proposal whose row has its first line, and let the jobs follow."""
+async def begin(tx: Tx, contract: Contract, line: HistoryLine, event: Event) -> ContractShown:
+    """Write the event of a proposal whose row has its first line, and let the jobs follow."""
     await schedule(tx, contract)
     await let_state(tx, contract)
-    await journal.append(tx, *events)
+    await journal.append(tx, event)
     return ContractShown(contract, [line])
 
 
@@ -87,13 +102,26 @@ async def keep(tx: Tx, before: Contract, after: Contract) -> None:
 
 async def _follow(tx: Tx, before: Contract, after: Contract) -> None:
     await let_state(tx, after)
-    if after.due_at is not None and after.due_at != before.due_at:
+    if has_new_deadline(before, after):
         await schedule(tx, after)
 
 
-async def schedule(tx: Tx, contract: Contract) -> None:
-    """Let a job run when the deadline that applies has come."""
-    assert contract.due_at is not None
+def has_new_deadline(before: Contract, after: Contract) -> bool:
+    """Whether another moment than before ends the time for what is next."""
+    return after.due_at is not None and after.due_at != before.due_at
+
+
+async def schedule(tx: Tx, *contracts: Contract) -> None:
+    """Let a job run for each of them when the deadline that applies has come."""
     # A job for each deadline: one that was moved finds its contract not due, and does nothing.
-    key = f"{contract.id} {contract.due_at.isoformat()}"
-    await enqueue(tx, DEADLINES, key, {"contract_id": contract.id}, contract.due_at)
+    await enqueue_many(tx, DEADLINES, [NewJob(_job_key(one), one.due_at) for one in contracts])
+
+
+def _job_key(contract: Contract) -> str:
+    assert contract.due_at is not None
+    return f"{contract.id} {contract.due_at.isoformat()}"
+
+
+def contract_of_job(key: str) -> int:
+    """The contract of a job with this key."""
+    return int(key.partition(" ")[0])

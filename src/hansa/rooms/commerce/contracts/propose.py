@@ -15,6 +15,7 @@ from .contract import Terms
 from .errors import FundedAcross, ProviderUnknown, TermsInvalid, TooManyProposals
 from .moves import begin
 from .reading import ContractShown
+from .records import NewContract
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ async def propose(
     owned = await agents.lock_owner_and_status(tx, agent.did)
     if owned is None or owned[1] != "active":
         raise Forbidden("The agent is not active.")
-    count, now = await store.open_proposals_of(tx, agent.did)
+    count, now = (await store.open_proposals_of(tx, [agent.did]))[agent.did]
     if count >= rules.OPEN_PROPOSALS_MAX:
         raise TooManyProposals
     if agent.is_governed and rules.pays_without_approval(terms):
@@ -58,9 +59,8 @@ async def propose(
         )
         if asked is not None:
             return asked
-    contract, line = await store.insert(
-        tx, terms, settings.settlement_currency, now, provider_registry=abroad
-    )
+    new = NewContract(terms, settings.settlement_currency, now, abroad)
+    contract, line = await store.insert(tx, new)
     return await begin(tx, contract, line, recorded.proposed(contract))
 
 

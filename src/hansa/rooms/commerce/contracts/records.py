@@ -1,8 +1,10 @@
-"""What is read of contracts beside the contract itself."""
+"""What is read and written of contracts beside the contract itself."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from .contract import Terms
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,16 @@ class HistoryLine:
     note: str | None
     deliverable: dict[str, Any] | None
     at: datetime
+
+
+@dataclass(frozen=True)
+class NewContract:
+    """A proposal that is written; `provider_registry` where that is another registry."""
+
+    terms: Terms
+    currency: str
+    created_at: datetime
+    provider_registry: str | None = None
 
 
 @dataclass(frozen=True)

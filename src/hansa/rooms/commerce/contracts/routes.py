@@ -29,7 +29,7 @@ from hansa.rooms.commerce.payments.errors import (
 )
 
 from . import errors
-from .accept import accept
+from .accept import accept, judge_acceptance
 from .acting import ContractActs, contract_acts
 from .approve import Approval, approve
 from .ending import cancel, mark_failed
@@ -45,7 +45,8 @@ from .schemas import (
     ReasonIn,
     SubmissionIn,
 )
-from .work import Submission, request_changes, submit
+from .together import ACTS_TOGETHER, ActsTogether, PlainMove, PlainProposal, is_plain
+from .work import Submission, judge_submission, request_changes, submit
 
 BIGINT_MAX = 2**63 - 1
 
@@ -55,6 +56,7 @@ ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]
 Acting = Annotated[ContractActs, Depends(contract_acts)]
 ApprovalsOfHere = Annotated[Approvals, Depends(APPROVALS.given)]
+ActsTogetherOfHere = Annotated[ActsTogether, Depends(ACTS_TOGETHER.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
 
 _EVERY_ACT: tuple[type[Refused], ...] = (
@@ -114,16 +116,18 @@ async def propose_contract(
     body: ContractIn,
     agent: PayingAgent,
     acts: Acting,
+    shared: ActsTogetherOfHere,
 ) -> Response:
     """Propose a contract to one provider, or, without `provider_did`, to every agent."""
-    act = acts.of(agent, "/contracts", body)
-    proposal = Proposal(body.proposed_by(agent.did), body.approval_id, act.scope)
+    act, terms = acts.of(agent, "/contracts", body), body.proposed_by(agent.did)
+    proposal = Proposal(terms, body.approval_id, act.scope)
+    together = partial(shared.carry_out, PlainProposal(terms, act.request)) if is_plain(terms) else None
 
     async def proposed(tx: Tx) -> ContractShown | agents.Approval:
         return await propose(tx, agent, proposal, acts.config)
 
     try:
-        answer = await act.once(proposed)
+        answer = await act.once(proposed, together)
     except errors.ProviderUnknown:
         # Within one trust domain the DID does not say at which registry the agent is.
         if body.provider_did is None or not await transfers.is_elsewhere(acts.runtime, body.provider_did):
@@ -145,10 +149,17 @@ async def accept_contract(
     agent: CurrentAgent,
     acts: Acting,
     bond_admits: AdmittedByBond,
+    shared: ActsTogetherOfHere,
 ) -> Response:
     """Accept a proposal as its provider; of an open proposal the first agent that accepts is the provider."""
     act = acts.of(agent, f"/contracts/{contract_id}/accept")
-    return await act.once(lambda tx: accept(tx, agent.did, contract_id, acts.config, bond_admits))
+    together = PlainMove(
+        contract_id, agent.did, lambda one: judge_acceptance(one, agent.did), binds=True, request=act.request
+    )
+    return await act.once(
+        lambda tx: accept(tx, agent.did, contract_id, acts.config, bond_admits),
+        partial(shared.carry_out, together),
+    )
 
 
 @router.post(
@@ -160,6 +171,7 @@ async def submit_work(
     contract_id: ContractId,
     agent: CurrentAgent,
     acts: Acting,
+    shared: ActsTogetherOfHere,
     body: SubmissionIn | None = None,
 ) -> Response:
     """Submit the work, or the next milestone of it."""
@@ -167,7 +179,16 @@ async def submit_work(
     deliverable = given.deliverable.model_dump() if given.deliverable else None
     submission = Submission(deliverable, given.milestone)
     act = acts.of(agent, f"/contracts/{contract_id}/submit", given)
-    return await act.once(lambda tx: submit(tx, agent.did, contract_id, submission))
+    together = PlainMove(
+        contract_id,
+        agent.did,
+        lambda one: judge_submission(one, agent.did, submission),
+        binds=False,
+        request=act.request,
+    )
+    return await act.once(
+        lambda tx: submit(tx, agent.did, contract_id, submission), partial(shared.carry_out, together)
+    )
 
 
 @router.post("/{contract_id}/request-changes", response_model=ContractOut, responses=problems(*_EVERY_ACT))

@@ -16,8 +16,8 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .contract import Contract, Ending, Milestone, Status, Terms
-from .records import ContractFilter, HistoryLine
+from .contract import Contract, Ending, Milestone, Status
+from .records import ContractFilter, HistoryLine, NewContract
 from .rules import expiry_of
 
 _NAMES = [one.name for one in fields(Contract) if one.name not in {"now", "milestones"}]
@@ -130,7 +130,9 @@ _LIST = f"{_CONTRACTS} {WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
 _COUNT = f"SELECT count(*) FROM commerce_contract c {WANTED}"  # noqa: S608
 
 _OPEN_PROPOSALS = """
-SELECT count(*) AS open, clock_timestamp() AS now FROM commerce_contract WHERE contractor_did = $1 AND status = 'PROPOSED'
+SELECT asked.did, clock_timestamp() AS now, (
+  SELECT count(*) FROM commerce_contract WHERE contractor_did = asked.did AND status = 'PROPOSED') AS open
+FROM unnest($1::text[]) AS asked (did)
 """
 
 _OF_PARTY = """
@@ -178,36 +180,14 @@ async def now(tx: Tx) -> datetime:
     return moment
 
 
-async def open_proposals_of(tx: Tx, did: str) -> tuple[int, datetime]:
-    """How many proposals of this agent are open, and the clock."""
-    row = await tx.fetchrow(_OPEN_PROPOSALS, did)
-    assert row is not None
-    return row["open"], row["now"]
+async def open_proposals_of(tx: Tx, dids: Collection[str]) -> dict[str, tuple[int, datetime]]:
+    """How many proposals of each of these agents are open, and the clock."""
+    return {row["did"]: (row["open"], row["now"]) for row in await tx.fetch(_OPEN_PROPOSALS, list(dids))}
 
 
-async def insert(
-    tx: Tx, terms: Terms, currency: str, created_at: datetime, *, provider_registry: str | None
-) -> tuple[Contract, HistoryLine]:
-    """A new proposal, and the line of its history; `provider_registry` where that is another registry."""
-    row = await tx.fetchrow(
-        _INSERT,
-        terms.version,
-        terms.title,
-        terms.contract_type,
-        terms.amount,
-        currency,
-        terms.contractor_did,
-        terms.provider_did,
-        json.dumps(terms.terms),
-        json.dumps(terms.acceptance_criteria),
-        terms.submit_by,
-        terms.review_by,
-        terms.auto_approve,
-        terms.funded,
-        expiry_of(terms, created_at),
-        created_at,
-        provider_registry,
-    )
+async def insert(tx: Tx, new: NewContract) -> tuple[Contract, HistoryLine]:
+    """A new proposal, and the line of its history."""
+    row, terms = await tx.fetchrow(_INSERT, *_inserted(new)), new.terms
     assert row is not None
     if terms.milestones:
         await tx.execute(
@@ -218,13 +198,52 @@ async def insert(
             [one.amount for one in terms.milestones],
             [one.due for one in terms.milestones],
         )
-    line = HistoryLine(row["id"], "proposed", terms.contractor_did, None, None, None, created_at)
-    return _contract({**row, "now": created_at}, terms.milestones), line
+    return _as_inserted(row, new)
+
+
+async def insert_all(tx: Tx, new: Sequence[NewContract]) -> list[tuple[Contract, HistoryLine]]:
+    """As `insert`, for proposals without milestones."""
+    rows = await tx.fetchmany(_INSERT, [_inserted(one) for one in new])
+    return [_as_inserted(row, one) for row, one in zip(rows, new, strict=True)]
+
+
+def _inserted(new: NewContract) -> tuple[Any, ...]:
+    terms = new.terms
+    return (
+        terms.version,
+        terms.title,
+        terms.contract_type,
+        terms.amount,
+        new.currency,
+        terms.contractor_did,
+        terms.provider_did,
+        json.dumps(terms.terms),
+        json.dumps(terms.acceptance_criteria),
+        terms.submit_by,
+        terms.review_by,
+        terms.auto_approve,
+        terms.funded,
+        expiry_of(terms, new.created_at),
+        new.created_at,
+        new.provider_registry,
+    )
+
+
+def _as_inserted(row: asyncpg.Record, new: NewContract) -> tuple[Contract, HistoryLine]:
+    contract = _contract({**row, "now": new.created_at}, new.terms.milestones)
+    line = HistoryLine(contract.id, "proposed", contract.contractor_did, None, None, None, new.created_at)
+    return contract, line
 
 
 async def lock(tx: Tx, contract_id: int) -> Contract | None:
     """One contract, as it is once no other act has it."""
     return _found(await tx.fetchrow(_TAKE, contract_id))
+
+
+async def lock_all(tx: Tx, contract_ids: Collection[int]) -> dict[int, Contract]:
+    """As `lock`, one after the other in the order of their ids; those that there are."""
+    rows = await tx.fetchmany(_TAKE, [(contract_id,) for contract_id in sorted(contract_ids)])
+    return {row["id"]: _read(dict(row)) for row in rows}
 
 
 async def find(tx: Tx, contract_id: int) -> Contract | None:
@@ -321,10 +340,24 @@ async def save_with_line(tx: Tx, before: Contract, after: Contract, line: Histor
     Returns the history with that line, oldest first; nothing, and nothing is written, when the contract was no longer in
     the state that it is moved from.
     """
-    rows = await tx.fetch(_SAVE_AND_NOTE, before.id, before.status, *_changing(after), *_noted(line))
+    rows = await tx.fetch(_SAVE_AND_NOTE, *_saved(before, after, line))
     if rows:
         await _save_milestones(tx, before, after)
     return [_read_line(row) for row in rows]
+
+
+async def save_all_with_lines(
+    tx: Tx, moves: Sequence[tuple[Contract, Contract, HistoryLine]]
+) -> dict[int, list[HistoryLine]]:
+    """As `save_with_line`, for contracts without milestones, each of which is there once; the histories by contract."""
+    histories: dict[int, list[HistoryLine]] = {}
+    for row in await tx.fetchmany(_SAVE_AND_NOTE, [_saved(*one) for one in moves]):
+        histories.setdefault(row["contract_id"], []).append(_read_line(row))
+    return histories
+
+
+def _saved(before: Contract, after: Contract, line: HistoryLine) -> tuple[Any, ...]:
+    return (before.id, before.status, *_changing(after), *_noted(line))
 
 
 def _changing(contract: Contract) -> list[Any]:

@@ -7,8 +7,8 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 
 from . import recorded, rules
-from .contract import Status
-from .moves import Act, move, require_in_time, take
+from .contract import Contract, Status
+from .moves import Act, Move, move, require_in_time, take
 from .reading import ContractShown
 
 
@@ -26,14 +26,29 @@ async def submit(tx: Tx, did: str, contract_id: int, submission: Submission) -> 
     Raises: ContractUnknown, WrongParty, WrongState, PaymentUnderWay, DeadlinePassed, MilestoneNotNext, TooManySubmissions.
     """
     contract = await take(tx, contract_id)
+    _require_submittable(contract, did)
+    await require_in_time(tx, contract)
+    judged = _judged(contract, did, submission)
+    return await move(tx, contract, judged.after, judged.act, judged.event)
+
+
+def judge_submission(contract: Contract, did: str, submission: Submission) -> Move:
+    """The submission by the agent `did`, if its deadline has not passed. Raises: as `submit`, but for DeadlinePassed."""
+    _require_submittable(contract, did)
+    return _judged(contract, did, submission)
+
+
+def _require_submittable(contract: Contract, did: str) -> None:
     rules.require_provider(contract, did)
     rules.require_state(contract, Status.ACCEPTED)
-    await require_in_time(tx, contract)
+
+
+def _judged(contract: Contract, did: str, submission: Submission) -> Move:
     rules.require_next(contract, submission.milestone)
     milestone = contract.current.index if contract.current else None
     after = rules.submitted(contract)
     act = Act("submitted", did, milestone, deliverable=submission.deliverable)
-    return await move(tx, contract, after, act, recorded.submitted(after, milestone))
+    return Move(contract, after, act, recorded.submitted(after, milestone))
 
 
 async def request_changes(tx: Tx, agent: Agent, contract_id: int, note: str | None) -> ContractShown:
