@@ -40,10 +40,8 @@ _VERSIONED = _CONTRACTS.replace(" AS now,", " AS now, c.xmin::text AS row_versio
 # The proposal and the first line of its history.
 _INSERT = """
 WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
-  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across,
-  provider_registry)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16)
-RETURNING {columns}), noted AS (
+  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across, provider_registry)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16) RETURNING {columns}), noted AS (
   INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
   SELECT id, 'proposed', contractor_did, created_at FROM inserted)
 SELECT * FROM inserted
@@ -272,8 +270,7 @@ async def page(tx: Tx, filters: ContractFilter) -> list[Contract]:
 
 async def count(tx: Tx, filters: ContractFilter) -> int:
     """How many contracts there are in all."""
-    total: int = await tx.fetchval(_COUNT, *bounds_of(filters))
-    return total
+    return int(await tx.fetchval(_COUNT, *bounds_of(filters)))
 
 
 def bounds_of(filters: ContractFilter) -> tuple[Any, ...]:

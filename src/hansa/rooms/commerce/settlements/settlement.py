@@ -4,7 +4,8 @@
 - PENDING_SLASH -> SLASHING -> SLASHED -> SETTLED. Rejected, or nothing to destroy: FAILED. No decision in 24 hours: EXPIRED.
 - Where the dispute was decided and slashed at the defendant's registry, that of a foreign complainant is sent the award: SLASHED there,
   SETTLED once the units are issued here, or FAILED. Nothing is asked and nothing expires.
-- The asking side shows EXPIRED after 24 hours as well, until a signed outcome says otherwise; only a signed SLASHED mints.
+- The asking side shows EXPIRED after 24 hours as well, until a signed outcome says otherwise; only a signed SLASHED mints,
+  also after a signed FAILED or EXPIRED (decision 0158).
 """
 
 import hashlib
