@@ -147,8 +147,9 @@ async def allow_minutes(tx: Tx) -> None:
     await tx.execute(
         f"SET LOCAL statement_timeout = '{CYCLE_SECONDS}s'; SET LOCAL work_mem = '{CYCLE_MEMORY}';"
         f" SET LOCAL max_parallel_workers_per_gather = {CYCLE_WORKERS};"
-        # What a process sends on are sums, few beside the rows that it reads: it is always worth sharing a whole history.
-        " SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0"
+        # What a process sends on are sums, few beside the rows that it reads: it is worth sharing whatever takes longer
+        # than the start of a process, which the events of a minute do not.
+        " SET LOCAL parallel_tuple_cost = 0"
     )
 
 
