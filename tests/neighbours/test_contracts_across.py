@@ -3,11 +3,11 @@
 import asyncio
 import json
 from datetime import UTC, datetime
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
-from hansa.rooms import federation
+from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES
 from tests.neighbours.agreeing_scene import PROXY, WORK, AgreementAbroad, in_days, relayed
 from tests.neighbours.crossing_scene import LostCalls, deadlines_pass, refusal, run, settle
@@ -165,6 +165,35 @@ async def test_an_aborted_payment_returns_everything_and_the_next_approval_is_a_
         assert second.json()["payment_tx_id"] != first.json()["payment_tx_id"]
         assert second.json()["status"] == "COMPLETED"
     assert await abroad.balances() == ("90", "109.95")
+
+
+async def test_a_commit_that_comes_to_light_after_an_abort_approves_the_part_that_it_paid(
+    pair: Neighbours, calls: LostCalls, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 0.2)
+    abroad = await AgreementAbroad.between(pair)
+    runtime, settings = pair.a.registry.runtime, pair.a.registry.settings
+    paid_before = await abroad.submitted()
+    await abroad.at_home("approve-completion", paid_before)
+    tx_id = await runtime.database.look(lambda tx: tx.fetchval("SELECT max(id) FROM ledger_transaction"))
+    contract_id = await abroad.submitted()
+    begun = calls.made
+    calls.loses = lambda number: "request" if number == begun + 1 else None
+    transfer = UUID((await abroad.at_home("approve-completion", contract_id)).json()["payment_tx_id"])
+    await deadlines_pass(pair.a)
+    await settle(pair.a, pair.b)
+    assert (await abroad.read(contract_id))["history"][-1]["act"] == "payment_failed"
+    decided = transfers.CrossingDecision(transfer, tx_id, None)
+    for _ in range(2):
+        # As the replay of an own COMMIT of before a restore; the second one changes nothing.
+        await runtime.database.act(lambda tx: transfers.PAYMENT_DECIDED.of(runtime)(tx, [decided], settings))
+        shown = await abroad.read(contract_id)
+        assert (shown["status"], shown["payment_tx_id"]) == ("COMPLETED", str(transfer))
+        assert [line["act"] for line in shown["history"]][-2:] == ["payment_failed", "approved"]
+    assert await refusal(await abroad.at_home("approve-completion", contract_id)) == (
+        409,
+        "CONTRACT_WRONG_STATE",
+    )
 
 
 async def test_a_suspended_provider_is_refused_when_its_registry_prepares(pair: Neighbours):

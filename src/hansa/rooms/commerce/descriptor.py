@@ -28,8 +28,8 @@ async def _end_paid_across(
     of_tokens = await payments.named_tokens(tx, named)
     for decision in decisions:
         # An approval locks the contract before its token, too.
-        if (contract_id := of_contracts.get(decision.transfer_id)) is not None:
-            await contracts.end_by_decision(tx, contract_id, decision, settings)
+        if (part := of_contracts.get(decision.transfer_id)) is not None:
+            await contracts.end_by_decision(tx, part, decision, settings)
         if decision.transfer_id in of_tokens:
             await payments.end_by_decision(tx, decision, settings)
 

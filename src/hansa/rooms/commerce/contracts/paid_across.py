@@ -8,10 +8,11 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents, transfers
 
 from . import rules, store
-from .contract import Contract, Ending
+from .contract import Contract, Ending, Status
 from .ending import fail
 from .moves import DEADLINES, Act, move, schedule, take
 from .paying_across import approve_paid_across
+from .records import PartPaid
 from .suspension import end_of_revoked
 
 TIMEOUT = "TIMEOUT"
@@ -20,17 +21,26 @@ AUTOMATIC_PAUSE = timedelta(minutes=10)
 
 
 async def end_by_decision(
-    tx: Tx, contract_id: int, decision: transfers.CrossingDecision, settings: Settings
+    tx: Tx, part: PartPaid, decision: transfers.CrossingDecision, settings: Settings
 ) -> None:
-    """Approve the part that a transfer paid, or let the contract wait for its review again where it was aborted."""
-    contract = await take(tx, contract_id)
-    if contract.crossing != decision.transfer_id:
-        return
-    if decision.tx_id is not None:
+    """Approve the part that a transfer paid, or let the contract wait for its review again where it was aborted.
+
+    COMMIT is binding also where an ABORT came before it: a registry that was restored may have forgotten it. It approves the part
+    that still waits for its review.
+    """
+    contract = await take(tx, part.contract_id)
+    is_awaited = contract.crossing == decision.transfer_id
+    if decision.tx_id is not None and (is_awaited or _is_in_review(contract, part.milestone)):
         actor = await store.who_began_payment(tx, contract.id)
         await approve_paid_across(tx, contract, decision.transfer_id, decision.tx_id, actor)
-    else:
+    elif decision.tx_id is None and is_awaited:
         await _not_paid(tx, contract, decision.code or "", settings)
+
+
+def _is_in_review(contract: Contract, milestone: int | None) -> bool:
+    """Whether this part is submitted, and no payment of it is under way."""
+    current = contract.current.index if contract.current else None
+    return contract.status == Status.SUBMITTED and contract.crossing is None and current == milestone
 
 
 async def _not_paid(tx: Tx, contract: Contract, code: str, settings: Settings) -> None:

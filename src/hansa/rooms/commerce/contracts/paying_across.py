@@ -19,6 +19,7 @@ from .contract import Contract, Payment
 from .errors import PaymentUnderWay
 from .moves import Act, move
 from .reading import ContractShown
+from .records import PartPaid
 
 SECONDS = 300.0
 """Without a decision the transfer is aborted: nobody waits for it so long."""
@@ -92,6 +93,7 @@ async def _begun(
 ) -> ContractShown:
     await transfers.reserve_payment(tx, corridor, payment)
     milestone = contract.current.index if contract.current else None
+    await store.note_transfer(tx, payment.transfer_id, PartPaid(contract.id, milestone))
     after = rules.paying(contract, payment.transfer_id)
     return await move(tx, contract, after, Act("payment_begun", actor, milestone))
 

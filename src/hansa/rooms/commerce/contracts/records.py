@@ -31,6 +31,14 @@ class NewContract:
 
 
 @dataclass(frozen=True)
+class PartPaid:
+    """A milestone of a contract, or, without one, the whole of it."""
+
+    contract_id: int
+    milestone: int | None
+
+
+@dataclass(frozen=True)
 class ContractFilter:
     """Which contracts: those of the agent `of`, that `reader` may see; None of either sets no bound."""
 

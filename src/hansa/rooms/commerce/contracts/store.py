@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status
-from .records import ContractFilter, HistoryLine, NewContract
+from .records import ContractFilter, HistoryLine, NewContract, PartPaid
 from .rules import expiry_of
 
 _NAMES = [one.name for one in fields(Contract) if one.name not in {"now", "milestones"}]
@@ -148,7 +148,16 @@ SELECT id FROM commerce_contract WHERE payment_tx_id = $1
 UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
 """
 
-_PAID_BY_TRANSFERS = "SELECT crossing, id FROM commerce_contract WHERE crossing = ANY ($1)"
+_PAID_BY_TRANSFERS = (
+    "SELECT transfer_id, contract_id, milestone FROM commerce_contract_transfer WHERE transfer_id = ANY ($1)"
+)
+
+_IS_UNDER_WAY = "SELECT EXISTS (SELECT FROM commerce_contract WHERE crossing = $1)"
+
+# A restored registry gives a forgotten transfer its name again.
+_NOTE_TRANSFER = """
+INSERT INTO commerce_contract_transfer (transfer_id, contract_id, milestone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+"""
 
 _PAYMENTS_FAILED = """
 SELECT count(*) FROM commerce_contract_history
@@ -294,9 +303,21 @@ async def paid_by(tx: Tx, tx_id: int) -> int | None:
     return contract_id
 
 
-async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, int]:
-    """The contracts of which a part is being paid by one of these transfers, by transfer."""
-    return {row["crossing"]: row["id"] for row in await tx.fetch(_PAID_BY_TRANSFERS, transfer_ids)}
+async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, PartPaid]:
+    """The parts of contracts that these transfers pay, or were to pay, by transfer."""
+    rows = await tx.fetch(_PAID_BY_TRANSFERS, transfer_ids)
+    return {row["transfer_id"]: PartPaid(row["contract_id"], row["milestone"]) for row in rows}
+
+
+async def is_under_way(tx: Tx, transfer_id: UUID) -> bool:
+    """Whether a contract waits for the decision of this transfer."""
+    found: bool = await tx.fetchval(_IS_UNDER_WAY, transfer_id)
+    return found
+
+
+async def note_transfer(tx: Tx, transfer_id: UUID, part: PartPaid) -> None:
+    """A transfer is to pay this part."""
+    await tx.execute(_NOTE_TRANSFER, transfer_id, part.contract_id, part.milestone)
 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:
