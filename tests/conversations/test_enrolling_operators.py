@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from hansa.foundation.plumbing.outgoing import OutgoingTimeout, show_certificate
 from hansa.rooms import federation
-from hansa.rooms.federation import OWN_IDENTITY, NotEnrolled
+from hansa.rooms.federation import OWN_IDENTITY, IdentityMissing
 from hansa.rooms.federation.identity import own, own_identity
 from hansa.rooms.federation.identity.requests import new_request
 from hansa.rooms.federation.operators import renew_certificates
@@ -271,7 +271,7 @@ async def test_after_a_lost_or_refused_answer_the_same_command_asks_for_the_same
         vars(mainframe)["answer_to_body"] = misbehaving
         await accept(operator, text, status)
         assert await operator.peers() == []
-        with pytest.raises(NotEnrolled):
+        with pytest.raises(IdentityMissing):
             await identity_of(operator.registry)
     del vars(mainframe)["answer_to_body"]
     assert (await accept(operator, text))["status"] == "active"
@@ -364,7 +364,7 @@ async def test_an_operator_whose_certificates_ended_comes_back_by_a_new_invitati
     registry = operator.registry
     await let_pass(registry, timedelta(days=8))
     monkeypatch.setattr(own, "REMEMBERED_SECONDS", 0.0)
-    with pytest.raises(NotEnrolled):
+    with pytest.raises(IdentityMissing):
         await identity_of(registry)
     await renew_certificates(registry.runtime)
     await accept(operator, mainframe.invitation("north"))

@@ -38,8 +38,10 @@ WHERE h.act IN ('cancelled', 'marked_failed', 'closed') OR h.act = 'approved' AN
 GROUP BY 1 HAVING count(*) <> 1
 """
 _COMPLETED = "SELECT count(*) FROM journal_event WHERE event_type = 'ContractCompleted'"
+# pg_locks is read anew each time; a transaction goes on seeing the pg_stat_activity that it read first.
 _IS_AWAITED = (
-    "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+    "SELECT EXISTS (SELECT FROM pg_locks"
+    " WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
 )
 _RULED = (
     "SELECT count(*) FROM journal_event WHERE event_type IN ('DisputeRuled', 'DisputeSlash', 'BondSlashed')"

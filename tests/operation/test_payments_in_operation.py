@@ -24,8 +24,10 @@ KILLED_WITHIN_SECONDS = 0.15
 WITHIN_SECONDS = 120
 SWEEP_SECONDS = 60
 
+# pg_locks is read anew each time; a transaction goes on seeing the pg_stat_activity that it read first.
 _IS_AWAITED = (
-    "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+    "SELECT EXISTS (SELECT FROM pg_locks"
+    " WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
 )
 _IS_AT_WORK = """
 SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()

@@ -31,6 +31,11 @@ PAGES = (
     ("TransactionFeeCollected", 0),
     ("AgentOnboarded", 0),
 )
+READER = "a reader"
+_AT_PLACE = f"""
+INSERT INTO journal_reactor (name, xid, seq) VALUES ('{READER}', $1, $2)
+ON CONFLICT (name) DO UPDATE SET xid = excluded.xid, seq = excluded.seq
+"""
 DIRECTIONS = (("after", reading_store.events_after), ("before", reading_store.events_before))
 REACTIONS = (["TokensTransferred"], ["TransactionFeeCollected", "AgentOnboarded"], ["LedgerBalanceChanged"])
 
@@ -181,7 +186,7 @@ def plain(minor: int) -> str:
 
 async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]) -> dict[str, Any]:
     """What each reader of the journal answers, in small pages, from every place at which one may stand."""
-    seen = await registry.database.read(pages_read)
+    seen = await registry.database.act(pages_read, one_snapshot=True)
     horizon = await registry.database.read(fold.horizon)
     seen["horizon"] = horizon.as_of_seq
     seen["supply"] = await registry.database.read(lambda tx: fold.fold_supply(tx, fold.ORIGIN, horizon))
@@ -222,7 +227,8 @@ async def pages_read(tx: Tx) -> dict[str, Any]:
     for place in [FIRST, *((event.xid, event.sequence) for event in events)]:
         await read(f"feed after {place}", feed_store.events_after(tx, feed_store.Place(*place), 2))
         for types in REACTIONS:
-            await read(f"reactor of {types} after {place}", reactors_store.events_after(tx, place, types, 2))
+            await tx.execute(_AT_PLACE, *place)
+            await read(f"reactor of {types} after {place}", reactors_store.next_events(tx, READER, types, 2))
         for (kind, offset), (direction, page) in product(PAGES, DIRECTIONS):
             at = LAST if (direction, place) == ("before", FIRST) else place
             await read(
@@ -233,6 +239,7 @@ async def pages_read(tx: Tx) -> dict[str, Any]:
             f"public before {place}",
             reading_store.public_events_before(tx, place, ["AgentOnboarded"], limit=2),
         )
+    await tx.execute("DELETE FROM journal_reactor WHERE name = $1", READER)
     for limit in (1, 2, 3, 4, 1000):
         await read(f"newest {limit}", store.recent(tx, limit, without=["AgentOnboarded"]))
         await read(f"ring of {limit}", store.count_recent(tx, limit, without=[]))
