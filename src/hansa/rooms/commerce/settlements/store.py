@@ -57,8 +57,12 @@ SELECT coalesce(sum(amount), 0) FROM commerce_settlement
 WHERE peer = $1 AND auto_approved AND decided_at > clock_timestamp() - interval '24 hours'
 """
 
+# All but the messages, each of which may have some hundred kilobytes.
 _LIST = """
-SELECT *, count(*) OVER () AS total FROM commerce_settlement
+SELECT settlement_id, direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status, auto_approved,
+  slashed_amount, compensation, compensated, tx_id, peer_tx_id, reason, is_closed, created_at, expires_at, decided_at, rate_own,
+  rate_foreign, count(*) OVER () AS total
+FROM commerce_settlement
 WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
 ORDER BY settlement_id DESC LIMIT $3 OFFSET $4
 """
