@@ -138,7 +138,7 @@ class WorkloadIdentity:
 
     def _failed(self, trouble: Exception) -> None:
         self._health.failed(HEALTH_NAME, trouble)
-        # Whoever waits for the first answer need not wait longer: there is none to come soon.
+        # A wait for the first answer ends: the agent will not answer soon.
         self._answered.set()
 
 

@@ -254,7 +254,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
 
     @property
     def has_identity(self) -> bool:
-        """Whether this registry has an identity for mutual TLS, whoever certifies it."""
+        """Whether this registry has an identity for mutual TLS, from any issuer."""
         return self.issues_identities or self.uses_workload_api or self.is_operator
 
     @property

@@ -29,6 +29,7 @@ from hansa.rooms.commerce.contracts.page_link import (
     read_public_contract,
 )
 from hansa.rooms.commerce.contracts.paid_across import end_by_decision
+from hansa.rooms.commerce.contracts.payment_store import paid_by, paid_by_transfers
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
@@ -40,7 +41,7 @@ from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
-from hansa.rooms.commerce.contracts.store import counts, find, now, paid_by, paid_by_transfers
+from hansa.rooms.commerce.contracts.store import counts, find, now
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 from hansa.rooms.commerce.contracts.together import ACTS_TOGETHER, ActsTogether
 from hansa.rooms.commerce.contracts.work import submit

@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents, transfers
 
-from . import rules, store
+from . import payment_store, rules
 from .contract import Contract, Ending, Status
 from .ending import fail
 from .moves import DEADLINES, Act, move, schedule, take
@@ -31,7 +31,7 @@ async def end_by_decision(
     contract = await take(tx, part.contract_id)
     is_awaited = contract.crossing == decision.transfer_id
     if decision.tx_id is not None and (is_awaited or _is_in_review(contract, part.milestone)):
-        actor = await store.who_began_payment(tx, contract.id)
+        actor = await payment_store.who_began_payment(tx, contract.id)
         await approve_paid_across(tx, contract, decision.transfer_id, decision.tx_id, actor)
     elif decision.tx_id is None and is_awaited:
         await _not_paid(tx, contract, decision.code or "", settings)
@@ -53,7 +53,7 @@ async def _not_paid(tx: Tx, contract: Contract, code: str, settings: Settings) -
     elif waiting.due_at is not None and not (rules.is_due(waiting) and waiting.auto_approve):
         await schedule(tx, waiting)
     elif waiting.due_at is not None:
-        tries = await store.payments_failed(tx, contract.id, milestone)
+        tries = await payment_store.payments_failed(tx, contract.id, milestone)
         if code == TIMEOUT and tries < AUTOMATIC_TRIES:
             await _try_again(tx, waiting, tries)
         else:

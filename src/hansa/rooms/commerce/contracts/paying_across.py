@@ -1,6 +1,6 @@
 """Pay a part of a contract to a provider of another registry: its units cross, and the contract waits for the decision.
 
-The transfer has a name that follows from the contract, the part and how often its payment failed, so that a registry that was
+The id of the transfer is derived from the contract, the part and a number that rises with each abort, so that a registry that was
 restored and forgot a payment finds it again instead of paying twice. With a payment token the transfer has the token's id.
 """
 
@@ -13,7 +13,7 @@ from hansa.foundation.values.money import ZERO
 from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce import payments
 
-from . import paying, rules, store
+from . import paying, payment_store, rules
 from .approved import approve_once_paid
 from .contract import Contract, Payment
 from .errors import PaymentUnderWay
@@ -93,7 +93,7 @@ async def _begun(
 ) -> ContractShown:
     await transfers.reserve_payment(tx, corridor, payment)
     milestone = contract.current.index if contract.current else None
-    await store.note_transfer(tx, payment.transfer_id, PartPaid(contract.id, milestone))
+    await payment_store.note_transfer(tx, payment.transfer_id, PartPaid(contract.id, milestone))
     after = rules.paying(contract, payment.transfer_id)
     return await move(tx, contract, after, Act("payment_begun", actor, milestone))
 

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status
-from .records import ContractFilter, HistoryLine, NewContract, PartPaid
+from .records import ContractFilter, HistoryLine, NewContract
 from .rules import expiry_of
 
 _NAMES = [one.name for one in fields(Contract) if one.name not in {"now", "milestones"}]
@@ -141,31 +141,6 @@ UNION SELECT id FROM commerce_contract WHERE provider_did = $1 AND status = ANY(
 _ATTESTATIONS_OF = f"""
 {_CONTRACTS} WHERE c.contract_type = 'attestation' AND (c.contractor_did = $1 OR c.provider_did = $1)
 ORDER BY c.id DESC LIMIT $2
-"""
-
-_PAID_BY = """
-SELECT id FROM commerce_contract WHERE payment_tx_id = $1
-UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
-"""
-
-_PAID_BY_TRANSFERS = (
-    "SELECT transfer_id, contract_id, milestone FROM commerce_contract_transfer WHERE transfer_id = ANY ($1)"
-)
-
-_IS_UNDER_WAY = "SELECT EXISTS (SELECT FROM commerce_contract WHERE crossing = $1)"
-
-# A restored registry gives a forgotten transfer its name again.
-_NOTE_TRANSFER = """
-INSERT INTO commerce_contract_transfer (transfer_id, contract_id, milestone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
-"""
-
-_PAYMENTS_FAILED = """
-SELECT count(*) FROM commerce_contract_history
-WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND act = 'payment_failed'
-"""
-
-_WHO_BEGAN = """
-SELECT actor_did FROM commerce_contract_history WHERE contract_id = $1 AND act = 'payment_begun' ORDER BY id DESC LIMIT 1
 """
 
 _COUNT_BINDING = """
@@ -295,40 +270,6 @@ async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
 async def attestations_of(tx: Tx, did: str, limit: int) -> list[Contract]:
     """The newest attestation contracts to which an agent is a party."""
     return [one for row in await tx.fetch(_ATTESTATIONS_OF, did, limit) if (one := _found(row))]
-
-
-async def paid_by(tx: Tx, tx_id: int) -> int | None:
-    """The contract that this transaction paid, or a part of it."""
-    contract_id: int | None = await tx.fetchval(_PAID_BY, tx_id)
-    return contract_id
-
-
-async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, PartPaid]:
-    """The parts of contracts that these transfers pay, or were to pay, by transfer."""
-    rows = await tx.fetch(_PAID_BY_TRANSFERS, transfer_ids)
-    return {row["transfer_id"]: PartPaid(row["contract_id"], row["milestone"]) for row in rows}
-
-
-async def is_under_way(tx: Tx, transfer_id: UUID) -> bool:
-    """Whether a contract waits for the decision of this transfer."""
-    found: bool = await tx.fetchval(_IS_UNDER_WAY, transfer_id)
-    return found
-
-
-async def note_transfer(tx: Tx, transfer_id: UUID, part: PartPaid) -> None:
-    """A transfer is to pay this part."""
-    await tx.execute(_NOTE_TRANSFER, transfer_id, part.contract_id, part.milestone)
-
-
-async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:
-    """How many transfers that should have paid this part were aborted."""
-    return int(await tx.fetchval(_PAYMENTS_FAILED, contract_id, milestone))
-
-
-async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
-    """The agent that approved what is being paid; None: the registry, when the time for the review was over."""
-    actor: str | None = await tx.fetchval(_WHO_BEGAN, contract_id)
-    return actor
 
 
 async def count_binding(tx: Tx, did: str) -> int:

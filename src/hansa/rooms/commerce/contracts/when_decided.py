@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import transfers
 
-from . import store
+from . import payment_store, store
 from .reading import ContractShown, shown
 from .schemas import ContractOut
 
@@ -53,7 +53,7 @@ async def answer_when_decided(runtime: Runtime, begun: Begun) -> str:
     try:
         async with asyncio.timeout(WAIT_SECONDS):
             await transfers.ask_to_prepare(runtime, begun.transfer_id)
-            while await database.look(lambda tx: store.is_under_way(tx, begun.transfer_id)):
+            while await database.look(lambda tx: payment_store.is_payment_pending(tx, begun.transfer_id)):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_LOOK_SECONDS)
     except TimeoutError:
