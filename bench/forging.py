@@ -131,8 +131,8 @@ def tables(costs: list[Cost], min_fee: Decimal) -> str:
     rows.append(["**cheapest**", *(f"**{_units(fees)}**" for fees in least)])
     marks = [["Mark", "Verified jobs", "Fees"]]
     marks += [[mark, str(jobs), str(fees)] for mark, jobs, fees in costs_of_marks(min_fee)]
-    ways = "\n".join(f"- **{attack.name}**: {attack.sentence}." for attack in ATTACKS)
-    return f"{_markdown(rows)}\n\n{ways}\n\n{_markdown(marks)}\n"
+    attacks = "\n".join(f"- **{attack.name}**: {attack.sentence}." for attack in ATTACKS)
+    return f"{_markdown(rows)}\n\n{attacks}\n\n{_markdown(marks)}\n"
 
 
 def _units(fees: int) -> str:

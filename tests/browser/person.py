@@ -71,7 +71,7 @@ class PersonAtBrowser:
         """The link in the newest mail with this subject, as soon as it came."""
 
         def found() -> list[EmailMessage]:
-            return [one for one in self.mails.letters_to(self.email) if one["Subject"] == subject]
+            return [one for one in self.mails.messages_to(self.email) if one["Subject"] == subject]
 
         await until(found)
         return LINK.search(text_of(found()[-1]))[0]

@@ -18,8 +18,8 @@ async def test_the_browser_checks_the_signature_of_the_card_and_tells_who_signed
     findings = page.locator("[data-findings]")
     export = (await registry.get(f"/agents/{agent.did}/card-export")).json()
     keys = (await registry.http.get("/.well-known/registry-jwks.json")).json()["keys"]
-    for told in (export["name"], keys[0]["kid"], keys[0]["kid"].partition("#")[0], "1e-07"):
-        await expect(findings).to_contain_text(told)
+    for expected in (export["name"], keys[0]["kid"], keys[0]["kid"].partition("#")[0], "1e-07"):
+        await expect(findings).to_contain_text(expected)
     assert opened.complaints == []
 
 

@@ -173,11 +173,11 @@ async def test_a_machine_reads_the_words_without_signs_and_addresses_as_they_are
 ):
     agent = await registry.agent(name=f"safe{HIDDEN}", **hostile_card(HIDDEN))
     page = (await visit(f"/agents/{agent.did}")).page
-    told = json.loads(await page.locator("script[type='application/ld+json']").text_content())
-    assert SIGNS.findall(json.dumps(told, ensure_ascii=False)) == []
-    assert told["name"] == "safeexe.gnp"
-    assert told["provider"]["url"].startswith("https://a.example.org/%E2%81%A9")
-    assert told["identifier"] == agent.did
+    returned = json.loads(await page.locator("script[type='application/ld+json']").text_content())
+    assert SIGNS.findall(json.dumps(returned, ensure_ascii=False)) == []
+    assert returned["name"] == "safeexe.gnp"
+    assert returned["provider"]["url"].startswith("https://a.example.org/%E2%81%A9")
+    assert returned["identifier"] == agent.did
 
 
 async def test_a_description_from_right_to_left_begins_at_the_right(registry: TestRegistry, visit):

@@ -178,10 +178,10 @@ async def test_the_owner_is_told_by_mail_until_when_the_deletion_can_be_cancelle
     registry: TestRegistry, developer: TestDeveloper
 ):
     asked = await requested(developer)
-    (letter,) = [letter for letter in await registry.outbox() if letter["To"] == developer.email]
-    assert letter["Subject"] == "Your account is to be deleted"
-    assert asked["effective_at"][:10] in text_of(letter)
-    assert "cancel" in text_of(letter)
+    (mail,) = [mail for mail in await registry.outbox() if mail["To"] == developer.email]
+    assert mail["Subject"] == "Your account is to be deleted"
+    assert asked["effective_at"][:10] in text_of(mail)
+    assert "cancel" in text_of(mail)
 
 
 async def test_asked_twice_the_first_request_counts(registry: TestRegistry, developer: TestDeveloper):
@@ -216,8 +216,8 @@ async def test_what_the_agents_hold_is_in_the_way_and_each_thing_is_named(start_
     assert staked.status_code == 200, staked.text
     answer = await request(developer)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "DELETION_BLOCKED")
-    told = [(each["kind"], each["agent_did"], each["amount"]) for each in answer.json()["blockers"]]
-    assert told == [("balance", agent.did, "60"), ("stake", agent.did, "40")]
+    returned = [(each["kind"], each["agent_did"], each["amount"]) for each in answer.json()["blockers"]]
+    assert returned == [("balance", agent.did, "60"), ("stake", agent.did, "40")]
     assert answer.json()["error"]["context"]["blockers"] == answer.json()["blockers"]
     assert (await status_of(developer))["blockers"] == answer.json()["blockers"]
     assert (await status_of(developer))["status"] == "none"

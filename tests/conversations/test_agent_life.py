@@ -67,11 +67,11 @@ async def test_a_heartbeat_is_seen_where_the_agent_reads_about_itself(registry):
 async def test_heartbeats_close_together_are_written_once(registry):
     agent = await registry.agent()
     await sql(registry, "UPDATE agents_agent SET last_active_at = NULL")
-    told = [
+    times = [
         (await registry.post("/agents/me/heartbeat", headers=agent.headers)).json()["last_active_at"]
         for _ in range(3)
     ]
-    assert len(set(told)) == 1
+    assert len(set(times)) == 1
 
 
 async def test_a_heartbeat_counts_as_seen_alive_in_liveness_and_in_the_last_24_hours(registry):

@@ -82,9 +82,9 @@ async def test_a_process_with_other_keys_is_refused_before_it_makes_any(
     dsn = await database_farm.fresh()
     async with open_registry(dsn, tmp_path / "first"):
         pass
-    told = await refusal_of(settings_of(dsn, tmp_path / "second"))
-    assert f"has not its keys ({', '.join(KEYS)})" in told
-    assert "`hansa keys import FILE`" in told
+    refusal = await refusal_of(settings_of(dsn, tmp_path / "second"))
+    assert f"has not its keys ({', '.join(KEYS)})" in refusal
+    assert "`hansa keys import FILE`" in refusal
     assert not (tmp_path / "second").exists()
     async with open_registry(await database_farm.fresh(), tmp_path / "third"):
         pass

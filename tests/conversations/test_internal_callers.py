@@ -99,14 +99,14 @@ async def test_a_licence_key_is_hfl_v1_and_64_hex_digits_71_characters_in_all_an
     body = {"trust_domain": "once.example", "note": "A friend", "expires_in_days": 30}
     made = await registry.post(KEYS, json=body, headers=administrator.headers)
     assert made.status_code == 201, made.text
-    told = made.json()
-    key = told.pop("licence_key")
+    returned = made.json()
+    key = returned.pop("licence_key")
     assert len(key) == 71
     assert key.startswith("hfl_v1_")
     assert set(key.removeprefix("hfl_v1_")) <= set("0123456789abcdef")
-    assert await licence_of(administrator, "once.example") == told
-    assert (told["status"], told["note"], told["last_used_at"]) == ("active", "A friend", None)
-    ends, begins = [datetime.fromisoformat(told[member]) for member in ("expires_at", "issued_at")]
+    assert await licence_of(administrator, "once.example") == returned
+    assert (returned["status"], returned["note"], returned["last_used_at"]) == ("active", "A friend", None)
+    ends, begins = [datetime.fromisoformat(returned[member]) for member in ("expires_at", "issued_at")]
     assert ends - begins == 30 * DAY
     stored = await registry.database.look(
         lambda tx: tx.fetchval(
@@ -229,10 +229,10 @@ async def test_what_becomes_of_a_licence_is_told_in_the_journal_and_in_the_audit
     log = await registry.get(
         "/admin/audit-log", params={"subject": licence["id"]}, headers=administrator.headers
     )
-    told = [(item["act"], item["reason"]) for item in log.json()["items"]]
+    returned = [(item["act"], item["reason"]) for item in log.json()["items"]]
     expected = [("federation_licence.issue", None)]
     expected += [(f"federation_licence.{act}", f"To {act} it.") for act in acts]
-    assert told == expected[::-1]
+    assert returned == expected[::-1]
 
 
 async def test_the_use_of_a_licence_is_noted_to_the_minute(

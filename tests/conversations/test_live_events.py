@@ -411,7 +411,7 @@ async def test_a_strangers_agent_and_an_unknown_did_are_refused_alike(house: Hou
         assert await listener.is_quiet()
 
 
-async def told_of(listener: Ear, event_type: str) -> str:
+async def agent_in(listener: Ear, event_type: str) -> str:
     """The DID that the next event of this type is about; others are passed over."""
     while (heard := await listener.hear())["event"]["event_type"] != event_type:
         pass
@@ -432,14 +432,14 @@ async def test_an_owner_hears_that_an_agent_is_stopped_for_good_and_goes_on_hear
     async with ear(house.address, await ticket_of(developer)) as owner:
         for did in (agent.did, second.did):
             await owner.subscribe(f"agent:{did}")
-        for act, told in (
+        for act, expected in (
             ("suspend", "AgentSuspended"),
             ("reinstate", "AgentReinstated"),
             ("suspend", "AgentSuspended"),
             ("revoke", "AgentRevoked"),
         ):
             await enforce(house.registry, f"agents/bulk/{act}", agent_dids=[agent.did])
-            assert await told_of(owner, told) == agent.did
+            assert await agent_in(owner, expected) == agent.did
         assert await owner.is_quiet()
         assert (await house.agent.transfer(second, "1")).status_code == 200
         assert second.did in str(await owner.hear_many(2))
@@ -456,7 +456,7 @@ async def test_an_owner_who_is_suspended_may_read_and_so_follows_on(house: House
     async with ear(house.address, await ticket_of(developer)) as owner:
         await owner.subscribe(f"agent:{agent.did}")
         await enforce(house.registry, f"developers/{profile.json()['id']}/suspend")
-        assert await told_of(owner, "AgentSuspended") == agent.did
+        assert await agent_in(owner, "AgentSuspended") == agent.did
         assert "AgentSuspended" in {
             event["event_type"] for event in await owner.subscribe(f"agent:{agent.did}")
         }

@@ -112,8 +112,8 @@ async def test_a_change_is_told_once_with_what_has_changed(stage: Stage):
     stage.agents.serve(description="Better than ever.")
     for _ in range(2):
         assert await stage.pull() == 1
-    told = await stage.events(offset=before)
-    (event,) = told["items"]
+    returned = await stage.events(offset=before)
+    (event,) = returned["items"]
     assert event["event_type"] == "AgentCardPulled"
     assert event["data"]["did"] == agent.did
     assert event["data"]["card_id"] == agent.created["agent_card_id"]

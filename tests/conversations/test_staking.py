@@ -66,26 +66,34 @@ async def test_a_stake_moves_units_from_liquid_to_staked(stakers: Stakers, alice
 
 
 async def test_the_answer_tells_the_position_and_both_balances(stakers: Stakers, alice: TestAgent) -> None:
-    told = await stakers.stake(alice, "40", lock_period=30)
-    assert set(told) == POSITION | {
+    returned = await stakers.stake(alice, "40", lock_period=30)
+    assert set(returned) == POSITION | {
         "transaction_id",
         "status",
         "currency",
         "liquid_balance",
         "staked_balance",
     }
-    staked_at, unlocks_at = (datetime.fromisoformat(told[name]) for name in ("staked_at", "unlocks_at"))
+    staked_at, unlocks_at = (datetime.fromisoformat(returned[name]) for name in ("staked_at", "unlocks_at"))
     assert unlocks_at - staked_at == timedelta(days=30)
-    assert (told["agent_did"], told["amount"], told["lock_period"]) == (alice.did, "40", 30)
-    assert (told["is_active"], told["unstaked_at"], told["last_reward_claim"]) == (True, None, None)
-    assert (told["status"], told["liquid_balance"], told["staked_balance"]) == ("completed", "60", "40")
+    assert (returned["agent_did"], returned["amount"], returned["lock_period"]) == (alice.did, "40", 30)
+    assert (returned["is_active"], returned["unstaked_at"], returned["last_reward_claim"]) == (
+        True,
+        None,
+        None,
+    )
+    assert (returned["status"], returned["liquid_balance"], returned["staked_balance"]) == (
+        "completed",
+        "60",
+        "40",
+    )
 
 
 async def test_without_a_lock_period_a_stake_can_be_released_at_once(
     stakers: Stakers, alice: TestAgent
 ) -> None:
-    told = await stakers.stake(alice, "40")
-    assert (told["lock_period"], told["unlocks_at"]) == (0, told["staked_at"])
+    returned = await stakers.stake(alice, "40")
+    assert (returned["lock_period"], returned["unlocks_at"]) == (0, returned["staked_at"])
     await stakers.unstake(alice, "40")
     assert await stakers.held(alice) == ("100", "0")
 
@@ -269,17 +277,17 @@ async def test_a_release_draws_from_the_oldest_unlocked_positions_and_splits_the
 ) -> None:
     locked = await stakers.stake(alice, "10", lock_period=1)
     first, second = await stakers.stake(alice, "20"), await stakers.stake(alice, "30")
-    told = await stakers.unstake(alice, "25")
-    assert told["positions"] == [
+    returned = await stakers.unstake(alice, "25")
+    assert returned["positions"] == [
         {"position_id": first["position_id"], "amount": "20", "remaining": "0"},
         {"position_id": second["position_id"], "amount": "5", "remaining": "25"},
     ]
-    assert (told["amount"], told["liquid_balance"], told["staked_balance"]) == ("25", "65", "35")
+    assert (returned["amount"], returned["liquid_balance"], returned["staked_balance"]) == ("25", "65", "35")
     page = await stakers.read(alice, "my-positions")
     assert names(page["items"]) == [locked["position_id"], second["position_id"], first["position_id"]]
     assert [item["amount"] for item in page["items"]] == ["10", "25", "20"]
     assert [item["is_active"] for item in page["items"]] == [True, True, False]
-    assert page["items"][2]["unstaked_at"] == told["timestamp"]
+    assert page["items"][2]["unstaked_at"] == returned["timestamp"]
 
 
 async def test_more_than_is_unlocked_is_refused(stakers: Stakers, alice: TestAgent) -> None:
@@ -307,8 +315,8 @@ async def test_a_lock_ends_by_the_clock_of_the_database(stakers: Stakers, alice:
 async def test_a_named_position_alone_is_drawn_from(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.stake(alice, "20")
     named = (await stakers.stake(alice, "30"))["position_id"]
-    told = await stakers.unstake(alice, "12", position_id=named)
-    assert told["positions"] == [{"position_id": named, "amount": "12", "remaining": "18"}]
+    returned = await stakers.unstake(alice, "12", position_id=named)
+    assert returned["positions"] == [{"position_id": named, "amount": "12", "remaining": "18"}]
     answer = await stakers.post(alice, "unstake", amount="18.5", position_id=named)
     assert refused(answer) == (403, "INSUFFICIENT_UNLOCKED_STAKE")
 
@@ -396,11 +404,11 @@ async def test_a_claim_pays_a_years_interest_of_the_tier(stakers: Stakers, alice
     await stakers.stake(alice, "50")
     await stakers.elapse(alice, 365)
     before = await stakers.fee_collector_holds()
-    told = await stakers.claim(alice)
+    returned = await stakers.claim(alice)
     # The seconds of the test itself earn a little too.
-    assert Decimal("3.5") <= Decimal(told["amount"]) < Decimal("3.5001")
-    assert (told["due"], told["liquid_balance"]) == ("0", told["amount"])
-    assert before - await stakers.fee_collector_holds() == parse_amount(told["amount"])
+    assert Decimal("3.5") <= Decimal(returned["amount"]) < Decimal("3.5001")
+    assert (returned["due"], returned["liquid_balance"]) == ("0", returned["amount"])
+    assert before - await stakers.fee_collector_holds() == parse_amount(returned["amount"])
 
 
 async def test_a_reward_is_paid_once(stakers: Stakers, alice: TestAgent) -> None:
@@ -415,8 +423,8 @@ async def test_a_reward_is_paid_once(stakers: Stakers, alice: TestAgent) -> None
 
 
 async def test_a_claim_of_nothing_answers_zero(stakers: Stakers, alice: TestAgent) -> None:
-    told = await stakers.claim(alice)
-    assert told == {
+    returned = await stakers.claim(alice)
+    assert returned == {
         "transaction_id": None,
         "agent_did": alice.did,
         "amount": "0",

@@ -258,7 +258,9 @@ async def test_an_owner_is_told_of_a_new_agent_and_of_its_end(start_registry):
             await registry.database.act(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
             await until(lambda: len(receiver.received) == 2)
     assert all(got.is_signed_with(hooked.secret) for got in receiver.received)
-    assert [(told["type"], told["data"]) for told in (got.message for got in receiver.received)] == [
+    assert [
+        (delivered["type"], delivered["data"]) for delivered in (got.message for got in receiver.received)
+    ] == [
         (
             "agent.onboarded",
             {

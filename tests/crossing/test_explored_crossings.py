@@ -9,7 +9,7 @@ from tests.properties.scale import by_tier
 
 ONE = (("a", "b"),)
 OPPOSITE = (("a", "b"), ("b", "a"))
-SAME_WAY = (("a", "b"), ("a", "b"))
+SAME_DIRECTION = (("a", "b"), ("a", "b"))
 WHOLE_STATES = by_tier(15_000, 2_000_000, 20_000_000)
 
 
@@ -21,7 +21,7 @@ WHOLE_STATES = by_tier(15_000, 2_000_000, 20_000_000)
         (ONE, Budget(rewinds=1)),
         (OPPOSITE, Budget(lost=1)),
         (OPPOSITE, Budget(crashes=1)),
-        (SAME_WAY, Budget()),
+        (SAME_DIRECTION, Budget()),
     ],
     ids=["faults", "timeout", "rewind", "opposite and lost", "opposite and crash", "same way"],
 )

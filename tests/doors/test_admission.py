@@ -92,7 +92,7 @@ async def test_a_client_that_went_away_leaves_its_place_to_the_next():
 
 async def test_a_budget_gives_way_while_another_is_in_use():
     money = Admission(places=10)
-    search = Asking(Admission(places=4, gives_way_to=money, places_beside=1))
+    search = Asking(Admission(places=4, yields_to=money, places_beside=1))
     for number in range(6):
         search.ask(number)
     assert search.begun == [0, 1, 2, 3]

@@ -217,7 +217,7 @@ async def test_the_page_of_a_revoked_agent_offers_its_signed_card_as_long_as_it_
 
 
 @pytest.mark.parametrize(
-    ("card", "told"),
+    ("card", "shown_price"),
     [
         ({}, ("0", "")),
         ({"pricing": {"model": "free"}}, ("0", "")),
@@ -250,9 +250,9 @@ async def test_the_page_of_a_revoked_agent_offers_its_signed_card_as_long_as_it_
         ),
     ],
 )
-def test_a_price_is_told_as_stated_and_never_guessed(card, told):
+def test_a_price_is_told_as_stated_and_never_guessed(card, shown_price):
     price = price_of(card, "AVT")
-    assert (price.amount, price.unit) == told
+    assert (price.amount, price.unit) == shown_price
 
 
 def listed_at(url):

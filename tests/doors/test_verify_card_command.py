@@ -58,9 +58,9 @@ async def test_a_card_is_judged_behind_its_address_with_the_keys_of_its_host(reg
         assert (said.code, said.complaint) == (0, "")
         assert said.output.endswith("ok   signature: the whole document is as it was signed\nverified\n")
 
-        told = json.loads((await verify(address, "--json")).output)
-        assert (told["valid"], told["code"], len(told["steps"])) == (True, "verified", 5)
-        assert told["kid"] == "spiffe://hansa.local/registry/hansa#1"
+        returned = json.loads((await verify(address, "--json")).output)
+        assert (returned["valid"], returned["code"], len(returned["steps"])) == (True, "verified", 5)
+        assert returned["kid"] == "spiffe://hansa.local/registry/hansa#1"
 
         # As of another moment the history of keys is asked, which tells when each began and ended.
         await registry.database.act(

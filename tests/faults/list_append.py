@@ -61,7 +61,7 @@ class Transfer:
     payer: str
     payee: str
     asked: int
-    told: int | None = None
+    answered_at: int | None = None
     answers: frozenset[tuple[int, int]] = frozenset()
     is_refused: bool = False
 
@@ -72,7 +72,7 @@ class Reading:
 
     account: str
     asked: int
-    told: int
+    answered_at: int
     entries: tuple[Entry, ...]
     is_whole: bool
 
@@ -198,11 +198,13 @@ def _order_by_time(nodes: Sequence[Transfer | Reading], after: list[list[int]]) 
     asked behind them.
     """
     moments = [(node.asked, False, number) for number, node in enumerate(nodes)]
-    moments += [(node.told, True, number) for number, node in enumerate(nodes) if node.told is not None]
+    moments += [
+        (node.answered_at, True, number) for number, node in enumerate(nodes) if node.answered_at is not None
+    ]
     over: list[int] = []
     hurdle = None
-    for _, is_told, number in sorted(moments):
-        if is_told:
+    for _, is_answer, number in sorted(moments):
+        if is_answer:
             over.append(number)
             continue
         if over:

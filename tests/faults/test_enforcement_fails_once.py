@@ -8,11 +8,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 
-WAYS: tuple[Way, ...] = by_tier((Way.REFUSED, Way.ANSWER_LOST), tuple(Way), tuple(Way))
+FAULTS: tuple[Fault, ...] = by_tier((Fault.REFUSED, Fault.ANSWER_LOST), tuple(Fault), tuple(Fault))
 ACTS = {"suspend": "reinstate", "reinstate": "suspend"}
 EVENTS = {"suspend": {3}, "reinstate": {3, 4}}
 TRIES = 4
@@ -20,7 +20,7 @@ WITHIN_SECONDS = 30
 
 _PARTS = """
 SELECT a.status, c.status AS card, l.status AS account, m.status AS identity, s.withheld_since IS NOT NULL AS withheld,
-  (SELECT count(*) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS standing,
+  (SELECT count(*) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS active,
   (SELECT count(*) FROM journal_event WHERE aggregate_id = a.did) AS events
 FROM agents_agent a JOIN catalogue_card c USING (did) JOIN ledger_account l USING (did)
 JOIN agents_mtls m ON m.agent_id = a.id LEFT JOIN enforcement_agent s USING (did) WHERE did = $1
@@ -92,13 +92,13 @@ async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and
     assert (await world.ask(act))[0] == 200
     statements = list(world.plan.listed)
     for number, statement in enumerate(statements):
-        for way in WAYS:
+        for fault in FAULTS:
             world.plan.watch()
             await world.complete(back)
             before = (await world.parts())["events"]
-            world.plan.fail(number, way)
+            world.plan.fail(number, fault)
             status, _ = await world.ask(act)
-            site = f"{act}, statement {number} ({statement[:60]}): {way.value}"
+            site = f"{act}, statement {number} ({statement[:60]}): {fault.value}"
             assert world.plan.has_failed, site
             assert status in {200, 503}, site
             world.plan.watch()
@@ -108,4 +108,4 @@ async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and
             # The status and the identity: each has one event of its own. What is given back later than the status
             # is told by one more, so that the blocklist follows.
             assert now["events"] - before in EVENTS[act], site
-    print(f"{act}: {len(statements)} statements x {len(WAYS)} ways, each failed once")
+    print(f"{act}: {len(statements)} statements x {len(FAULTS)} ways, each failed once")

@@ -44,8 +44,8 @@ async def registry(start_registry: StartRegistry, mail_server: MailServer) -> Te
 async def write(
     registry: TestRegistry, text: str = "Hello", good_for: timedelta = timedelta(hours=1)
 ) -> None:
-    letter = OutgoingMail("ada@example.org", "A subject", text, good_for)
-    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, letter))
+    message = OutgoingMail("ada@example.org", "A subject", text, good_for)
+    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, message))
 
 
 async def waiting(registry: TestRegistry) -> list[int]:
@@ -53,7 +53,7 @@ async def waiting(registry: TestRegistry) -> list[int]:
     return [row["attempts"] for row in await jobs_of(registry.runtime, "mail") if row["state"] == "waiting"]
 
 
-async def letters_kept(registry: TestRegistry) -> int:
+async def mails_kept(registry: TestRegistry) -> int:
     return await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM plumbing_letter"))
 
 
@@ -71,15 +71,15 @@ async def later(registry: TestRegistry, minutes: float) -> None:
 async def test_a_letter_goes_to_the_mail_server_as_plain_text_and_as_html(registry, mail_server):
     await write(registry, f"Hello Ada <b>,\n\nopen this link:\n\n{LINK}\n\nBye.")
     await run_due(registry.runtime, MAIL)
-    (envelope,), (letter,) = mail_server.taken, mail_server.letters()
+    (envelope,), (message,) = mail_server.taken, mail_server.messages()
     assert (envelope.mail_from, envelope.rcpt_tos) == ("post@registry.example.org", ["ada@example.org"])
-    assert (letter["From"], letter["To"]) == ("Registry <post@registry.example.org>", "ada@example.org")
-    assert letter["Subject"] == "A subject"
-    assert letter["Auto-Submitted"] == "auto-generated"
-    assert letter["Message-ID"].endswith("@registry.example.org>")
-    assert letter["Date"]
-    assert text_of(letter).splitlines()[:3] == ["Hello Ada <b>,", "", "open this link:"]
-    html = letter.get_body(("html",)).get_content()
+    assert (message["From"], message["To"]) == ("Registry <post@registry.example.org>", "ada@example.org")
+    assert message["Subject"] == "A subject"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Message-ID"].endswith("@registry.example.org>")
+    assert message["Date"]
+    assert text_of(message).splitlines()[:3] == ["Hello Ada <b>,", "", "open this link:"]
+    html = message.get_body(("html",)).get_content()
     escaped = LINK.replace("&", "&amp;")
     assert f'<a href="{escaped}">{escaped}</a>' in html
     assert "<p>Hello Ada &lt;b&gt;,</p>" in html
@@ -88,8 +88,8 @@ async def test_a_letter_goes_to_the_mail_server_as_plain_text_and_as_html(regist
 
 async def test_a_letter_of_an_act_that_is_undone_is_not_sent(registry, mail_server):
     async def fail(tx):
-        letter = OutgoingMail("ada@example.org", "A subject", "Hello", timedelta(hours=1))
-        await enqueue_mail(tx, registry.runtime.seal, letter)
+        message = OutgoingMail("ada@example.org", "A subject", "Hello", timedelta(hours=1))
+        await enqueue_mail(tx, registry.runtime.seal, message)
         raise RuntimeError("undone")
 
     with pytest.raises(RuntimeError, match="undone"):
@@ -155,7 +155,7 @@ async def test_one_letter_that_is_refused_holds_up_no_other(registry, mail_serve
     )
     await write(registry, "Another")
     await run_due(registry.runtime, MAIL)
-    assert [text_of(letter).strip() for letter in mail_server.letters()] == ["Another"]
+    assert [text_of(message).strip() for message in mail_server.messages()] == ["Another"]
     assert await waiting(registry) == []
 
 
@@ -163,7 +163,7 @@ async def test_processes_that_hand_over_at_once_send_each_letter_once(registry, 
     for number in range(12):
         await write(registry, f"Letter {number}")
     await at_once(*(run_due(registry.runtime, MAIL) for _ in range(4)))
-    sent = [text_of(letter).strip() for letter in mail_server.letters()]
+    sent = [text_of(message).strip() for message in mail_server.messages()]
     assert sorted(sent) == sorted(f"Letter {number}" for number in range(12))
 
 
@@ -178,7 +178,7 @@ async def test_a_letter_that_an_ending_process_had_in_hand_is_sent_by_another(re
     await asyncio.wait([ending])
     await run_due(registry.runtime, MAIL)
     assert len(mail_server.taken) == 1
-    assert (await waiting(registry), await letters_kept(registry)) == ([], 0)
+    assert (await waiting(registry), await mails_kept(registry)) == ([], 0)
 
 
 async def test_a_letter_that_an_older_version_wrote_is_taken_over(registry, mail_server):
@@ -189,7 +189,7 @@ async def test_a_letter_that_an_older_version_wrote_is_taken_over(registry, mail
             " DELETE FROM plumbing_job WHERE kind = 'mail'"
         )
     )
-    assert (await waiting(registry), await letters_kept(registry)) == ([], 1)
+    assert (await waiting(registry), await mails_kept(registry)) == ([], 1)
     await registry.database.act(enqueue_mails_without_job)
     await run_due(registry.runtime, MAIL)
     assert len(mail_server.taken) == 1
@@ -200,7 +200,7 @@ async def test_a_letter_whose_job_is_dropped_is_deleted(registry, mail_server):
     (job,) = await jobs_of(registry.runtime, "mail")
     await registry.database.act(lambda tx: drop_job(tx, job["id"], None))
     await run_due(registry.runtime, MAIL)
-    assert (mail_server.taken, await letters_kept(registry)) == ([], 0)
+    assert (mail_server.taken, await mails_kept(registry)) == ([], 0)
 
 
 async def test_a_letter_is_sent_when_it_is_written(registry, mail_server):

@@ -133,8 +133,8 @@ async def test_a_suspended_card_cannot_say_that_it_is_not(registry: TestRegistry
     forged = card_of("Free again", extensions=FORGED, status="active")
     written = await put(developer, agent.did, {"card_data": forged, "is_active": True, "status": "active"})
     assert written["status"] == "suspended"
-    (told,) = written["card_data"]["extensions"]
-    assert told["params"]["status"] == "suspended"
+    (extension,) = written["card_data"]["extensions"]
+    assert extension["params"]["status"] == "suspended"
 
 
 async def test_names_that_imitate_or_speak_for_the_registry_are_refused(registry: TestRegistry):

@@ -138,8 +138,8 @@ async def tokens(registry: TestRegistry) -> dict[TokenKind, str]:
     developer = await registry.developer()
     agent = await developer.agent()
     await registry.post("/auth/forgot-password", json={"email": developer.email})
-    (letter,) = await registry.outbox()
-    mailed = letter.get_body(("plain",)).get_content().split("#token=")[1].split()[0]
+    (mail,) = await registry.outbox()
+    mailed = mail.get_body(("plain",)).get_content().split("#token=")[1].split()[0]
     return {
         TokenKind.DEVELOPER: developer.token,
         TokenKind.AGENT: agent.token,

@@ -80,10 +80,10 @@ async def test_a_known_and_an_unknown_address_get_the_same_answer(stage: TestReg
             for email in (KNOWN, UNKNOWN)
         ]
         assert (path, known.status_code, known.content) == (path, unknown.status_code, unknown.content)
-        assert told_by_headers(known) == told_by_headers(unknown)
+        assert headers_that_differ(known) == headers_that_differ(unknown)
 
 
-def told_by_headers(answer: httpx2.Response) -> dict[str, str]:
+def headers_that_differ(answer: httpx2.Response) -> dict[str, str]:
     return {name: value for name, value in answer.headers.items() if name != "x-request-id"}
 
 

@@ -159,8 +159,13 @@ class Traffic:
         self.crossed = 0
 
     async def __aenter__(self) -> Self:
-        ways = ((self._border.sender, self._border.receiver), (self._border.receiver, self._border.sender))
-        self._tasks = [asyncio.create_task(self._send(*way)) for way in ways for _ in range(3)]
+        directions = (
+            (self._border.sender, self._border.receiver),
+            (self._border.receiver, self._border.sender),
+        )
+        self._tasks = [
+            asyncio.create_task(self._send(*direction)) for direction in directions for _ in range(3)
+        ]
         await self._began.wait()
         return self
 

@@ -92,9 +92,9 @@ class History:
         self._write({"ask": self._asked, "key": key, "kind": kind, "request": request})
         return self._asked
 
-    def tell(self, asked: int, answer: Answer) -> None:
+    def record_answer(self, asked: int, answer: Answer) -> None:
         """Record the answer that was read."""
-        self._write({"told": asked, "answer": vars(answer)})
+        self._write({"answered": asked, "answer": vars(answer)})
 
     def lose(self, asked: int, *, was_sent: bool) -> None:
         """Record that no answer came."""
@@ -119,8 +119,8 @@ def read_history(path: Path) -> list[Operation]:
             key = entry["key"]
             operations.setdefault(key, Operation(key, entry["kind"], entry["request"]))
             asked[entry["ask"]] = (key, Attempt(None))
-        elif "told" in entry:
-            asked[entry["told"]] = (asked[entry["told"]][0], Attempt(Answer(**entry["answer"])))
+        elif "answered" in entry:
+            asked[entry["answered"]] = (asked[entry["answered"]][0], Attempt(Answer(**entry["answer"])))
         else:
             asked[entry["lost"]] = (asked[entry["lost"]][0], Attempt(None, was_sent=entry["was_sent"]))
     for key, attempt in asked.values():

@@ -32,13 +32,13 @@ class Finding:
     trouble: str
 
 
-_TOLD_TRANSFERS = """
+_KNOWN_TRANSFERS = """
 CREATE TEMP TABLE told_transfer (
   key text PRIMARY KEY, payer text, payee text, amount text, outcome text, answer text
 ) ON COMMIT DROP
 """
 
-_TOLD_CREATIONS = """
+_KNOWN_CREATIONS = """
 CREATE TEMP TABLE told_creation (token_sha256 bytea, outcome text, did text) ON COMMIT DROP
 """
 
@@ -321,8 +321,8 @@ def _different_repetitions(operations: Sequence[Operation]) -> list[Finding]:
 
 
 async def _load(connection: "asyncpg.Connection[asyncpg.Record]", operations: Sequence[Operation]) -> None:
-    await connection.execute(_TOLD_TRANSFERS)
-    await connection.execute(_TOLD_CREATIONS)
+    await connection.execute(_KNOWN_TRANSFERS)
+    await connection.execute(_KNOWN_CREATIONS)
     transfers = [operation for operation in operations if operation.kind == "transfer"]
     creations = [operation for operation in operations if operation.kind == "create_agent"]
     await connection.copy_records_to_table(

@@ -72,9 +72,11 @@ async def test_a_copy_restored_from_a_backup_under_load_has_all_that_was_acknowl
     await storm.close()
     history.close()
     assert (await registry.stop()).code == 0
-    told = read_history(history.path)
+    asked_for = read_history(history.path)
     for file, before, named in taken:
-        await prove_restored(operated(f"restored-{file.stem}"), file, as_known_before(told, before), named)
+        await prove_restored(
+            operated(f"restored-{file.stem}"), file, as_known_before(asked_for, before), named
+        )
 
 
 def names_in(directory: Path) -> list[str]:
@@ -85,10 +87,10 @@ def acknowledged(operations: list[Operation]) -> list[Operation]:
     return [one for one in operations if one.outcome is Outcome.ACKNOWLEDGED]
 
 
-def as_known_before(told: list[Operation], before: list[Operation]) -> list[Operation]:
+def as_known_before(asked_for: list[Operation], before: list[Operation]) -> list[Operation]:
     """Everything that was ever asked for; what was not decided before the backup may be in it or not."""
     decided = {one.key: one for one in before if one.outcome is not Outcome.UNKNOWN}
-    return [decided.get(one.key) or replace(one, attempts=[Attempt(None)]) for one in told]
+    return [decided.get(one.key) or replace(one, attempts=[Attempt(None)]) for one in asked_for]
 
 
 async def prove_restored(
@@ -147,8 +149,8 @@ async def fill(registry: TestRegistry) -> None:
             answer.json()["id"],
         )
     )
-    letter = OutgoingMail("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
-    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, letter))
+    mail = OutgoingMail("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
+    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, mail))
     forgotten = await registry.post("/auth/forgot-password", json={"email": developer.email})
     assert forgotten.status_code in {200, 202}, forgotten.text
     snapshot = await registry.post("/admin/projection-snapshot", headers=administrator.headers)

@@ -54,8 +54,8 @@ async def test_what_a_killed_process_was_pulling_is_pulled_by_the_next_one(
         await until(lambda: any(asked.line.startswith("POST /a2a ") for asked in agents.asked))
         async with httpx2.AsyncClient(base_url=f"{heir.url}/api/v1", timeout=60) as http:
             assert (await http.get(f"/agent-cards/{did}")).json()["name"] == "Weaver"
-        told = await connection.fetchval(
+        returned = await connection.fetchval(
             "SELECT count(*) FROM journal_event WHERE event_type = 'AgentCardPulled'"
         )
-        assert told == 1
+        assert returned == 1
         await connection.close()

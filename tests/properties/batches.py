@@ -8,7 +8,7 @@ from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 
 
-async def tell_batch(
+async def outcomes_of_batch(
     tx: Tx, tickets: Sequence[Ticket], book: ledger.Book
 ) -> list[ledger.OrderAnswer | Refused]:
     """What each caller is told, or why it is refused."""

@@ -152,8 +152,8 @@ async def test_a_breach_is_told_once_and_its_end_is_recorded(audited: Any) -> No
     first = await cycle(purses)
     await alice.transfer(bob, "1")
     await cycle(purses)
-    (told,) = await breaches(purses)
-    assert (told["verdict_id"], told["delta"], told["checks"]["supply"]) == (
+    (breach,) = await breaches(purses)
+    assert (breach["verdict_id"], breach["delta"], breach["checks"]["supply"]) == (
         first.id,
         "-0.00000001",
         "BREACH",

@@ -37,8 +37,8 @@ async def teas(registry: TestRegistry, count: int) -> list[Any]:
     return [await publish(registry, f"Tea {number}", tags=["tea"]) for number in range(count)]
 
 
-async def page(registry: TestRegistry, way_on: str | None = None, **query: Any) -> dict[str, Any]:
-    asked = {"tags": "tea", "limit": 2, **query, **({"next": way_on} if way_on else {})}
+async def page(registry: TestRegistry, cursor: str | None = None, **query: Any) -> dict[str, Any]:
+    asked = {"tags": "tea", "limit": 2, **query, **({"next": cursor} if cursor else {})}
     answer = await registry.get("/agent-cards/", params=asked)
     assert answer.status_code == 200, answer.text
     return answer.json()

@@ -60,20 +60,23 @@ async def test_a_reader_that_falls_behind_is_told_to_resync_as_its_last_message(
         heard = await overwhelm(registry, quick)
         assert [message["event"]["data"]["ref"] for message in heard] == [str(n) for n in range(EVENTS)]
         slow.socket.transport.resume_reading()
-        told, last = await until_the_end(slow)
+        returned, last = await until_the_end(slow)
         assert last["type"] == "resync"
-        assert (last["last_event_id"], last["last_sequence"]) == (told[-1]["id"], told[-1]["sequence"])
-        assert [event["data"]["ref"] for event in told] == [str(n) for n in range(len(told))]
-        assert len(told) < EVENTS
+        assert (last["last_event_id"], last["last_sequence"]) == (
+            returned[-1]["id"],
+            returned[-1]["sequence"],
+        )
+        assert [event["data"]["ref"] for event in returned] == [str(n) for n in range(len(returned))]
+        assert len(returned) < EVENTS
         assert await slow.ended() == 1013
 
 
 async def until_the_end(listener: Ear) -> tuple[list[dict], dict]:
     """The events told, and the message after them."""
-    told = []
+    returned = []
     while (heard := await listener.hear())["type"] == "event":
-        told.append(heard["event"])
-    return told, heard
+        returned.append(heard["event"])
+    return returned, heard
 
 
 async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
