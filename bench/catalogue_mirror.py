@@ -24,7 +24,9 @@ async def run(*, full: bool) -> Figures:
         async with temporary_directory() as directory:
             await _measure(directory, present, size, figures)
     figures.notes.append(f"target: {PAGE:,} cards in {TARGET_SECONDS} s")
-    figures.notes.append("sound: every page is told to have done what was to be done, and so the table says")
+    figures.notes.append(
+        "sound: every page reports to have written what was to be written, and the table shows the same"
+    )
     return figures
 
 
@@ -36,7 +38,7 @@ async def _measure(directory: Path, present: int, size: int, figures: Figures) -
 
 
 async def measure_pages(runtime: Runtime, present: int, size: int, figures: Figures) -> None:
-    """A page of `size` cards, applied four times, beside `standing` cards."""
+    """A page of `size` cards, applied four times, beside `present` cards."""
     pages = {
         "new": ([_item(number, 1) for number in range(size)], MirrorResult(written=size)),
         "the same again": ([_item(number, 1) for number in range(size)], MirrorResult(unchanged=size)),

@@ -111,7 +111,7 @@ async def _measure_list(database: Database, name: str, filters: Filters, figures
 
 
 async def _measure_changes(database: Database, size: int, figures: Figures) -> None:
-    """A reader of changes who begins half way down."""
+    """A reader of changes who begins in the middle."""
     since: datetime = NEWEST + size // 2 * BETWEEN_CHANGES
     filters = Filters("AVT", include_federated=True)
     findings = Findings()

@@ -1,4 +1,4 @@
-"""catalogue/writes: owners replace their cards, signed cards are made and handed out, single cards are read, over HTTP."""
+"""catalogue/writes: owners replace their cards, signed cards are made and served, single cards are read, over HTTP."""
 
 import json
 import random

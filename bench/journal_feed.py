@@ -41,7 +41,7 @@ HANDSHAKE = (
 class Subscriber(asyncio.Protocol):
     """Counts live events without looking into them: a client that costs less than the server it measures.
 
-    Everybody is told the same events in the same order, so the count says which one arrived.
+    All readers receive the same events in the same order, so the count says which one arrived.
     """
 
     def __init__(self, host: str) -> None:

@@ -101,7 +101,7 @@ def explore(world: World, sagas: list[Terms], most: int) -> int:
         for name in present.sagas:
             after, messages = present.due(name, now)
             steps.append((after, in_transit | set(messages), is_late))
-        # What is on the way stays there: any message may arrive again at any time, or never.
+        # What is in transit stays so: any message may arrive again at any time, or never.
         for message in in_transit:
             after, messages = present.received(message)
             steps.append((after, in_transit | set(messages), is_late))

@@ -102,7 +102,7 @@ def _runs(command: list[str], environ: Mapping[str, str]) -> bool:
 
 
 def _starts(path: str) -> bool:
-    """Some distributions keep a script of that name that only tells of another package."""
+    """Some distributions keep a script of that name that only names another package."""
     try:
         printed = subprocess.run(
             [path, "--version"], capture_output=True, timeout=ANSWER_SECONDS, check=False

@@ -7,7 +7,7 @@ from tests.registry import TestRegistry
 CARD = {"name": "Übersetzer 😀", "pricing": {"model": "per_request", "base_rate": 1e-7}}
 
 
-async def test_the_browser_checks_the_signature_of_the_card_and_tells_who_signed_what(
+async def test_the_browser_checks_the_signature_of_the_card_and_shows_who_signed_what(
     registry: TestRegistry, visit
 ):
     agent = await registry.agent(**CARD)
@@ -23,7 +23,7 @@ async def test_the_browser_checks_the_signature_of_the_card_and_tells_who_signed
     assert opened.complaints == []
 
 
-async def test_a_card_that_was_changed_on_its_way_is_not_verified(registry: TestRegistry, visit):
+async def test_a_card_that_was_changed_in_transit_is_not_verified(registry: TestRegistry, visit):
     agent = await registry.agent(**CARD)
     page = (await visit(f"/agents/{agent.did}")).page
 

@@ -265,7 +265,7 @@ def spoiled(signer: Signer) -> dict[str, dict[str, Any]]:
             "signatures": [{**ours, "signature": Signer().entry(CARD)["signature"]}],
         },
         "padding": {**CARD, "signatures": [{**ours, "signature": ours["signature"] + "=="}]},
-        "an alias of the last letter": {
+        "an alias of the last character": {
             **CARD,
             "signatures": [{**ours, "signature": ours["signature"][:-1] + "B"}],
         },
@@ -310,7 +310,7 @@ async def test_the_browser_takes_nothing_else_for_signed_and_says_why(script_pag
         assert verdict is not True
 
 
-async def test_no_letter_of_a_signed_card_can_be_changed(script_page: Page):
+async def test_no_character_of_a_signed_card_can_be_changed(script_page: Page):
     signer, draw = Signer(), random.Random(printed_seed())
     text = json.dumps(signer.signed(), ensure_ascii=False)
     changed = []

@@ -109,7 +109,7 @@ async def front_page(visit):
     return opened
 
 
-async def test_the_front_page_follows_what_happens_tells_of_a_breach_and_of_a_registry_that_does_not_answer(
+async def test_the_front_page_follows_what_happens_and_shows_a_breach_and_a_registry_that_does_not_answer(
     registry, visit
 ):
     opened = await front_page(visit)

@@ -25,7 +25,7 @@ NO_GRANT = {"genesis_grant_enabled": False}
 
 @pytest.fixture
 async def registry(start_registry: StartRegistry) -> TestRegistry:
-    """Its agents begin with nothing, so that nothing is in the way of a deletion."""
+    """Its agents begin with nothing, so that nothing blocks a deletion."""
     return await start_registry(**NO_GRANT)
 
 
@@ -174,7 +174,7 @@ async def test_requesting_deletion_ends_no_token_and_any_of_them_can_cancel(
     assert (await requested(again))["status"] == "requested"
 
 
-async def test_the_owner_is_told_by_mail_until_when_the_deletion_can_be_cancelled(
+async def test_the_owner_is_notified_by_mail_until_when_the_deletion_can_be_cancelled(
     registry: TestRegistry, developer: TestDeveloper
 ):
     asked = await requested(developer)
@@ -204,7 +204,9 @@ async def test_api_keys_work_until_the_account_is_closed(registry: TestRegistry,
     assert answer.status_code == 401
 
 
-async def test_what_the_agents_hold_is_in_the_way_and_each_thing_is_named(start_registry: StartRegistry):
+async def test_what_the_agents_hold_blocks_the_deletion_and_each_thing_is_named(
+    start_registry: StartRegistry,
+):
     registry = await start_registry()
     developer = await registry.developer()
     agent = await developer.agent()
@@ -294,7 +296,7 @@ async def test_with_the_account_its_agents_end_for_good(registry: TestRegistry, 
     assert {event["data"]["did"] for event in revoked.json()["items"]} == {agent.did for agent in agents}
 
 
-async def test_nothing_stored_tells_of_the_person_any_more(registry: TestRegistry):
+async def test_nothing_stored_names_the_person_any_more(registry: TestRegistry):
     admin = await registry.administrator("admin_support")
     code = (await registry.post("/admin/invite-codes/generate", json={}, headers=admin.headers)).json()[0]
     body = {

@@ -178,7 +178,7 @@ async def test_a_display_name_that_reads_like_another_is_taken(registry, name):
     assert code(again) == (409, "DISPLAY_NAME_TAKEN")
 
 
-async def test_a_registered_address_is_told_before_a_taken_name(registry):
+async def test_a_registered_address_is_reported_before_a_taken_name(registry):
     await register(registry)
     assert code(await register(registry)) == (400, "EMAIL_REGISTERED")
 
@@ -251,7 +251,7 @@ async def test_registration_is_limited_to_five_a_minute_for_each_client_address(
     assert (await register(registry)).status_code == 201
 
 
-async def test_the_registration_config_tells_what_a_form_needs(start_registry):
+async def test_the_registration_config_states_what_a_form_needs(start_registry):
     registry = await start_registry(email_verification_required=True)
     answer = await registry.get("/auth/registration-config")
     assert answer.status_code == 200

@@ -1,4 +1,4 @@
-"""An owner acts as its agent, for a while, under the agent's own limits, and the journal tells of it."""
+"""An owner acts as its agent, for a while, under the agent's own limits, and the journal records it."""
 
 import pytest
 
@@ -78,7 +78,7 @@ async def test_the_agents_limits_bind_its_owner_too(registry, owner, agent):
     assert code(staked) == (403, "PERMISSION_MISSING")
 
 
-async def test_the_journal_tells_that_the_owner_acts(registry, owner, agent):
+async def test_the_journal_records_that_the_owner_acts(registry, owner, agent):
     answer = await ask(owner, agent.did)
     await registry.transactions_ended()
     path = f"/events/aggregate/{agent.did}"

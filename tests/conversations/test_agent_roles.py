@@ -145,7 +145,7 @@ async def test_who_does_not_own_the_agent_gives_it_no_role(registry):
     assert me.json()["roles"] == ["trader", "client"]
 
 
-async def test_who_does_not_own_the_agent_cannot_tell_it_from_an_unknown_one_by_its_roles(registry):
+async def test_who_does_not_own_the_agent_cannot_distinguish_it_from_an_unknown_one_by_its_roles(registry):
     agent, stranger = await registry.agent(), await registry.developer()
     others = await authz(registry, stranger, agent.did)
     unknown = await authz(registry, stranger, "did:hansa:hansa.local:nobody")

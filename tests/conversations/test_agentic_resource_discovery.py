@@ -17,9 +17,9 @@ IDENTIFIER = re.compile(r"urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+")
 AGENT = "application/a2a-agent-card+json"
 KNOWN_TYPES = {AGENT, "application/ai-registry+json", "application/ai-catalog+json"}
 SEARCH_ONLY = {"score", "source"}
-EXAMPLES = ["Translate this letter into French", "What does this contract say in German?"]
+EXAMPLES = ["Translate this text into French", "What does this contract say in German?"]
 SKILLS = [
-    {"id": "letters", "name": "Letters", "description": "Letters.", "tags": ["mail"], "examples": EXAMPLES}
+    {"id": "messages", "name": "Messages", "description": "Messages.", "tags": ["mail"], "examples": EXAMPLES}
 ]
 
 
@@ -110,7 +110,7 @@ async def test_catalogues_of_a_hundred_form_a_chain_through_every_agent_of_this_
     assert seen == [f"Agent {number}" for number in range(103)]
 
 
-async def test_an_entry_tells_the_card_in_its_owners_words_under_an_identifier_made_from_the_did(registry):
+async def test_an_entry_shows_the_card_in_its_owners_words_under_an_identifier_made_from_the_did(registry):
     card = await publish(registry, "Translator", tags=["language"], skills=SKILLS, version="2.1")
     entry = (await registry.get("/ard/agents")).json()["items"][0]
     assert faults_of(entry) == []
@@ -118,7 +118,7 @@ async def test_an_entry_tells_the_card_in_its_owners_words_under_an_identifier_m
     assert entry["@context"] == "https://agenticresourcediscovery.org/context/v1"
     assert (entry["displayName"], entry["type"], entry["version"]) == ("Translator", AGENT, "2.1")
     assert entry["url"] == f"{BASE}/api/v1/agents/{card.did}/card-export"
-    assert (entry["tags"], entry["capabilities"]) == (["language", "mail"], ["letters"])
+    assert (entry["tags"], entry["capabilities"]) == (["language", "mail"], ["messages"])
     assert entry["representativeQueries"][:2] == EXAMPLES
     assert entry["metadata"]["did"] == card.did
     assert (await read(registry, entry["identifier"])).json() == entry
@@ -283,7 +283,7 @@ async def test_a_query_that_is_not_understood_is_refused_in_one_sentence(registr
         assert "\n" not in answer.json()["message"]
 
 
-async def test_a_reader_beyond_its_limit_is_told_in_both_forms(start_registry):
+async def test_a_reader_beyond_its_limit_is_refused_in_both_forms(start_registry):
     registry = await start_registry(rate_limit_reads=2)
     answers = [await registry.get("/ard/agents") for _ in range(4)]
     assert is_refused_in_both_forms(answers[-1], 429, "RATE_LIMIT_EXCEEDED")
@@ -402,7 +402,7 @@ async def test_a_search_is_paged_to_its_end_and_a_token_is_good_for_its_own_sear
         assert is_refused_in_both_forms(answer, 400, "INVALID_ARGUMENT")
 
 
-async def test_referrals_are_told_only_to_who_asks_for_them(market):
+async def test_referrals_are_returned_only_to_who_asks_for_them(market):
     assert (await search(market, "translator", federation="referrals"))["referrals"] == []
     for mode in ("auto", "none"):
         assert "referrals" not in await search(market, "translator", federation=mode)

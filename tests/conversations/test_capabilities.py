@@ -453,7 +453,9 @@ async def test_only_who_may_use_a_capability_draws_from_it_or_consumes_it(regist
         assert code(await act(payee, free, shows=held["token"])) == (404, "CAPABILITY_UNKNOWN")
 
 
-async def test_capabilities_of_others_cannot_be_told_from_those_that_do_not_exist(issuer, holder, payee):
+async def test_capabilities_of_others_cannot_be_distinguished_from_those_that_do_not_exist(
+    issuer, holder, payee
+):
     held, free = await issue(issuer, holder), await issue(issuer)
     nowhere = {"id": str(uuid4())}
 

@@ -133,7 +133,7 @@ async def test_signatures_that_an_owner_wrote_and_what_the_registry_alone_says_a
     assert document["did"] == agent.did
 
 
-async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_the_standing_changes(registry):
+async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_the_status_changes(registry):
     agent = await registry.agent()
     tags = []
     for change in (

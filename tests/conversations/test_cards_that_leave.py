@@ -133,7 +133,7 @@ async def test_who_does_not_follow_changes_sees_no_tombstone_and_no_hidden_card(
     await change(registry, hidden, unlisted=True)
     listed = await page(registry)
     assert (listed["items"], listed["tombstones"], listed["pagination"]["total_items"]) == ([], None, 0)
-    # A filter does not tell whether a hidden card holds what is looked for.
+    # A filter does not reveal whether a hidden card holds what is looked for.
     for query in (
         {"search": "Hidden"},
         {"search": "No such"},
@@ -192,7 +192,7 @@ async def test_under_two_factor_for_administrators_an_account_without_it_lists_n
     assert (await registry.get("/agent-cards/?include_unlisted=true", headers=headers)).status_code == 403
 
 
-async def test_the_versions_of_a_card_tell_what_it_said_and_when(registry: TestRegistry):
+async def test_the_versions_of_a_card_show_what_it_said_and_when(registry: TestRegistry):
     developer = await registry.developer()
     agent = await developer.agent(name="One", pricing={"base_rate": 1})
     first = (await registry.get(f"/agent-cards/{agent.did}")).json()

@@ -42,7 +42,7 @@ async def test_the_first_start_records_name_trust_domain_and_the_fingerprints_of
     assert len({key["fingerprint"] for key in keys}) == len(KEYS)
 
 
-async def test_a_process_of_another_name_or_trust_domain_is_refused_and_told_how_to_join(
+async def test_a_process_of_another_name_or_trust_domain_is_refused_and_the_refusal_says_how_to_join(
     database_farm: DatabaseFarm, tmp_path: Path
 ):
     dsn = await database_farm.fresh()

@@ -149,7 +149,7 @@ async def test_documents_that_only_settings_decide_are_kept_for_minutes_and_not_
     assert f"Sitemap: {BASE}/sitemap.xml" in returned
 
 
-async def test_an_agents_data_block_tells_its_card_and_its_price(registry):
+async def test_an_agents_data_block_holds_its_card_and_its_price(registry):
     card = await publish(
         registry,
         "Translator",

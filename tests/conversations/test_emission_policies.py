@@ -196,7 +196,7 @@ async def test_a_policy_that_switched_off_what_destroys_or_issues_units_is_corre
         assert sides == dict.fromkeys(types, (True, True))
 
 
-async def test_each_change_is_told_in_the_journal_and_only_changes_are(
+async def test_each_change_is_recorded_in_the_journal_and_only_changes_are(
     registry: TestRegistry, administrator: TestDeveloper
 ):
     await put(administrator, "TokensStaked", emit_from_teg=False)

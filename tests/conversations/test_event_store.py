@@ -64,13 +64,13 @@ async def test_anyone_reads_the_newest_events_first(purses: Purses) -> None:
     assert sequences == sorted(set(sequences), reverse=True)
 
 
-async def test_sixty_events_are_told_unless_asked_otherwise(purses: Purses) -> None:
+async def test_sixty_events_are_returned_unless_asked_otherwise(purses: Purses) -> None:
     listed = await recent(purses.registry)
     assert len(listed["events"]) == listed["count"] == 60
 
 
 @pytest.mark.parametrize("limit", [1, 2, 59, 61])
-async def test_the_limit_is_the_number_of_events_told(purses: Purses, limit: int) -> None:
+async def test_the_limit_is_the_number_of_events_returned(purses: Purses, limit: int) -> None:
     listed = await recent(purses.registry, limit=limit)
     assert len(listed["events"]) == listed["count"] == limit
 
@@ -98,7 +98,7 @@ async def test_the_ring_is_as_deep_as_it_is_set(start_registry: StartRegistry) -
     assert listed["events"] == (await recent(shallow.registry))["events"]
 
 
-async def test_a_fresh_registry_tells_of_its_genesis(start_registry: Any) -> None:
+async def test_a_fresh_registry_publishes_its_genesis(start_registry: Any) -> None:
     listed = await recent(await start_registry(genesis_supply="1000"))
     assert [event["event_type"] for event in listed["events"]] == ["TokensIssued", "LedgerBalanceChanged"]
     assert listed["events"][0]["data"]["amount"] == "1000"

@@ -113,7 +113,7 @@ async def test_an_internal_key_of_16_characters_is_accepted_and_below_32_the_sta
 
 
 @pytest.mark.parametrize("weak", ["short", "k" * 15, "k" * 15 + " ", "k" * 31 + "é", "k" * 257])
-def test_a_weak_internal_key_stops_the_start_and_is_not_told(weak: str, tmp_path: Path):
+def test_a_weak_internal_key_stops_the_start_and_is_not_printed(weak: str, tmp_path: Path):
     with pytest.raises(BadSetting) as trouble:
         read_settings(internal_api_key=weak)
     assert "INTERNAL_API_KEY" in str(trouble.value)
@@ -345,7 +345,7 @@ async def test_anyone_sees_how_large_the_log_is(registry: TestRegistry, pair: Pa
         await registry.database.act(lambda tx: journal.append(tx, onboarded("one more")))
 
 
-async def test_a_balance_of_the_past_is_the_one_that_was_told_then(registry: TestRegistry):
+async def test_a_balance_of_the_past_is_the_one_that_was_returned_then(registry: TestRegistry):
     payer, payee = await registry.agent(), await registry.agent()
     returned = []
     for amount in ("1", "2", "0.00000001", "7"):

@@ -1,4 +1,4 @@
-"""Who a DID is, told to other systems: DID documents and agent descriptions."""
+"""Who a DID is, stated to other systems: DID documents and agent descriptions."""
 
 from datetime import UTC, datetime
 

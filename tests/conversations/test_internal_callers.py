@@ -209,11 +209,11 @@ async def test_a_licence_that_is_not_there_is_not_found(administrator: TestDevel
         assert (await change(administrator, "1b4e28ba-2fa1-41d2-883f-0016d3cca427", act)).status_code == 404
 
 
-async def test_what_becomes_of_a_licence_is_told_in_the_journal_and_in_the_audit_log(
+async def test_what_becomes_of_a_licence_is_recorded_in_the_journal_and_in_the_audit_log(
     registry: TestRegistry, administrator: TestDeveloper
 ):
-    await registry.admitted("told.example")
-    licence = await licence_of(administrator, "told.example")
+    await registry.admitted("recorded.example")
+    licence = await licence_of(administrator, "recorded.example")
     acts = ("suspend", "reinstate", "revoke")
     for act in acts:
         await change(administrator, licence["id"], act)
@@ -223,7 +223,7 @@ async def test_what_becomes_of_a_licence_is_told_in_the_journal_and_in_the_audit
         for event in found.json()["items"]
         if event["data"].get("licence_id") == licence["id"]
     ]
-    data = {"licence_id": licence["id"], "trust_domain": "told.example", "kind": "admission_key"}
+    data = {"licence_id": licence["id"], "trust_domain": "recorded.example", "kind": "admission_key"}
     kinds = ("Issued", "Suspended", "Reinstated", "Revoked")
     assert events == [(f"FederationLicense{kind}", data) for kind in kinds]
     log = await registry.get(
@@ -346,7 +346,7 @@ async def test_no_altered_certificate_opens_anything_or_crashes_anything(registr
     der = x509.load_pem_x509_certificate(service.certificate_pem.encode()).public_bytes(Encoding.DER)
     draw = random.Random(printed_seed())
     bits = range(8 * len(der))
-    # Of the first bytes every bit: the forms that a certificate may have are told there.
+    # Of the first bytes every bit: the forms that a certificate may have are encoded there.
     for bit in {*bits[:512], *draw.sample(bits, by_tier(300, len(bits), len(bits)))}:
         altered = bytearray(der)
         altered[bit // 8] ^= 1 << bit % 8

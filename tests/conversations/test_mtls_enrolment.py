@@ -77,7 +77,7 @@ async def test_an_agent_takes_a_certificate_that_verifies_and_names_it(registry)
     assert timedelta(minutes=29) < leaf.not_valid_after_utc - row["now"] <= timedelta(minutes=30)
 
 
-async def test_the_status_tells_how_an_identity_stands(registry):
+async def test_the_status_shows_the_state_of_an_identity(registry):
     agent = await registry.agent()
     before = await status(agent)
     assert (before["status"], before["enabled"], before["spiffe_id"]) == ("not_enrolled", False, None)

@@ -122,7 +122,7 @@ async def test_a_login_under_way_while_the_password_changes_leaves_no_session_of
             assert not await ada.is_logged_in()
 
 
-async def test_the_owner_is_told_of_a_changed_password(ada):
+async def test_the_owner_is_notified_of_a_changed_password(ada):
     await ada.post("/auth/change-password", current_password=ada.password, new_password=NEW_PASSWORD)
     (mail,) = await ada.registry.outbox()
     assert (mail["To"], mail["Subject"]) == ("ada@example.org", "Your password was changed")
@@ -267,7 +267,7 @@ async def test_recovering_is_limited_to_ten_a_minute_for_each_account(ada):
     assert statuses == [401] * 10 + [429]
 
 
-async def test_the_owner_is_told_that_a_recovery_key_was_used(ada):
+async def test_the_owner_is_notified_that_a_recovery_key_was_used(ada):
     await recovery_token(ada)
     (mail,) = await ada.registry.outbox()
     assert (mail["To"], mail["Subject"]) == (ada.email, "A recovery key was used")

@@ -144,7 +144,7 @@ async def test_a_transfer_that_is_open_while_the_baseline_is_read_comes_after_it
     await prove(registry)
 
 
-async def test_a_baseline_that_folds_are_told_to_skip_is_skipped(
+async def test_a_baseline_marked_to_be_skipped_is_skipped_by_folds(
     registry: TestRegistry, administrator: TestDeveloper
 ):
     await registry.agent()

@@ -307,7 +307,7 @@ async def test_a_refused_payment_leaves_its_key_free(owner, payer, payee):
     assert (await pay(payer, payee, "5", key="k")).status_code == 200
 
 
-async def test_a_dry_run_tells_what_the_policy_would_say_and_counts_nothing(registry, owner, payer, payee):
+async def test_a_dry_run_returns_what_the_policy_would_say_and_counts_nothing(registry, owner, payer, payee):
     await govern(owner, payer, per_tx_max="10", approval_over="5")
 
     async def planned(amount):
@@ -338,7 +338,7 @@ async def test_a_payment_over_what_the_agent_may_alone_waits_for_its_owner(owner
     assert (await pay(payer, payee, "5")).status_code == 200
 
 
-async def test_the_owners_webhooks_are_told_that_a_payment_waits(registry, owner, payer, payee):
+async def test_the_owners_webhooks_are_notified_that_a_payment_waits(registry, owner, payer, payee):
     body = {"url": "https://receiver.example.com/hook", "event_types": ["agent.approval_requested"]}
     hook = (await registry.post("/developers/webhooks", json=body, headers=owner.headers)).json()
     await govern(owner, payer, approval_over="5")
@@ -582,7 +582,9 @@ async def test_an_owner_is_asked_about_a_hundred_payments_at_most(registry, owne
     assert (len(page["items"]), page["pagination"]["total_items"]) == (10, 100)
 
 
-async def test_approvals_of_others_cannot_be_told_from_those_that_do_not_exist(registry, owner, payer, payee):
+async def test_approvals_of_others_cannot_be_distinguished_from_those_that_do_not_exist(
+    registry, owner, payer, payee
+):
     stranger, other = await registry.developer(), await owner.agent(name="Other")
     foreign = await stranger.agent(name="Foreign")
     for one in (payer, other):

@@ -65,7 +65,7 @@ async def test_a_stake_moves_units_from_liquid_to_staked(stakers: Stakers, alice
     assert await alice.balance() == "60"
 
 
-async def test_the_answer_tells_the_position_and_both_balances(stakers: Stakers, alice: TestAgent) -> None:
+async def test_the_answer_returns_the_position_and_both_balances(stakers: Stakers, alice: TestAgent) -> None:
     returned = await stakers.stake(alice, "40", lock_period=30)
     assert set(returned) == POSITION | {
         "transaction_id",
@@ -359,7 +359,7 @@ async def test_less_than_the_smallest_stake_can_be_released(stakers: Stakers, al
     assert await stakers.held(alice) == ("90.00000001", "9.99999999")
 
 
-# Said twice
+# Idempotent requests
 
 
 @pytest.mark.parametrize("path", ["stake", "unstake"])
@@ -434,7 +434,7 @@ async def test_a_claim_of_nothing_answers_zero(stakers: Stakers, alice: TestAgen
     }
 
 
-async def test_a_claim_tells_its_time_on_active_positions(stakers: Stakers, alice: TestAgent) -> None:
+async def test_a_claim_shows_its_time_on_active_positions(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.fill_fee_collector("50")
     await stakers.stake(alice, "100")
     await stakers.elapse(alice, 10)
@@ -486,7 +486,7 @@ async def test_rewards_switched_off_are_not_paid(start_registry: StartRegistry) 
 # Reads
 
 
-async def test_the_balance_tells_liquid_staked_locked_and_total(stakers: Stakers, alice: TestAgent) -> None:
+async def test_the_balance_shows_liquid_staked_locked_and_total(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.stake(alice, "20")
     await stakers.stake(alice, "30", lock_period=1)
     assert await stakers.read(alice, "balance") == {
@@ -497,7 +497,7 @@ async def test_the_balance_tells_liquid_staked_locked_and_total(stakers: Stakers
     }
 
 
-async def test_the_status_tells_the_policy_and_where_the_agent_stands(
+async def test_the_status_shows_the_policy_and_the_figures_of_the_agent(
     stakers: Stakers, alice: TestAgent
 ) -> None:
     await stakers.stake(alice, "20")
@@ -518,7 +518,7 @@ async def test_the_status_tells_the_policy_and_where_the_agent_stands(
     }
 
 
-async def test_the_stats_tell_what_was_ever_staked(stakers: Stakers, alice: TestAgent) -> None:
+async def test_the_stats_show_what_was_ever_staked(stakers: Stakers, alice: TestAgent) -> None:
     first = await stakers.stake(alice, "20")
     await stakers.stake(alice, "30", lock_period=1)
     await stakers.unstake(alice, "20")
@@ -537,7 +537,7 @@ async def test_the_stats_tell_what_was_ever_staked(stakers: Stakers, alice: Test
     }
 
 
-async def test_the_history_is_told_newest_first_in_pages(stakers: Stakers, alice: TestAgent) -> None:
+async def test_the_history_is_returned_newest_first_in_pages(stakers: Stakers, alice: TestAgent) -> None:
     first, second = await stakers.stake(alice, "20"), await stakers.stake(alice, "30")
     both, one = await stakers.unstake(alice, "25"), await stakers.unstake(alice, "5")
     page = await stakers.read(alice, "history", limit=3)
@@ -591,7 +591,7 @@ async def test_the_tiers_and_the_sum_of_all_stakes_are_public(stakers: Stakers, 
 
 
 @pytest.mark.parametrize("path", READS)
-async def test_what_an_agent_staked_is_told_to_itself_alone(stakers: Stakers, path: str) -> None:
+async def test_what_an_agent_staked_is_returned_to_itself_alone(stakers: Stakers, path: str) -> None:
     registry, developer = stakers.purses.registry, stakers.purses.developer
     assert (await registry.get(f"/staking/{path}")).status_code == 401
     assert (await registry.get(f"/staking/{path}", headers=developer.headers)).status_code == 401
@@ -600,7 +600,7 @@ async def test_what_an_agent_staked_is_told_to_itself_alone(stakers: Stakers, pa
 # Events
 
 
-async def test_staking_tells_the_journal_what_moved(stakers: Stakers, alice: TestAgent) -> None:
+async def test_staking_records_in_the_journal_what_moved(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.fill_fee_collector("50")
     made = await stakers.stake(alice, "100", lock_period=365)
     await stakers.elapse(alice, 365)

@@ -160,7 +160,7 @@ async def test_a_suspension_counts_in_every_process_within_a_second(
         assert await status_of(there) == 200
 
 
-async def test_the_live_feed_tells_a_suspended_agent_nothing_private_within_a_second(
+async def test_the_live_feed_sends_a_suspended_agent_nothing_private_within_a_second(
     enforcement: Enforcement,
 ):
     other = await enforcement.registry.agent()
@@ -271,7 +271,7 @@ async def test_only_administrators_of_enforcement_suspend(registry: TestRegistry
     ("table", "failing"),
     [("agents_agent", "registry"), ("agents_mtls", "mtls"), ("ledger_account", "teg")],
 )
-async def test_one_failing_lever_aborts_no_other_and_is_pulled_again_by_repeating_the_act(
+async def test_one_failing_effect_aborts_no_other_and_is_applied_again_by_repeating_the_act(
     enforcement: Enforcement, table: str, failing: str
 ):
     registry = enforcement.registry
@@ -289,7 +289,7 @@ async def test_one_failing_lever_aborts_no_other_and_is_pulled_again_by_repeatin
     assert await enforcement.reinstate(agent.did) == [row(agent.did, "reinstated", "restored", "reinstated")]
 
 
-async def test_a_lever_that_fails_on_the_way_back_is_pulled_again_by_repeating_the_act(
+async def test_an_effect_that_fails_in_a_reinstatement_is_applied_again_by_repeating_the_act(
     enforcement: Enforcement,
 ):
     registry = enforcement.registry
@@ -333,7 +333,7 @@ async def test_a_card_carries_status_and_day_only_and_leaves_lists_and_discovery
     assert (await registry.get("/discover", params={"query": "vanisher"})).json()["total"] == 1
 
 
-async def test_suspension_and_reinstatement_are_told_without_the_reason(enforcement: Enforcement):
+async def test_suspension_and_reinstatement_are_published_without_the_reason(enforcement: Enforcement):
     agent = await enforcement.registry.agent()
     await enforcement.suspend(agent.did, soft_suspend=True)
     await enforcement.reinstate(agent.did, reason="Cleared.")
@@ -362,7 +362,7 @@ async def test_agent_status_changed_is_recorded_on_suspend_reinstate_and_revoke(
     ]
 
 
-async def test_a_repeated_act_changes_and_tells_nothing_more(enforcement: Enforcement):
+async def test_a_repeated_act_changes_and_publishes_nothing_more(enforcement: Enforcement):
     agent = await enforcement.registry.agent()
     await enforcement.suspend(agent.did)
     assert await enforcement.suspend(agent.did) == [
@@ -538,7 +538,7 @@ async def test_an_agent_that_is_not_suspended_is_not_revoked(enforcement: Enforc
     assert await status_of(agent) == 200
 
 
-async def test_of_acts_on_one_agent_at_once_each_is_done_and_told_once(enforcement: Enforcement):
+async def test_of_acts_on_one_agent_at_once_each_is_done_and_published_once(enforcement: Enforcement):
     agent = await enforcement.registry.agent()
     returned = await at_once(*(enforcement.suspend(agent.did) for _ in range(5)))
     assert sorted(rows[0]["registry"] for rows in returned) == ["already_suspended"] * 4 + ["suspended"]
@@ -602,7 +602,9 @@ async def test_the_blocklist_follows_hard_suspensions_and_their_end(enforcement:
         await until_blocklisted(registry, hard, wanted=False)
 
 
-async def test_the_blocklist_goes_by_what_stands_however_often_and_late_it_is_told(enforcement: Enforcement):
+async def test_the_blocklist_follows_the_status_however_often_and_late_it_is_notified(
+    enforcement: Enforcement,
+):
     registry = enforcement.registry
     agent, other = await registry.agent(), await registry.agent()
     await enforcement.suspend(agent.did, other.did)

@@ -185,7 +185,7 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
         assert [row["size"] for row in rows] == [None, size]
         assert rows[0]["trouble"]
         assert rows[1]["trouble"] is None
-        # A witness that knows more than this log has is told so, and nothing is kept of it.
+        # A witness that knows more than this log has gets that answer, and nothing is kept of it.
         await other.database.act(lambda tx: tx.execute("UPDATE auditor_witnessed_log SET size = size + 1000"))
         await own.database.act(lambda tx: fill(tx, 1))
         await cycle(own)

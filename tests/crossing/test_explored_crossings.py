@@ -23,7 +23,7 @@ WHOLE_STATES = by_tier(15_000, 2_000_000, 20_000_000)
         (OPPOSITE, Budget(crashes=1)),
         (SAME_DIRECTION, Budget()),
     ],
-    ids=["faults", "timeout", "rewind", "opposite and lost", "opposite and crash", "same way"],
+    ids=["faults", "timeout", "rewind", "opposite and lost", "opposite and crash", "same direction"],
 )
 def test_a_small_model_holds_in_every_state_that_it_can_reach(
     transfers: tuple[tuple[str, str], ...], budget: Budget

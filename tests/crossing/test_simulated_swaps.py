@@ -73,7 +73,7 @@ SMALL = {
     "to home, timeout": (TO_HOME, Budget(lost=1, timeouts=1)),
     "to home, rewind": (TO_HOME, Budget(rewinds=1)),
     "opposite": (OPPOSITE, by_tier(Budget(), *2 * (Budget(lost=1),))),
-    "same way": (SAME_DIRECTION, by_tier(Budget(), *2 * (Budget(lost=1),))),
+    "same direction": (SAME_DIRECTION, by_tier(Budget(), *2 * (Budget(lost=1),))),
 }
 
 

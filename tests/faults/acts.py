@@ -313,7 +313,7 @@ OTHERS = (
     Act("stake", _stake),
     Act("unstake", _unstake),
     Act("claim of rewards", _claim, takes_key=False),
-    # Whoever repeats a creation whose answer was lost is told that the token is used up, and a mint or burn likewise.
+    # A client that repeats a creation whose answer was lost gets the answer that the token is used up, and a mint or burn likewise.
     Act("creation of an agent with its grant", _create_agent, ({201, Conflict.status},)),
     Act("rotation of a key", _rotate_key, ({200, Conflict.status},), takes_key=False),
     Act("enrolment for mutual TLS", _enrol, takes_key=False),

@@ -1,4 +1,4 @@
-"""A database whose statements fail, each once, in a way that is chosen: at the server, before it, behind it, on the wire.
+"""A database whose statements fail, each once, by a chosen fault: at the server, before it, behind it, on the wire.
 
 The connections are real ones; only what happens to the chosen statement is arranged. BEGIN, COMMIT and ROLLBACK are
 statements like every other.

@@ -1,4 +1,4 @@
-"""Each statement of each act of enforcement fails once, in each way there is; repeating the act completes it."""
+"""Each statement of each act of enforcement fails once, by each fault there is; repeating the act completes it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ class World:
     observer: "asyncpg.Connection[asyncpg.Record]"
 
     async def ask(self, act: str) -> tuple[int, list[str]]:
-        """The status, and what became of each lever."""
+        """The status, and the result of each effect."""
         body = {"agent_dids": [self.agent.did], "reason": "For a test."}
         async with asyncio.timeout(WITHIN_SECONDS):
             answer = await self.registry.post(
@@ -55,7 +55,7 @@ class World:
         return 200, [row["registry"], row["mtls"], row["teg"]]
 
     async def complete(self, act: str) -> None:
-        """Repeat the act until every lever is pulled."""
+        """Repeat the act until every effect is applied."""
         for _ in range(TRIES):
             status, effects = await self.ask(act)
             if status == 200 and "failed" not in effects:
@@ -79,7 +79,7 @@ async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
 
 
 @pytest.mark.parametrize("act", ACTS)
-async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and_tells_it_once(
+async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and_publishes_it_once(
     act: str, world: World
 ):
     back = ACTS[act]
@@ -106,6 +106,6 @@ async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and
             now = await world.parts()
             assert {**now, "events": 0} == {**wanted, "events": 0}, site
             # The status and the identity: each has one event of its own. What is given back later than the status
-            # is told by one more, so that the blocklist follows.
+            # is published by one more, so that the blocklist follows.
             assert now["events"] - before in EVENTS[act], site
-    print(f"{act}: {len(statements)} statements x {len(FAULTS)} ways, each failed once")
+    print(f"{act}: {len(statements)} statements x {len(FAULTS)} faults, each failed once")

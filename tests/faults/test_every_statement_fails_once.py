@@ -1,4 +1,4 @@
-"""Each statement of each act that moves units fails once, in each way there is; nothing is lost and all goes on."""
+"""Each statement of each act that moves units fails once, by each fault there is; nothing is lost and all goes on."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -97,7 +97,7 @@ async def test_nothing_is_lost_whichever_statement_fails_and_however(
             assert await _grown(observer, before) == growth, site
             await prove_book(observer)
     await _prove_pool(world)
-    print(f"{act}: {len(statements)} statements x {len(Fault)} ways, each failed once")
+    print(f"{act}: {len(statements)} statements x {len(Fault)} faults, each failed once")
 
 
 async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
@@ -232,7 +232,7 @@ async def _grown(observer: "asyncpg.Connection[asyncpg.Record]", before: dict[st
 
 
 async def _prove_pool(world: World) -> None:
-    """Every connection of the pool works; those found dead on the way are replaced."""
+    """Every connection of the pool works; those found dead are replaced."""
     for _ in range(TRIES):
         answers = await at_once(*(world.registry.http.get("/health") for _ in range(POOL_SIZE * 2)))
         if all(answer.status_code == 200 for answer in answers):

@@ -1,4 +1,4 @@
-"""Each statement of a pull fails once, in each way there is: the card arrives all the same, told of once, and no lease is left."""
+"""Each statement of a pull fails once, by each fault there is: the card arrives all the same, published once, and no lease is left."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -64,7 +64,7 @@ async def test_a_changed_card_arrives_whichever_statement_fails_and_however(
             await _pull_until_done(registry, observer, site)
             published += 1
             assert await _published(observer) == published, site
-    print(f"{len(statements)} statements x {len(FAULTS)} ways, each failed once")
+    print(f"{len(statements)} statements x {len(FAULTS)} faults, each failed once")
 
 
 async def _pull(registry: TestRegistry) -> None:

@@ -1,4 +1,4 @@
-"""Each statement of sending a delivery fails once, in each way there is: it arrives all the same, with one id, and ends."""
+"""Each statement of sending a delivery fails once, by each fault there is: it arrives all the same, with one id, and ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -64,7 +64,7 @@ async def test_a_delivery_arrives_whichever_statement_fails_and_however(
                 await _send_until_done(registry, observer, site)
                 assert len({got.id for got in receiver.received}) == 1, site
                 assert 1 <= len(receiver.received) <= 3, site
-    print(f"{len(statements)} statements x {len(FAULTS)} ways x {len(STATUSES)} answers, each failed once")
+    print(f"{len(statements)} statements x {len(FAULTS)} faults x {len(STATUSES)} answers, each failed once")
 
 
 async def _queue(observer: "asyncpg.Connection[asyncpg.Record]") -> None:

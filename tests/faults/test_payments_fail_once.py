@@ -77,7 +77,7 @@ async def test_whichever_statement_fails_the_token_is_in_one_state_and_a_repetit
 
 
 def _faults(statement: str) -> tuple[Fault, ...]:
-    """How a statement fails here: for each commit in the ways that differ most, else in each way."""
+    """How a statement fails here: for each commit by the faults that differ most, else by each fault."""
     is_committing = any(words in statement for words in COMMITTING)
     few = (Fault.REFUSED, Fault.ANSWER_LOST) if is_committing else (Fault.REFUSED,)
     return by_tier(few, tuple(Fault), tuple(Fault))

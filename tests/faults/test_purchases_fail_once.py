@@ -164,7 +164,7 @@ async def test_whichever_statement_of_a_purchase_fails_it_is_paid_once_or_not_at
 
 
 def _faults(statement: str) -> tuple[Fault, ...]:
-    """How a statement fails here: each commit in the ways that differ most, else in each way."""
+    """How a statement fails here: each commit by the faults that differ most, else by each fault."""
     few = (Fault.REFUSED, Fault.ANSWER_LOST) if "COMMIT" in statement else (Fault.REFUSED,)
     return by_tier(few, tuple(Fault), tuple(Fault))
 

@@ -12,7 +12,7 @@ _numbers = itertools.count(1)
 
 
 async def attempt(registry: TestRegistry, username: str | None = None, **headers: str) -> int:
-    """A login that fails, to an account of its own unless one is named, from the address that the headers tell."""
+    """A login that fails, to an account of its own unless one is named, from the address that the headers state."""
     form = {
         "username": username or f"nobody{next(_numbers)}@example.org",
         "password": "Wrong-Horse-7-Battery",

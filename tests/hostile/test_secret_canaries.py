@@ -147,7 +147,7 @@ async def become_a_developer(talk: Conversation) -> None:
     talk.keep(**{f"recovery key {number}": key for number, key in enumerate(registered["recovery_keys"])})
     form = {"username": me["email"], "password": password}
     await talk.say("POST", "/auth/login", data=form)
-    # The registry that is served hands its letters over too, and may be doing so.
+    # The registry that is served sends its mails too, and may be doing so.
     while not (mails := await talk.registry.outbox()):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     mailed = link_in(mails[-1])

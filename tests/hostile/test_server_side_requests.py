@@ -55,7 +55,7 @@ class Stage:
         await self.registry.database.act(lambda tx: tx.execute(_STORE, host_, interface))
 
     async def hook(self, url: str) -> None:
-        """A webhook of the owner with something to tell, at an address that its door takes."""
+        """A webhook of the owner with something to send, at an address that its route accepts."""
         body = {"url": "https://hooks.example.com/", "event_types": ["*"]}
         answer = await self.registry.post(HOOKS, json=body, headers=self.owner.headers)
         assert answer.status_code == 201, answer.text

@@ -1,4 +1,4 @@
-"""What a client of the registry asked and was told, on disk before it goes on: the client's own evidence.
+"""What a client of the registry asked and was answered, on disk before it goes on: the client's own evidence.
 
 One JSON object a line, each forced to disk: an asking before the request leaves, what became of it after the answer.
 """
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """What was read: `text` is the body as it came, `retry_after` and `replayed` tell of headers."""
+    """What was read: `text` is the body as it came, `retry_after` and `replayed` come from headers."""
 
     status: int
     text: str

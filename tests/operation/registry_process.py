@@ -39,7 +39,7 @@ SETTINGS_AFTER_FOUNDING = {
     "TRUSTED_PROXIES",
 }
 
-# Below the range that the system hands out to clients: one that connects while nobody listens could meet itself.
+# Below the range that the system assigns to clients: one that connects while nobody listens could meet itself.
 PORTS = range(20_000, 30_000)
 
 

@@ -174,7 +174,7 @@ async def is_superuser(dsn: str) -> bool:
 async def waiting(registry: TestRegistry) -> dict[str, int]:
     row = await registry.database.look(
         lambda tx: tx.fetchrow(
-            "SELECT (SELECT count(*) FROM plumbing_letter) AS letters, (SELECT count(*) FROM people_forgotten_password)"
+            "SELECT (SELECT count(*) FROM plumbing_letter) AS mails, (SELECT count(*) FROM people_forgotten_password)"
             " AS forgotten, (SELECT count(*) FROM notifications_webhook_delivery WHERE status = 'pending') AS deliveries"
         )
     )
@@ -190,7 +190,7 @@ async def test_a_copy_restored_by_an_ordinary_role_has_name_keys_and_balances_an
     assert restored.deliveries_withheld == 1
     assert not await is_superuser(empty_database)
     async with open_registry(empty_database, tmp_path / "copy", **NORTH) as copy:
-        assert await waiting(copy) == {"letters": 0, "forgotten": 0, "deliveries": 0}
+        assert await waiting(copy) == {"mails": 0, "forgotten": 0, "deliveries": 0}
         assert await copy.outbox() == []
         form = {"username": "developer2@example.org", "password": PASSWORD}
         assert (await copy.post("/auth/login", data=form, headers=copy.elsewhere())).status_code == 200

@@ -19,7 +19,7 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """A calm registry's database, and what its clients were told."""
+    """A calm registry's database, and what its clients were answered."""
 
     connection: "asyncpg.Connection[asyncpg.Record]"
     operations: list[Operation]
@@ -156,7 +156,7 @@ PLANTED_IN_THE_DATABASE = {
         6,
         (f"UPDATE journal_event SET amount = amount + 7 WHERE tx_id = {THE_PAYMENT}"),
     ),
-    "an event tells of a transaction that never was": (
+    "an event names a transaction that never was": (
         6,
         (f"UPDATE journal_event SET tx_id = 999999999 WHERE tx_id = {THE_PAYMENT}"),
     ),

@@ -52,7 +52,7 @@ async def serving(
 
 @dataclass(frozen=True)
 class CreatedAtRest:
-    """A stopped registry, whose administrator `ada` was created meanwhile; what was seen on the way."""
+    """A stopped registry, whose administrator `ada` was created meanwhile; what was seen meanwhile."""
 
     registry: RegistryProcess
     commands: set[str]
@@ -186,7 +186,7 @@ async def test_an_area_that_does_not_exist_is_a_usage_error(tmp_path: Path, area
         ("d\u200bee", PASSWORD, "invisible"),
     ],
 )
-async def test_the_rules_of_registration_hold_and_no_secret_is_told(
+async def test_the_rules_of_registration_hold_and_no_secret_is_printed(
     tmp_path: Path, name: str, password: str, trouble: str
 ):
     line = refused_in_one_line(await create(tmp_path / "data", name, password=password))

@@ -87,7 +87,7 @@ async def test_one_of_two_machines_is_killed_under_load_and_clients_go_on_withou
 
 
 async def storm_while_one_dies(url: str, machines: list[RegistryProcess], path: Path) -> list[Operation]:
-    """What clients were told while machines died in turn, with what stayed unanswered asked for again."""
+    """What clients were answered while machines died in turn, with what stayed unanswered asked for again."""
     history = History(path)
     storm = Storm(url, history, SEED, clients=CLIENTS, agents=CLIENTS)
     try:

@@ -58,7 +58,7 @@ async def actor(registry: TestRegistry) -> TestAgent:
 
 @dataclass
 class Tree:
-    """A tree under test, with what its capabilities were told to have spent."""
+    """A tree under test, with what its capabilities are said to have spent."""
 
     registry: TestRegistry
     did: str

@@ -110,7 +110,7 @@ NARROW: dict[str, Pair] = {
             and held == ("90.95", "123.97", "84.9", "0")
         ),
     ),
-    "a batch and a transfer the other way both finish": (
+    "a batch and an opposite transfer both finish": (
         lambda s: [
             s.batch((s.alice, s.bob, "10"), (s.alice, s.carol, "5")),
             s.transfer(s.carol, s.alice, "20"),

@@ -219,7 +219,7 @@ def _following(present: Small) -> Iterator[Small]:
 
 
 def _asked(world: World, sent: frozenset[Outcome], receipted: bool) -> Iterator[Small]:
-    """The request arrives, for the first time in each of the ways in which it may be taken."""
+    """The request arrives, for the first time with each outcome that it may have."""
     claim = world.outgoing.claim
     first = [
         protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False),

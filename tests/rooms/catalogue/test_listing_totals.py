@@ -130,6 +130,6 @@ async def test_a_total_is_exact_by_class_and_up_to_a_bound_where_cards_must_be_l
         while shown["next"]:
             read_so_far += len(shown["items"])
             shown = await first(**query, next=shown["next"])
-        assert read_so_far + len(shown["items"]) == looked_at_max + 50, "the way on leads beyond the bound"
+        assert read_so_far + len(shown["items"]) == looked_at_max + 50, "the cursor leads beyond the bound"
     assert await names(registry, skip=looked_at_max + 60) == []
     assert await names(registry, search="single\x1fsingle") == []

@@ -105,7 +105,7 @@ async def test_an_older_version_never_overwrites_a_newer_one(registry: TestRegis
     assert await rows(registry) == before
 
 
-async def test_of_one_agent_told_twice_in_a_page_the_newest_counts(registry: TestRegistry):
+async def test_of_one_agent_named_twice_in_a_page_the_newest_counts(registry: TestRegistry):
     result = await page(
         registry, [entry(1, 2, name="New"), entry(1, 1, name="Old"), entry(1, 2, name="Same")]
     )

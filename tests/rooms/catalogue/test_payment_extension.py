@@ -33,7 +33,7 @@ def derived(**card: Any) -> dict[str, Any] | None:
         ("1.50", "1.5"),
     ],
 )
-def test_a_rate_is_told_digit_for_digit_without_an_exponent(rate: float, digits: str):
+def test_a_rate_is_written_digit_for_digit_without_an_exponent(rate: float, digits: str):
     returned = derived(pricing={"base_rate": rate})
     assert returned is not None
     assert returned["params"] == {"base_rate": digits, "currency": "AVT", "pricing_model": "per_request"}

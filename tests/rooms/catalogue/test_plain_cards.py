@@ -29,7 +29,7 @@ NAMES = [
 
 
 def whole(**more: Any) -> dict[str, Any]:
-    """A card as another registry tells it: with both halves and a name."""
+    """A card as another registry sends it: with both formats and a name."""
     card = check_card(card_of(humanReadableId="org/name", **more)).card
     assert card is not None
     return card

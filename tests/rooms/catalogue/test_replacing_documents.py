@@ -41,7 +41,7 @@ async def kept(registry: TestRegistry, card: StoredCard) -> list[tuple[int, str,
     return [(row["version"], row["name"], row["source"]) for row in rows]
 
 
-async def test_a_pull_replaces_a_stub_and_tells_what_changed(registry: TestRegistry):
+async def test_a_pull_replaces_a_stub_and_publishes_what_changed(registry: TestRegistry):
     card = await stub(registry)
     returned = await replaced(registry, card, card_of("Real", tags=["real"]))
     assert returned is not None

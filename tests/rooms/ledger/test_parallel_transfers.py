@@ -35,7 +35,7 @@ async def test_sixty_four_writers_never_draw_more_than_the_balance(purses: Purse
     assert sum([Decimal(await payee.balance()) for payee in payees]) == 90
 
 
-async def test_the_balances_told_in_parallel_are_the_steps_of_one_order(purses: Purses) -> None:
+async def test_the_balances_returned_in_parallel_are_the_steps_of_one_order(purses: Purses) -> None:
     payer, payee = await purses.agent("100"), await purses.agent()
     answers = await at_once(*(payer.transfer(payee, "1") for _ in range(20)))
     returned = {Decimal(answer.json()["new_sender_balance"]) for answer in answers}

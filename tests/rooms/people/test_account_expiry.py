@@ -35,7 +35,7 @@ async def profile(registry, tokens):
 
 async def test_a_developer_token_ends_after_its_lifetime(registry):
     await register(registry)
-    # The time of opening is the token's time of issue: a session opened in the past hands out a token that has ended.
+    # The time of opening is the token's time of issue: a session opened in the past returns a token that has ended.
     await change(
         registry,
         "ALTER TABLE people_session ALTER opened_at SET DEFAULT now() - interval '90 minutes 1 second'",

@@ -1,4 +1,4 @@
-"""The follower tells every committed event once, in the order of positions, whatever commits late or breaks."""
+"""The follower delivers every committed event once, in the order of positions, whatever commits late or breaks."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ COMMITS_EACH = 25
 
 
 class Delivered:
-    """What a follower told."""
+    """What a follower delivered."""
 
     def __init__(self) -> None:
         self.returned: list[StoredEvent] = []
@@ -75,7 +75,7 @@ async def hold_open(tx, refs: list[str], *, fails: bool) -> None:
         raise ZeroDivisionError
 
 
-async def test_of_writers_whose_transactions_stay_open_nothing_is_missed_or_told_twice(
+async def test_of_writers_whose_transactions_stay_open_nothing_is_missed_or_delivered_twice(
     registry: TestRegistry,
 ):
     async with following(registry) as returned:
@@ -128,7 +128,7 @@ async def test_a_broken_connection_loses_and_doubles_nothing(registry: TestRegis
 
 
 async def end_followers(registry: TestRegistry) -> int:
-    """Break the connections that listen, and tell how many there were."""
+    """Break the connections that listen, and return how many there were."""
 
     async def ended() -> int:
         return await registry.database.look(
@@ -146,7 +146,7 @@ async def end_followers(registry: TestRegistry) -> int:
     return 0
 
 
-async def test_what_was_there_before_is_not_told(registry: TestRegistry):
+async def test_what_was_there_before_is_not_delivered(registry: TestRegistry):
     await append(registry, *[str(number) for number in range(30)])
     async with following(registry) as returned:
         await append(registry, "after")

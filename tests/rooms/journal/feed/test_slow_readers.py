@@ -48,7 +48,7 @@ async def overwhelm(registry: TestRegistry, quick: Ear | None = None) -> list[di
     return received
 
 
-async def test_a_reader_that_falls_behind_is_told_to_resync_as_its_last_message(registry: TestRegistry):
+async def test_a_reader_that_falls_behind_is_asked_to_resync_by_its_last_message(registry: TestRegistry):
     async with (
         registry.listening() as address,
         ear(address, sock=hard_of_hearing(address), max_size=None) as slow,
@@ -72,7 +72,7 @@ async def test_a_reader_that_falls_behind_is_told_to_resync_as_its_last_message(
 
 
 async def until_the_end(listener: Ear) -> tuple[list[dict], dict]:
-    """The events told, and the message after them."""
+    """The events received, and the message after them."""
     returned = []
     while (heard := await listener.hear())["type"] == "event":
         returned.append(heard["event"])
@@ -147,7 +147,7 @@ class Noting:
         return True
 
 
-async def test_what_is_on_its_way_to_one_reader_is_small_however_much_waits():
+async def test_what_is_in_transit_to_one_reader_is_small_however_much_waits():
     line = Noting()
     reader = Reader(line)
     reader.send(*(bytes(1000) for _ in range(900)))

@@ -89,7 +89,7 @@ async def test_a_delivery_is_sent_once_signed_and_shown_as_delivered(stage):
     assert shown["next_try_at"] is None
 
 
-async def test_what_is_rolled_back_is_not_told(stage):
+async def test_what_is_rolled_back_is_not_sent(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
 
@@ -104,7 +104,7 @@ async def test_what_is_rolled_back_is_not_told(stage):
         assert await hooked.deliveries() == []
 
 
-async def test_only_those_who_asked_for_it_are_told(stage):
+async def test_only_those_who_asked_for_it_are_notified(stage):
     async with stage.receiving() as receiver:
         registry = stage.registry
         owner, other = await registry.developer(), await registry.developer()
@@ -150,7 +150,7 @@ async def test_a_failed_delivery_is_tried_eight_times_over_about_a_day_with_the_
         assert (await hooked.read())["consecutive_failures"] == 8
 
 
-async def test_a_receiver_that_fails_is_left_alone_for_everything_else_there_is_to_tell(stage):
+async def test_a_receiver_that_fails_is_left_alone_for_everything_else_there_is_to_send(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = 503
@@ -225,7 +225,7 @@ async def test_an_address_that_turned_private_is_not_connected_to(stage):
         assert receiver.listening.connections == 0
 
 
-async def test_after_twenty_failures_in_a_row_the_webhook_stops_and_its_owner_is_told(stage):
+async def test_after_twenty_failures_in_a_row_the_webhook_stops_and_its_owner_is_notified(stage):
     async with stage.receiving() as broken, stage.receiving() as sound:
         registry = stage.registry
         owner = await registry.developer()
@@ -487,7 +487,7 @@ async def test_what_is_queued_while_the_sender_runs_is_sent_without_being_asked(
             await until(lambda: receiver.received)
 
 
-async def test_who_is_told_to_stop_lets_what_is_under_way_end(stage):
+async def test_a_sender_that_stops_lets_what_is_under_way_end(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.pause = 0.3

@@ -130,13 +130,13 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
         lambda queue: [queue.claim(), queue.claim()],
         lambda queue, outcomes, stands: len(errands(outcomes)) == 1 and bool(stands.is_leased),
     ),
-    "what is told while a try ends is not forgotten": (
+    "what is queued while a try ends is not forgotten": (
         1,
         True,
         lambda queue: [queue.record(200), queue.enqueue()],
         lambda queue, outcomes, stands: (stands.is_leased, stands.is_due, stands.waiting) == (False, True, 1),
     ),
-    "what is told while a try fails is not forgotten": (
+    "what is queued while a try fails is not forgotten": (
         1,
         True,
         lambda queue: [queue.record(500), queue.enqueue()],
@@ -152,7 +152,7 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
             and (stands.is_due, stands.waiting) == (True, 1)
         ),
     ),
-    "a claim while something is told gets one of them or comes again": (
+    "a claim while something is queued gets one of them or comes again": (
         1,
         False,
         lambda queue: [queue.claim(), queue.enqueue()],
@@ -160,7 +160,7 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
             stands.is_leased is bool(errands(outcomes)) and (stands.is_due, stands.waiting) == (True, 2)
         ),
     ),
-    "what is told while a try is under way is sent by nobody else": (
+    "what is queued while a try is under way is sent by nobody else": (
         1,
         True,
         lambda queue: [queue.enqueue(), queue.claim()],
@@ -188,7 +188,7 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
         lambda queue: [queue.record(200), queue.delete()],
         lambda queue, outcomes, stands: outcomes == [None, None] and stands == Stands(None, None, []),
     ),
-    "a webhook that is deleted while something is told is gone": (
+    "a webhook that is deleted while something is queued is gone": (
         0,
         False,
         lambda queue: [queue.enqueue(), queue.delete()],
