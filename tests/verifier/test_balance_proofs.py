@@ -55,8 +55,8 @@ class Tree:
         self.accounts = []
         for number in range(ACCOUNTS):
             slots = [placement.free_place(self.leaves, places, parity) for parity in (0, 1)]
-            one = placement.Placed(f"did:hansa:hansa.local:{number}", *slots, draw.randrange(10**12))
-            placement.put(self.leaves, [one], self.secret)
+            one = placement.Placed(number, f"did:hansa:hansa.local:{number}", *slots, draw.randrange(10**12))
+            sum_tree.write(self.leaves, dict(zip(slots, one.leaves(self.secret), strict=True)))
             self.accounts.append(one)
         self.levels = sum_tree.forest(self.leaves)
 
