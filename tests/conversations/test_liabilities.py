@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import auditor
 from hansa.rooms.auditor.liabilities import placing, store
 from hansa_verify import read_amount, read_auditor_keys, read_json, verify_attestations, verify_liabilities
@@ -118,6 +119,32 @@ async def test_a_cycle_that_was_rolled_back_leaves_no_trace_in_the_tree(registry
     assert (await blocks_verdict(registry)).code == "verified"
 
 
+@pytest.mark.parametrize("act", ["forget_tree", "owed", "add", "add_blocks", "keep_tree"])
+async def test_a_placement_whose_connection_is_lost_leaves_the_former_tree_in_use(registry, monkeypatch, act):
+    agent = await registry.agent()
+    await cycle(registry)
+    places = await rows(registry)
+    before = await proof_of(registry, agent)
+    done = getattr(store, act)
+
+    async def lost(tx, *values):
+        await done(tx, *values)
+        await tx.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    await sql(registry, "UPDATE auditor_liability_tree SET placed_at = placed_at - interval '25 hours'")
+    monkeypatch.setattr(store, act, lost)
+    with pytest.raises(Unavailable):
+        await cycle(registry)
+    monkeypatch.undo()
+    assert await rows(registry) == places
+    assert (await proof_of(registry, agent))["leaves"] == before["leaves"]
+    assert (await judged(registry, agent)).code == "verified"
+    await cycle(registry)
+    assert (await proof_of(registry, agent))["leaves"] != before["leaves"]
+    assert (await judged(registry, agent)).code == "verified"
+    assert (await blocks_verdict(registry)).code == "verified"
+
+
 async def test_leaves_move_every_day_and_their_salts_and_splits_with_them(registry):
     agent = await registry.agent()
     await cycle(registry)
@@ -222,8 +249,13 @@ async def test_a_tree_of_many_blocks_shows_only_nodes_over_more_than_1024_accoun
     assert len(shown) == 3
     placed = await registry.database.look(lambda tx: _accounts_of_blocks(tx, len(shown)))
     assert min(placed) > 1024
-    assert (await judged(registry, agent)).code == "verified"
+    late = await registry.agent()
+    await cycle(registry)
+    for one in (agent, late):
+        assert (await judged(registry, one)).code == "verified"
     assert (await blocks_verdict(registry)).code == "verified"
+    found = await registry.database.look(lambda tx: _accounts_of_blocks(tx, len(shown)))
+    assert sum(found) > sum(placed)
 
 
 async def _accounts_of_blocks(tx, count):
