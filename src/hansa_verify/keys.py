@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from .canonical import NotBase64url, decoded, read_moment
-from .steps import Refusal
+from .steps import Refusal, Unreadable
 
 try:
     from cryptography.hazmat.primitives.asymmetric import mldsa
@@ -37,7 +37,7 @@ _ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
 _SMALL_ORDER = {1, _PRIME - 1, 0, _ORDER_8, _PRIME - _ORDER_8}
 
 
-class NotAKey(ValueError):
+class NotAKey(Unreadable):
     """The member is not an acceptable Ed25519 public key; the message is one line."""
 
 

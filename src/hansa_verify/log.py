@@ -21,6 +21,7 @@ from .keys import (
     is_signed,
     require_usable,
 )
+from .steps import Unreadable
 
 NOTE_MAX_CHARACTERS = 64 * 1024
 NAME_MAX_BYTES = 255
@@ -43,7 +44,7 @@ _HEAD_LINES, _KEY_PARTS = 3, 3
 _PREFIX = "\u2014 "
 
 
-class BadCheckpoint(ValueError):
+class BadCheckpoint(Unreadable):
     """The note is not a checkpoint signed by one of the keys; the message is one line."""
 
 
