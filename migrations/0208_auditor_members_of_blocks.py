@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0208"
-down_revision = "0205"
+down_revision = "0206"
 
 SQL = """
 -- The next cycle places all accounts anew.
