@@ -159,7 +159,7 @@ async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
 
 async def test_the_api_page_lists_every_operation_and_calls_it_with_the_token_it_was_given(registry, visit):
     agent = await registry.agent()
-    opened = await visit("/docs/try", viewport=ALL_IN_SIGHT)
+    opened = await visit("/docs/try", viewport=ALL_IN_SIGHT, device_scale_factor=0.1)
     page = opened.page
     described = (await registry.get("/openapi.json")).json()["paths"]
     operations = {(method.upper(), path) for path, methods in described.items() for method in methods}

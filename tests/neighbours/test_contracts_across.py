@@ -11,6 +11,7 @@ from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES
 from tests.neighbours.agreeing_scene import PROXY, WORK, AgreementAbroad, in_days, relayed
 from tests.neighbours.crossing_scene import LostCalls, deadlines_pass, refusal, run, settle
+from tests.neighbours.parts_across import PARTS_ACROSS, Rule
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.reading_peers import administer
 from tests.neighbours.two_registries import Neighbours
@@ -74,6 +75,12 @@ async def test_milestones_are_paid_one_by_one_each_by_a_transfer_of_its_own(pair
     assert f"transfer to another registry {transfers[0]}" in page.text
     assert f"/transactions/{transfers[0]}" not in page.text
     assert await abroad.balances() == ("90", "109.95")
+
+
+@PARTS_ACROSS
+async def test_of_milestones_between_registries(pair: Neighbours, calls: LostCalls, rule: Rule):
+    async with quiet_after(pair):
+        await rule(await AgreementAbroad.between(pair), calls)
 
 
 async def test_an_open_proposal_is_taken_by_the_first_agent_of_any_registry(pair: Neighbours):

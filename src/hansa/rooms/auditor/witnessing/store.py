@@ -1,15 +1,17 @@
 """Every SQL statement about witnesses."""
 
+from collections.abc import Sequence
+
 from hansa.foundation.plumbing.database import Tx
-from hansa_verify import LOG_KEY, WITNESS_KEY, read_verifier_key
+from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, read_verifier_key
 
 from .forks import Seen
 from .records import Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
 
 _SEALED_KEYS = """
-SELECT sealed_key FROM auditor_witness_key
+SELECT public_key, sealed_key FROM auditor_witness_key
 WHERE sealed_key IS NOT NULL AND (retired_at IS NULL OR retired_at > now() - $1 * interval '1 day')
-ORDER BY retired_at DESC NULLS FIRST
+ORDER BY octet_length(public_key), retired_at DESC NULLS FIRST
 """
 
 _FORGET_KEYS = """
@@ -27,10 +29,10 @@ UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = 
 WHERE origin = $1 AND size = $6
 """
 
-_KEEP_LINE = """
-INSERT INTO auditor_log_witness (name, known_size, size, line, cosigned_at, asked_at)
+_KEEP_LINES = """
+INSERT INTO auditor_log_witness (name, known_size, size, lines, cosigned_at, asked_at)
 VALUES ($1, $2, $2, $3, to_timestamp($4), clock_timestamp())
-ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = excluded.size, line = excluded.line,
+ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = excluded.size, lines = excluded.lines,
   cosigned_at = excluded.cosigned_at, asked_at = excluded.asked_at, trouble = NULL
 """
 
@@ -41,13 +43,13 @@ ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = exclude
 
 
 _KEEP_PEER_LOG = """
-INSERT INTO auditor_peer_log (ledger_id, log_keys, witness_key) VALUES ($1, $2, $3)
-ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_key = excluded.witness_key,
+INSERT INTO auditor_peer_log (ledger_id, log_keys, witness_keys) VALUES ($1, $2, $3)
+ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_keys = excluded.witness_keys,
   read_at = excluded.read_at
 """
 
 _NEWLY_READ = """
-SELECT ledger_id, witness_key FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '10 minutes'
+SELECT ledger_id, witness_keys FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '10 minutes'
 """
 
 _KEEP_FORK = """
@@ -61,26 +63,24 @@ async def lock_keys(tx: Tx) -> None:
     await tx.execute("LOCK TABLE auditor_witness_key IN SHARE ROW EXCLUSIVE MODE")
 
 
-async def public_key(tx: Tx) -> bytes | None:
-    """The public half of the current key."""
-    found: bytes | None = await tx.fetchval(
-        "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
-    )
-    return found
+async def public_keys(tx: Tx) -> list[bytes]:
+    """The public halves of the current keys, one of each kind."""
+    query = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
+    return [row["public_key"] for row in await tx.fetch(query)]
 
 
-async def sealed_keys(tx: Tx, days: int) -> list[bytes]:
-    """The sealed private halves of the current key and of those retired in the last so many days, the newest first."""
-    return [row["sealed_key"] for row in await tx.fetch(_SEALED_KEYS, days)]
+async def sealed_keys(tx: Tx, days: int) -> list[tuple[bytes, bytes]]:
+    """Public half and sealed private half of the current keys and of those retired in the last so many days, by kind, the newest first."""
+    return [(row["public_key"], row["sealed_key"]) for row in await tx.fetch(_SEALED_KEYS, days)]
 
 
-async def retire_key(tx: Tx) -> None:
-    """Retire the current key. The keys are locked."""
+async def retire_keys(tx: Tx) -> None:
+    """Retire the current keys. The keys are locked."""
     await tx.execute("UPDATE auditor_witness_key SET retired_at = clock_timestamp() WHERE retired_at IS NULL")
 
 
 async def add_key(tx: Tx, key: bytes, sealed: bytes) -> None:
-    """Begin a key. No other one is current."""
+    """Begin a key. No other one of its kind is current."""
     await tx.execute("INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)", key, sealed)
 
 
@@ -134,9 +134,9 @@ async def known_size(tx: Tx, name: str) -> int:
     return size or 0
 
 
-async def keep_cosignature(tx: Tx, name: str, size: int, line: str, timestamp: int) -> None:
-    """Record what a witness cosigned."""
-    await tx.execute(_KEEP_LINE, name, size, line, timestamp)
+async def keep_cosignatures(tx: Tx, name: str, size: int, lines: Sequence[str], timestamp: int) -> None:
+    """Record what a witness cosigned, with a line of each of its keys that did."""
+    await tx.execute(_KEEP_LINES, name, size, lines, timestamp)
 
 
 async def keep_trouble(tx: Tx, name: str, trouble: str) -> None:
@@ -146,26 +146,26 @@ async def keep_trouble(tx: Tx, name: str, trouble: str) -> None:
 
 async def log_witnesses(tx: Tx) -> dict[str, LogWitness]:
     """The witnesses that were asked, by name."""
-    rows = await tx.fetch("SELECT name, size, cosigned_at, asked_at, trouble FROM auditor_log_witness")
+    rows = await tx.fetch("SELECT name, size, lines, cosigned_at, asked_at, trouble FROM auditor_log_witness")
     return {row["name"]: LogWitness(**row) for row in rows}
 
 
 async def peer_logs(tx: Tx) -> list[PeerLog]:
     """The keys of the logs of peers, by ledger id."""
-    rows = await tx.fetch("SELECT ledger_id, log_keys, witness_key FROM auditor_peer_log ORDER BY ledger_id")
+    rows = await tx.fetch("SELECT ledger_id, log_keys, witness_keys FROM auditor_peer_log ORDER BY ledger_id")
     return [
         PeerLog(
             row["ledger_id"],
             [read_verifier_key(text, LOG_KEY) for text in row["log_keys"]],
-            None if row["witness_key"] is None else read_verifier_key(row["witness_key"], WITNESS_KEY),
+            [read_verifier_key(text, WITNESS_KEY, ML_DSA_WITNESS_KEY) for text in row["witness_keys"]],
         )
         for row in rows
     ]
 
 
-async def newly_read(tx: Tx) -> dict[str, str | None]:
-    """The peers whose keys were read within the last ten minutes, by ledger id: each with the key of its witness."""
-    return {row["ledger_id"]: row["witness_key"] for row in await tx.fetch(_NEWLY_READ)}
+async def newly_read(tx: Tx) -> dict[str, list[str]]:
+    """The peers whose keys were read within the last ten minutes, by ledger id: each with the keys of its witness."""
+    return {row["ledger_id"]: row["witness_keys"] for row in await tx.fetch(_NEWLY_READ)}
 
 
 async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
@@ -179,7 +179,7 @@ async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
         _KEEP_PEER_LOG,
         kept.ledger_id,
         [key.text for key in kept.log_keys],
-        None if kept.witness_key is None else kept.witness_key.text,
+        [key.text for key in kept.witness_keys],
     )
 
 
