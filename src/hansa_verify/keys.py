@@ -8,6 +8,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
@@ -18,6 +19,7 @@ from .steps import Refusal
 
 KEY_BYTES = 32
 KEYS_MAX = 10_000
+LOADED_MAX = 256
 GRACE = timedelta(days=7)
 CLOCK_SKEW = timedelta(seconds=60)
 
@@ -119,10 +121,15 @@ def require_usable(key: bytes) -> None:
 def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
     """Whether the holder of the key signed the message."""
     try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+        _loaded(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+@lru_cache(LOADED_MAX)
+def _loaded(public_key: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(public_key)
 
 
 def _listed(document: Any) -> Iterator[Mapping[str, Any]]:
