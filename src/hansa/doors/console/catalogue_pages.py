@@ -89,8 +89,10 @@ async def show_agent(
     read_from = await pages.states_of(card_key) if card_key.startswith("did:") else None
     if read_from is not None and (known := pages.kept.find(card_key, read_from)) is not None:
         return known.answer(request)
+    # What changes between two statements changes the states too, and the next visitor has a page of the new ones.
+    reading = pages.database.read if read_from is None else pages.database.look
     try:
-        shown = await pages.database.read(lambda tx: _read_agent(tx, find, settings, read_from))
+        shown = await reading(lambda tx: _read_agent(tx, find, settings, read_from))
     except catalogue.CardUnknown:
         return _unknown(request, card_key)
     content = shown.content(settings)

@@ -2,7 +2,7 @@
 
 - A page is kept with the states it was made from (`shown_states`). They are read for every request, so nothing shown is ever old,
   whichever process changed it; requests of the same moment read them in one statement.
-- A page that says how long ago something was is kept until that reads otherwise.
+- A page that says how long ago something was is kept with the moments; its ages are written anew when one of them reads otherwise.
 - A kept page is the same for everybody: it is made without looking at cookies, and holds no token, no nonce and nothing of a person.
 - The pages of one process together have a bound; the one that was not asked for longest is let go first.
 """
@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
+from math import inf
 from time import time
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.rendering import PAGE_HEADERS, rendered
+from hansa.doors.console.rendering import PAGE_HEADERS, rendered, with_ages
 from hansa.foundation.plumbing.content_encoding import accepts_gzip, compressed
 from hansa.foundation.plumbing.entity_tags import knows
 from hansa.foundation.plumbing.shown_states import States
@@ -31,18 +32,36 @@ REVALIDATED = "public, no-cache"
 
 @dataclass(frozen=True)
 class KeptPage:
-    """A page as it is sent: compressed, with its tag. `changes_at` in seconds since 1970."""
+    """A page as it is sent: compressed, with its tag, until `changes_at` (seconds since 1970); `source` is compressed and has no ages yet."""
 
     states: States
+    source: bytes
     packed: bytes
     tag: str
     changes_at: float
 
     @classmethod
-    def of(cls, states: States, text: bytes, changes_at: float) -> "KeptPage":
-        """The page with this text."""
+    def of(cls, states: States, rendered_text: bytes) -> "KeptPage":
+        """The page with this text (`rendered`)."""
+        return cls._now(states, rendered_text, None)
+
+    def renewed(self) -> "KeptPage":
+        """The same page with the ages of now."""
+        return self._now(self.states, gzip.decompress(self.source), self.source)
+
+    @classmethod
+    def _now(cls, states: States, rendered_text: bytes, source: bytes | None) -> "KeptPage":
+        text, changes_at = with_ages(rendered_text)
+        packed = compressed(text)
+        if source is None:
+            source = packed if changes_at == inf else compressed(rendered_text)
         # The same content in two encodings: the tag is weak.
-        return cls(states, compressed(text), f'W/"{sha256(text).hexdigest()[:TAG_DIGITS]}"', changes_at)
+        return cls(states, source, packed, f'W/"{sha256(text).hexdigest()[:TAG_DIGITS]}"', changes_at)
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return len(self.packed) + (0 if self.source is self.packed else len(self.source))
 
     def answer(self, request: Request) -> Response:
         """The page as this client takes it, or 304 where the client has it."""
@@ -70,8 +89,11 @@ class KeptPages:
     def find(self, name: str, states: States) -> KeptPage | None:
         """The page of this name that was made from these states, or None."""
         page = self._pages.get(name)
-        if page is None or page.states != states or page.changes_at <= time():
+        if page is None or page.states != states:
             return None
+        if page.changes_at <= time():
+            page = page.renewed()
+            self.keep(name, page)
         self._pages.move_to_end(name)
         return page
 
@@ -79,19 +101,18 @@ class KeptPages:
         """Keep a page in place of an earlier one of its name."""
         self.drop(name)
         self._pages[name] = page
-        self._bytes += len(page.packed)
+        self._bytes += page.size
         while self._bytes > self._bytes_max:
             self.drop(next(iter(self._pages)))
 
     def drop(self, name: str) -> None:
         """Let a page go, where there is one."""
         if (page := self._pages.pop(name, None)) is not None:
-            self._bytes -= len(page.packed)
+            self._bytes -= page.size
 
 
 def fresh_page(
     request: Request, states: Mapping[str, str | None], template: str, **content: object
 ) -> KeptPage:
     """Render a page that shows nothing but what these states cover."""
-    text, changes_at = rendered(request, template, **content)
-    return KeptPage.of(states, text, changes_at)
+    return KeptPage.of(states, rendered(request, template, **content))

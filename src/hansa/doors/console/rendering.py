@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
+from secrets import token_hex
+from time import time
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -37,34 +38,46 @@ PAGE_HEADERS = {
 }
 NARROW_NO_BREAK_SPACE = "\u202f"
 
-# The moments at which what is being rendered will read otherwise.
-_CHANGES_AT: ContextVar[list[float] | None] = ContextVar("changes_at", default=None)
-
+# Nobody who writes text of a page can write this.
+_MARK = f"(ago {token_hex(12)} "
+_MOMENT = re.compile(re.escape(_MARK.encode()) + rb"(-?[0-9.]+);")
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
 
 def page(request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
     """One page of the console."""
-    text, _ = rendered(request, template, **content)
+    text, _ = with_ages(rendered(request, template, **content))
     body, encoding = negotiated(text, request.headers)
     return HTMLResponse(body, status_code=status, headers={**PAGE_HEADERS, **encoding})
 
 
-def rendered(request: Request, template: str, **content: Any) -> tuple[bytes, float]:
-    """The text of a page, and until when it reads so (seconds since 1970): a time "2 minutes ago" is soon another."""
-    changes_at = [inf]
-    token = _CHANGES_AT.set(changes_at)
-    try:
-        text = _PAGES.get_template(template).render(
+def rendered(request: Request, template: str, **content: Any) -> bytes:
+    """The text of a page with the moments from which it states an age in place of the ages (`with_ages`)."""
+    return (
+        _PAGES.get_template(template)
+        .render(
             settings=runtime_of(request).settings,
             version=hansa.__version__,
             path=request.url.path,
             **content,
         )
-    finally:
-        _CHANGES_AT.reset(token)
-    return text.encode(), min(changes_at)
+        .encode()
+    )
+
+
+def with_ages(text: bytes) -> tuple[bytes, float]:
+    """A rendered text as it reads now, and until when it does (seconds since 1970): "2 minutes ago" is soon another."""
+    now, changes_at = time(), inf
+
+    def age(found: re.Match[bytes]) -> bytes:
+        nonlocal changes_at
+        moment = float(found[1])
+        words, lasts = _age(max(0, int(now - moment)))
+        changes_at = min(changes_at, moment + lasts)
+        return words
+
+    return _MOMENT.sub(age, text), changes_at
 
 
 def part(template: str, **content: Any) -> Markup:
@@ -139,21 +152,17 @@ def _moment(moment: datetime) -> str:
 
 
 def _ago(moment: datetime) -> str:
-    """How long ago, in the largest unit that fits."""
-    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
-    for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+    """How long ago, in the largest unit that fits: a mark that `with_ages` replaces."""
+    return f"{_MARK}{moment.timestamp():.6f};"
+
+
+def _age(seconds: int) -> tuple[bytes, int]:
+    """The age in words, and up to which age it is called so."""
+    for name, length in ((b"day", 86_400), (b"hour", 3600), (b"minute", 60)):
         number = seconds // length
         if number:
-            _note_change(moment, (number + 1) * length)
-            return f"{number} {name}{'' if number == 1 else 's'} ago"
-    _note_change(moment, 60)
-    return "less than a minute ago"
-
-
-def _note_change(moment: datetime, seconds: int) -> None:
-    """The text about `moment` changes so long after it."""
-    if (changes_at := _CHANGES_AT.get()) is not None:
-        changes_at.append(moment.timestamp() + seconds)
+            return b"%d %b%b ago" % (number, name, b"" if number == 1 else b"s"), (number + 1) * length
+    return b"less than a minute ago", 60
 
 
 def _units(amount: int) -> str:
@@ -172,6 +181,8 @@ _PAGES = Environment(
     loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
     undefined=StrictUndefined,
+    # The files are those of the version that runs: each is read once.
+    auto_reload=False,
     trim_blocks=True,
     lstrip_blocks=True,
 )
