@@ -1,5 +1,6 @@
 """Pages that are sent again as they were: only while all that they show is unchanged, and never with anything of a person."""
 
+import asyncio
 import gzip
 import random
 from dataclasses import replace
@@ -7,9 +8,12 @@ from datetime import UTC, datetime, timedelta
 from time import time
 
 import httpx2
+from fastapi import Request
 
+from hansa.doors.console.agent_page import AgentPage
 from hansa.doors.console.kept_agent_pages import AGENT_PAGES, PARTS
 from hansa.doors.console.kept_pages import KeptPage, KeptPages
+from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
 from tests.registry import TestAgent, TestRegistry, another_process
 
@@ -166,11 +170,59 @@ async def test_an_age_on_a_kept_page_is_written_anew_when_it_reads_otherwise(reg
         passed = (page.changes_at - moment.timestamp()) / seconds
         assert abs(passed - round(passed)) < 1e-6
         # What was kept a while ago: its ages are those of another moment.
-        earlier = replace(page, packed=gzip.compress(b"old"), tag='W/"old"', changes_at=time() - 1)
+        old = gzip.decompress(page.packed).replace(f">{word}<".encode(), b">57 minutes ago<")
+        earlier = replace(page, packed=gzip.compress(old), tag='W/"old"', changes_at=time() - 1)
         pages.kept.keep(agent.did, earlier)
         answer = await page_of(registry, agent.did, **{"If-None-Match": 'W/"old"'})
         assert (answer.status_code, answer.headers["ETag"]) == (200, tag)
         assert answer.text.count(word) == 2
+
+
+async def test_an_owner_cannot_write_an_age(registry: TestRegistry):
+    claim = '<time datetime="2026-01-01T00:00:00+00:00" title="x">never ago</time>'
+    agent = await registry.agent(name="Claims", description=claim, tags=["never ago"])
+    text = (await page_of(registry, agent.did)).content
+    renewed = gzip.decompress(KeptPage.of({}, text).packed)
+    assert renewed.count(b"never ago") == text.count(b"never ago") >= 2
+    assert KeptPage.of({}, b"<p>" + claim.encode()).packed != gzip.compress(
+        b"<p>" + claim.encode(), 6, mtime=0
+    )
+
+
+async def test_other_requests_go_on_while_a_page_is_rendered(registry: TestRegistry):
+    skills = [
+        {"id": str(number), "name": f"Skill {number}", "description": "word " * 40, "tags": ["a", "b"]}
+        for number in range(64)
+    ]
+    agent = await registry.agent(name="Large", skills=skills)
+    turns, is_rendered = 0, asyncio.Event()
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while not is_rendered.is_set():
+            await asyncio.sleep(0)
+            turns += 1
+
+    pages = AGENT_PAGES.of(registry.runtime)
+    states = await pages.states_of(agent.did)
+    assert states is not None
+    shown = await registry.database.read(lambda tx: catalogue.card_of(tx, agent.did))
+    request = Request({"type": "http", "app": registry.app, "path": "/", "headers": []})
+    content = {
+        "agent": AgentPage.of(shown, registry.settings, is_exported=True),
+        "own_amount": None,
+        "reputation": None,
+        "contracts": [],
+        "versions": [],
+        "others": [],
+    }
+    counting = asyncio.create_task(count_turns())
+    page = await pages.kept.render(request, states, "agent.html", **content)
+    is_rendered.set()
+    await counting
+    # Several milliseconds of rendering, in steps of a third of one.
+    assert turns >= 4
+    assert b"Skill 63" in gzip.decompress(page.packed)
 
 
 def test_a_page_is_found_by_the_states_it_was_made_from():
@@ -183,7 +235,7 @@ def test_a_page_is_found_by_the_states_it_was_made_from():
 
 def test_the_kept_pages_of_a_process_have_a_bound():
     texts = {str(number): random.Random(number).randbytes(5000) for number in range(20)}
-    size = KeptPage.of({}, texts["0"]).size
+    size = len(KeptPage.of({}, texts["0"]).packed)
     pages = KeptPages(bytes_max=5 * size + 10)
     for name, text in texts.items():
         # One that is asked for stays.

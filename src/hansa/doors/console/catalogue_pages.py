@@ -16,7 +16,6 @@ from hansa.doors.console.agent_list import ShownAgent
 from hansa.doors.console.agent_page import AgentPage, path_of
 from hansa.doors.console.filter_counts import count_filters
 from hansa.doors.console.kept_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
-from hansa.doors.console.kept_pages import fresh_page
 from hansa.doors.console.prices import own_amount, price_of
 from hansa.doors.console.rendering import page
 from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
@@ -98,7 +97,7 @@ async def show_agent(
     content = shown.content(settings)
     if read_from is None or not shown.is_lasting:
         return page(request, "agent.html", **content)
-    fresh = fresh_page(request, read_from, "agent.html", **content)
+    fresh = await pages.kept.render(request, read_from, "agent.html", **content)
     pages.kept.keep(card_key, fresh)
     return fresh.answer(request)
 

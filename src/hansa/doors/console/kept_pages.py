@@ -2,24 +2,23 @@
 
 - A page is kept with the states it was made from (`shown_states`). They are read for every request, so nothing shown is ever old,
   whichever process changed it; requests of the same moment read them in one statement.
-- A page that says how long ago something was is kept with the moments; its ages are written anew when one of them reads otherwise.
+- A page that says how long ago something was is not rendered anew when that reads otherwise: the age is replaced.
 - A kept page is the same for everybody: it is made without looking at cookies, and holds no token, no nonce and nothing of a person.
 - The pages of one process together have a bound; the one that was not asked for longest is let go first.
 """
 
+import asyncio
 import gzip
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
-from math import inf
 from time import time
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.rendering import PAGE_HEADERS, rendered, with_ages
+from hansa.doors.console.rendering import PAGE_HEADERS, rendered_in_steps, with_ages_of_now
 from hansa.foundation.plumbing.content_encoding import accepts_gzip, compressed
 from hansa.foundation.plumbing.entity_tags import knows
 from hansa.foundation.plumbing.shown_states import States
@@ -32,36 +31,23 @@ REVALIDATED = "public, no-cache"
 
 @dataclass(frozen=True)
 class KeptPage:
-    """A page as it is sent: compressed, with its tag, until `changes_at` (seconds since 1970); `source` is compressed and has no ages yet."""
+    """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise."""
 
     states: States
-    source: bytes
     packed: bytes
     tag: str
     changes_at: float
 
     @classmethod
-    def of(cls, states: States, rendered_text: bytes) -> "KeptPage":
-        """The page with this text (`rendered`)."""
-        return cls._now(states, rendered_text, None)
+    def of(cls, states: States, text: bytes) -> "KeptPage":
+        """The page with this text and the ages of now."""
+        text, changes_at = with_ages_of_now(text)
+        # The same content in two encodings: the tag is weak.
+        return cls(states, compressed(text), f'W/"{sha256(text).hexdigest()[:TAG_DIGITS]}"', changes_at)
 
     def renewed(self) -> "KeptPage":
         """The same page with the ages of now."""
-        return self._now(self.states, gzip.decompress(self.source), self.source)
-
-    @classmethod
-    def _now(cls, states: States, rendered_text: bytes, source: bytes | None) -> "KeptPage":
-        text, changes_at = with_ages(rendered_text)
-        packed = compressed(text)
-        if source is None:
-            source = packed if changes_at == inf else compressed(rendered_text)
-        # The same content in two encodings: the tag is weak.
-        return cls(states, source, packed, f'W/"{sha256(text).hexdigest()[:TAG_DIGITS]}"', changes_at)
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return len(self.packed) + (0 if self.source is self.packed else len(self.source))
+        return self.of(self.states, gzip.decompress(self.packed))
 
     def answer(self, request: Request) -> Response:
         """The page as this client takes it, or 304 where the client has it."""
@@ -85,6 +71,7 @@ class KeptPages:
         self._bytes_max = bytes_max
         self._pages: OrderedDict[str, KeptPage] = OrderedDict()
         self._bytes = 0
+        self._turn = asyncio.Lock()
 
     def find(self, name: str, states: States) -> KeptPage | None:
         """The page of this name that was made from these states, or None."""
@@ -101,18 +88,23 @@ class KeptPages:
         """Keep a page in place of an earlier one of its name."""
         self.drop(name)
         self._pages[name] = page
-        self._bytes += page.size
+        self._bytes += len(page.packed)
         while self._bytes > self._bytes_max:
             self.drop(next(iter(self._pages)))
+
+    async def render(self, request: Request, states: States, template: str, **content: object) -> KeptPage:
+        """A page that shows nothing but what these states cover, not kept yet.
+
+        One page after the other, each in steps: what else the process does waits for a step at most.
+        """
+        async with self._turn:
+            # What the caller has just prepared was a step as well.
+            await asyncio.sleep(0)
+            text = await rendered_in_steps(request, template, **content)
+            await asyncio.sleep(0)
+            return KeptPage.of(states, text)
 
     def drop(self, name: str) -> None:
         """Let a page go, where there is one."""
         if (page := self._pages.pop(name, None)) is not None:
-            self._bytes -= page.size
-
-
-def fresh_page(
-    request: Request, states: Mapping[str, str | None], template: str, **content: object
-) -> KeptPage:
-    """Render a page that shows nothing but what these states cover."""
-    return KeptPage.of(states, rendered(request, template, **content))
+            self._bytes -= len(page.packed)

@@ -1,13 +1,13 @@
 """How a page is made: templates that escape everything, and headers that let a browser load nothing from elsewhere."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
-from secrets import token_hex
-from time import time
+from time import perf_counter, time
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -36,48 +36,54 @@ PAGE_HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "Link": '</.well-known/ard.json>; rel="ard"',
 }
+STEP_SECONDS = 0.0003
 NARROW_NO_BREAK_SPACE = "\u202f"
 
-# Nobody who writes text of a page can write this.
-_MARK = f"(ago {token_hex(12)} "
-_MOMENT = re.compile(re.escape(_MARK.encode()) + rb"(-?[0-9.]+);")
+# What the macro `ago` of parts.html writes, and nothing else does: markup of owners is escaped.
+_AGES = re.compile(
+    rb'(?P<before><time datetime="(?P<moment>[^"]+)" title="[^"]+">)[^<]+ ago(?P<after></time>)', re.ASCII
+)
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
 
 def page(request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
     """One page of the console."""
-    text, _ = with_ages(rendered(request, template, **content))
+    text = "".join(_written(request, template, content)).encode()
     body, encoding = negotiated(text, request.headers)
     return HTMLResponse(body, status_code=status, headers={**PAGE_HEADERS, **encoding})
 
 
-def rendered(request: Request, template: str, **content: Any) -> bytes:
-    """The text of a page with the moments from which it states an age in place of the ages (`with_ages`)."""
-    return (
-        _PAGES.get_template(template)
-        .render(
-            settings=runtime_of(request).settings,
-            version=hansa.__version__,
-            path=request.url.path,
-            **content,
-        )
-        .encode()
+async def rendered_in_steps(request: Request, template: str, **content: Any) -> bytes:
+    """The text of a page, rendered in steps of some tenths of a millisecond between which other requests go on."""
+    parts: list[str] = []
+    ends = perf_counter() + STEP_SECONDS
+    for part in _written(request, template, content):
+        parts.append(part)
+        if perf_counter() > ends:
+            await asyncio.sleep(0)
+            ends = perf_counter() + STEP_SECONDS
+    return "".join(parts).encode()
+
+
+def _written(request: Request, template: str, content: Mapping[str, Any]) -> Iterator[str]:
+    return _PAGES.get_template(template).generate(
+        settings=runtime_of(request).settings, version=hansa.__version__, path=request.url.path, **content
     )
 
 
-def with_ages(text: bytes) -> tuple[bytes, float]:
-    """A rendered text as it reads now, and until when it does (seconds since 1970): "2 minutes ago" is soon another."""
+def with_ages_of_now(text: bytes) -> tuple[bytes, float]:
+    """A page as it reads now, and until when it does (seconds since 1970): "2 minutes ago" is soon another age."""
     now, changes_at = time(), inf
 
-    def age(found: re.Match[bytes]) -> bytes:
+    def rewritten(found: re.Match[bytes]) -> bytes:
         nonlocal changes_at
-        moment = float(found[1])
-        words, lasts = _age(max(0, int(now - moment)))
+        moment = datetime.fromisoformat(found["moment"].decode()).timestamp()
+        words, lasts = _age(now - moment)
         changes_at = min(changes_at, moment + lasts)
-        return words
+        return b"%b%b%b" % (found["before"], words.encode(), found["after"])
 
-    return _MOMENT.sub(age, text), changes_at
+    return _AGES.sub(rewritten, text), changes_at
 
 
 def part(template: str, **content: Any) -> Markup:
@@ -152,17 +158,17 @@ def _moment(moment: datetime) -> str:
 
 
 def _ago(moment: datetime) -> str:
-    """How long ago, in the largest unit that fits: a mark that `with_ages` replaces."""
-    return f"{_MARK}{moment.timestamp():.6f};"
+    """How long ago, in the largest unit that fits."""
+    return _age(time() - moment.timestamp())[0]
 
 
-def _age(seconds: int) -> tuple[bytes, int]:
-    """The age in words, and up to which age it is called so."""
-    for name, length in ((b"day", 86_400), (b"hour", 3600), (b"minute", 60)):
-        number = seconds // length
+def _age(seconds: float) -> tuple[str, int]:
+    """The age in words, and up to how many seconds it is called so."""
+    for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        number = int(max(0, seconds)) // length
         if number:
-            return b"%d %b%b ago" % (number, name, b"" if number == 1 else b"s"), (number + 1) * length
-    return b"less than a minute ago", 60
+            return f"{number} {name}{'' if number == 1 else 's'} ago", (number + 1) * length
+    return "less than a minute ago", 60
 
 
 def _units(amount: int) -> str:
