@@ -81,7 +81,7 @@ async def _settle(end: End, count: int) -> None:
     async with beside(end) as runtime:
         database = runtime.database
         await database.act(lambda tx: tx.execute(_FOLLOW_NOW, FOLLOW))
-        while await database.look(lambda tx: tx.fetchval(_FOLLOWED)) < count:
+        while await database.look(lambda tx: tx.fetchval(_FOLLOWED)) < count:  # noqa: ASYNC110
             await asyncio.sleep(1)
         await asyncio.sleep(SETTLING_SECONDS)
         interval = float(runtime.settings.federation_sync_interval_seconds)

@@ -37,16 +37,18 @@ class QuietLog:
         return verifier_key(self._ledger_id, self._key.public_key().public_bytes_raw())
 
     def submission(self) -> bytes:
-        """The body of the next request to cosign this log: a leaf more than in the one before it."""
+        """The body of the next request to cosign this log, a leaf larger than at the one before it."""
         self._nodes |= merkle.appended(self._size, self._nodes, [merkle.leaf_hash(os.urandom(32))])
         self._size += 1
         path = merkle.consistency_path(self._asked_size, self._size)
         hashes = [merkle.fold(leaves, self._nodes) for leaves in path]
         origin = origin_of(self._ledger_id)
         text = checkpoint_text(origin, self._size, merkle.fold((0, self._size), self._nodes))
-        body = written(self._asked_size, hashes, signed_note(text, origin, [self._key]))
+        return written(self._asked_size, hashes, signed_note(text, origin, [self._key]))
+
+    def was_cosigned(self) -> None:
+        """The registry has cosigned what was submitted last."""
         self._asked_size = self._size
-        return body
 
     def cosigned(self, submission: bytes) -> bytes:
         """The cosignature of a checkpoint; the log of the registry is believed."""

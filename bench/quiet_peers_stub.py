@@ -193,6 +193,8 @@ async def _read(  # noqa: PLR0917
             answer = await calls.send(number, end, peer.svid, call, LIMITS)
             if answer.status >= 400:
                 troubles.append(f"{path} {answer.status}")
+            elif path == COSIGN:
+                peer.log.was_cosigned()
         except OutgoingTrouble as trouble:
             troubles.append(f"{path} {trouble.reason}")
         await asyncio.sleep(every)

@@ -40,6 +40,7 @@ FORKS_MAX = 100
 COMPARED_MAX = 32
 """Logs compared with one peer in a cycle, drawn from those that differ."""
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
+WITNESS_PATH = "/witness"
 OK = 200
 
 _log = structlog.get_logger()
@@ -76,7 +77,8 @@ async def peer_witnesses(tx: Tx) -> list[Witness]:
     for peer in await federation.peers(tx):
         known = kept.get(peer.ledger_id or "")
         if peer.is_open and known is not None and known.witness_key is not None:
-            found.append(Witness(known.witness_key, f"{peer.registry_url.rstrip('/')}/witness"))
+            address = f"{peer.registry_url.rstrip('/')}{WITNESS_PATH}"
+            found.append(Witness(known.witness_key, address, peer))
     return found
 
 
@@ -126,7 +128,7 @@ async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Wi
 
 
 async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:
-    answer = await _get(runtime, peer, "/witness")
+    answer = await _get(runtime, peer, WITNESS_PATH)
     try:
         return None if answer is None else msgspec.json.decode(answer.body, type=_Witness)
     except msgspec.DecodeError:

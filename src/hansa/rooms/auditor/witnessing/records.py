@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from hansa.rooms import federation
 from hansa_verify import VerifierKey
 
 from .forks import ForkKind
@@ -68,9 +69,19 @@ class NewCheckpoint(NamedTuple):
     timestamp: int
 
 
+class Cosigned(NamedTuple):
+    """The line by which a witness cosigned so many leaves of the own log, at `timestamp` in seconds since 1970."""
+
+    name: str
+    size: int
+    line: str
+    timestamp: int
+
+
 @dataclass(frozen=True)
 class Witness:
-    """A witness of the own log: its key, and the address below which it is asked."""
+    """A witness of the own log: its key, and the address below which it is asked; a peer is asked over mutual TLS."""
 
     key: VerifierKey
     address: str
+    peer: federation.PeerRecord | None = None

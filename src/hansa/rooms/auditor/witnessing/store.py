@@ -1,10 +1,13 @@
 """Every SQL statement about witnesses."""
 
+from collections.abc import Sequence
+
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.auditor.transparency.notes import frame_of
 from hansa_verify import LOG_KEY, WITNESS_KEY, read_verifier_key
 
 from .forks import Seen
-from .records import Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
+from .records import Cosigned, Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
 
 _SEALED_KEYS = """
 SELECT sealed_key FROM auditor_witness_key
@@ -27,15 +30,17 @@ UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = 
 WHERE origin = $1 AND size = $6
 """
 
-_KEEP_LINE = """
+_KEEP_LINES = """
 INSERT INTO auditor_log_witness (name, known_size, size, line, cosigned_at, asked_at)
-VALUES ($1, $2, $2, $3, to_timestamp($4), clock_timestamp())
+SELECT name, size, size, line, to_timestamp(cosigned_at), clock_timestamp()
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS answer (name, size, line, cosigned_at)
 ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = excluded.size, line = excluded.line,
   cosigned_at = excluded.cosigned_at, asked_at = excluded.asked_at, trouble = NULL
 """
 
-_KEEP_TROUBLE = """
-INSERT INTO auditor_log_witness (name, asked_at, trouble) VALUES ($1, clock_timestamp(), $2)
+_KEEP_TROUBLES = """
+INSERT INTO auditor_log_witness (name, asked_at, trouble)
+SELECT name, clock_timestamp(), trouble FROM unnest($1::text[], $2::text[]) AS answer (name, trouble)
 ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = excluded.trouble
 """
 
@@ -128,20 +133,20 @@ async def epoch_seconds(tx: Tx) -> int:
     return seconds
 
 
-async def known_size(tx: Tx, name: str) -> int:
-    """The size of the own log that a witness is known to have cosigned, 0 for none."""
-    size: int | None = await tx.fetchval("SELECT known_size FROM auditor_log_witness WHERE name = $1", name)
-    return size or 0
+async def known_sizes(tx: Tx) -> dict[str, int]:
+    """The size of the own log that each witness is known to have cosigned, by name; absent for none."""
+    rows = await tx.fetch("SELECT name, known_size FROM auditor_log_witness")
+    return {row["name"]: row["known_size"] for row in rows}
 
 
-async def keep_cosignature(tx: Tx, name: str, size: int, line: str, timestamp: int) -> None:
-    """Record what a witness cosigned."""
-    await tx.execute(_KEEP_LINE, name, size, line, timestamp)
+async def keep_cosignatures(tx: Tx, found: Sequence[Cosigned]) -> None:
+    """Record what witnesses cosigned; each is named once."""
+    await tx.execute(_KEEP_LINES, *map(list, zip(*found, strict=True)))
 
 
-async def keep_trouble(tx: Tx, name: str, trouble: str) -> None:
-    """Record why a witness did not cosign."""
-    await tx.execute(_KEEP_TROUBLE, name, trouble[:500])
+async def keep_troubles(tx: Tx, found: Sequence[tuple[str, str]]) -> None:
+    """Record why witnesses did not cosign: names, each once, with the reason."""
+    await tx.execute(_KEEP_TROUBLES, [name for name, _ in found], [reason[:500] for _, reason in found])
 
 
 async def log_witnesses(tx: Tx) -> dict[str, LogWitness]:
@@ -170,7 +175,9 @@ async def newly_read(tx: Tx) -> dict[str, str | None]:
 
 async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
     """The keys with which the log of a peer signs; none where no peer has this log."""
-    return [key.public_key for one in await peer_logs(tx) for key in one.log_keys if key.name == origin]
+    texts = await tx.fetchval("SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $1", frame_of(origin))
+    keys = [read_verifier_key(text, LOG_KEY) for text in texts or ()]
+    return [key.public_key for key in keys if key.name == origin]
 
 
 async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
