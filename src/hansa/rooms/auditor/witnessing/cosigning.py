@@ -16,8 +16,8 @@ from hansa_verify import LOG_KEY, VerifierKey, log, read_verifier_key
 from hansa_verify.log import cosignature_line, cosigned_message
 
 from . import store
-from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid
-from .keys import cosigning_keys, current_public_key, verifier_key
+from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid, WitnessKeySealed
+from .keys import cosigning_keys, verifier_key
 from .records import Fork, NewCheckpoint, WitnessedLog
 from .submission import Submission
 
@@ -46,8 +46,11 @@ def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
 
 
 async def read_witness(tx: Tx, frame: str) -> tuple[VerifierKey, list[WitnessedLog]]:
-    """The public key of this witness, and what it cosigned last of each log. Raises: WitnessKeySealed."""
-    return verifier_key(frame, await current_public_key(tx)), await store.witnessed_logs(tx)
+    """The public key of this witness, and what it cosigned last of each log, by one statement. Raises: WitnessKeySealed."""
+    public_key, logs = await store.witness(tx)
+    if public_key is None:
+        raise WitnessKeySealed
+    return verifier_key(frame, public_key), logs
 
 
 async def add_checkpoint(
@@ -59,7 +62,7 @@ async def add_checkpoint(
     """
     checkpoint = _signed_checkpoint(settings, submission, await store.keys_of_peer_log(tx, submission.origin))
     keys = await cosigning_keys(tx, seal)
-    known = await store.lock_log(tx, checkpoint.origin)
+    known, timestamp = await store.lock_log(tx, checkpoint.origin)
     if submission.old_size != (known.size if known else 0):
         return Stale(known.size if known else 0)
     if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
@@ -70,13 +73,12 @@ async def add_checkpoint(
         await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
         return Forked()
     _require_consistent(known, checkpoint, submission)
-    timestamp = await store.epoch_seconds(tx)
     new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)
     if known is not None:
         await store.move_log(tx, known.size, new)
     elif not await store.begin_log(tx, new):
         # Another request recorded the first checkpoint meanwhile.
-        other = await store.lock_log(tx, checkpoint.origin)
+        other, _ = await store.lock_log(tx, checkpoint.origin)
         assert other is not None
         return Stale(other.size)
     message = cosigned_message(log.text_of(submission.note), timestamp)

@@ -77,14 +77,6 @@ async def cosigning_keys(tx: Tx, seal: Seal) -> list[Ed25519PrivateKey]:
         raise WitnessKeySealed from None
 
 
-async def current_public_key(tx: Tx) -> bytes:
-    """The public half of the current key. Raises: WitnessKeySealed."""
-    public_key = await store.public_key(tx)
-    if public_key is None:
-        raise WitnessKeySealed
-    return public_key
-
-
 async def forget_retired_witness_keys(tx: Tx) -> None:
     """Delete the private halves that cosign nothing any more."""
     await store.forget_retired_keys(tx, GRACE_DAYS)

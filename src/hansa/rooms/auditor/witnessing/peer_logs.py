@@ -92,15 +92,32 @@ async def list_forks(tx: Tx) -> list[KeptFork]:
     return await store.forks_found(tx, FORKS_MAX)
 
 
-async def follow_peers(runtime: Runtime) -> None:
-    """The job: read the keys of each active peer every ten minutes, and compare with it every log that both cosign.
+async def follow_in_turns(runtime: Runtime) -> None:
+    """The job: as `follow_peers`, in every second minute: of two peers one reads the other, and in the next minute the other one.
 
-    A new key of a log signs beside the former one for days. A new key of a witness is in what is compared: both are read at once then.
+    What the two compare is the same, whichever of them reads. Peers whose keys are due to be read are read in any minute.
     """
-    found = [peer for peer in await runtime.database.read(federation.peers) if peer.is_open]
-    turns = asyncio.Semaphore(AT_ONCE)
+    minute = int((await runtime.database.now()).timestamp()) // FOLLOW_SECONDS
+    await follow_peers(runtime, minute)
+
+
+async def follow_peers(runtime: Runtime, minute: int | None = None) -> None:
+    """Read the keys of each active peer every ten minutes, and compare with it every log that both cosign.
+
+    With `minute` only those whose turn it is. A new key of a log signs beside the former one for days. A new key of a witness is in
+    what is compared: both are read at once then.
+    """
     known = await runtime.database.look(store.newly_read)
-    own = await runtime.database.read(store.roots)
+    found = [peer for peer in await runtime.database.look(federation.peers) if peer.is_open]
+    followed = [
+        peer
+        for peer in found
+        if minute is None
+        or peer.ledger_id not in known
+        or _is_turn(runtime.settings.ledger_id, peer.ledger_id, minute)
+    ]
+    turns = asyncio.Semaphore(AT_ONCE)
+    own = await runtime.database.look(store.roots)
 
     async def follow(peer: federation.PeerRecord) -> None:
         async with turns:
@@ -111,7 +128,12 @@ async def follow_peers(runtime: Runtime) -> None:
             for origin in random.sample(differing, min(COMPARED_MAX, len(differing))):
                 await _compare(runtime, peer, origin, found)
 
-    await asyncio.gather(*(follow(peer) for peer in found))
+    await asyncio.gather(*(follow(peer) for peer in followed))
+
+
+def _is_turn(own: str, other: str, minute: int) -> bool:
+    """Whether this registry reads the other one in this minute; where it does not, the other one reads it."""
+    return (own < other) == (minute % 2 == 0)
 
 
 def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapping[str, str | None]) -> bool:

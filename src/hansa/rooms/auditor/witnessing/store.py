@@ -30,6 +30,17 @@ UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = 
 WHERE origin = $1 AND size = $6
 """
 
+_EPOCH_SECONDS = "extract(epoch FROM clock_timestamp())::bigint"
+
+_LOCK_LOG = f"""
+SELECT origin, size, root, cosigned_at, {_EPOCH_SECONDS} AS now FROM auditor_witnessed_log WHERE origin = $1 FOR UPDATE
+"""  # noqa: S608
+
+_WITNESS = """
+SELECT (SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL) AS public_key, origin, size, root, cosigned_at
+FROM (SELECT) AS always LEFT JOIN auditor_witnessed_log ON true ORDER BY origin
+"""
+
 _KEEP_LINES = """
 INSERT INTO auditor_log_witness (name, known_size, size, line, cosigned_at, asked_at)
 SELECT name, size, size, line, to_timestamp(cosigned_at), clock_timestamp()
@@ -66,14 +77,6 @@ async def lock_keys(tx: Tx) -> None:
     await tx.execute("LOCK TABLE auditor_witness_key IN SHARE ROW EXCLUSIVE MODE")
 
 
-async def public_key(tx: Tx) -> bytes | None:
-    """The public half of the current key."""
-    found: bytes | None = await tx.fetchval(
-        "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
-    )
-    return found
-
-
 async def sealed_keys(tx: Tx, days: int) -> list[bytes]:
     """The sealed private halves of the current key and of those retired in the last so many days, the newest first."""
     return [row["sealed_key"] for row in await tx.fetch(_SEALED_KEYS, days)]
@@ -101,13 +104,12 @@ async def forget_retired_keys(tx: Tx, days: int) -> None:
     await tx.execute(_FORGET_KEYS, days)
 
 
-async def lock_log(tx: Tx, origin: str) -> WitnessedLog | None:
-    """What was cosigned last of a log; locked until the transaction ends."""
-    row = await tx.fetchrow(
-        "SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log WHERE origin = $1 FOR UPDATE",
-        origin,
-    )
-    return WitnessedLog(**row) if row else None
+async def lock_log(tx: Tx, origin: str) -> tuple[WitnessedLog | None, int]:
+    """What was cosigned last of a log, locked until the transaction ends; and the database's time, in seconds since 1970."""
+    row = await tx.fetchrow(_LOCK_LOG, origin)
+    if row is None:
+        return None, await tx.fetchval(f"SELECT {_EPOCH_SECONDS}")
+    return WitnessedLog(row["origin"], row["size"], row["root"], row["cosigned_at"]), row["now"]
 
 
 async def begin_log(tx: Tx, new: NewCheckpoint) -> bool:
@@ -121,16 +123,15 @@ async def move_log(tx: Tx, known_size: int, new: NewCheckpoint) -> None:
     assert moved == "UPDATE 1", "the log is locked"
 
 
-async def witnessed_logs(tx: Tx) -> list[WitnessedLog]:
-    """What was cosigned last of each log."""
-    rows = await tx.fetch("SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log ORDER BY origin")
-    return [WitnessedLog(**row) for row in rows]
-
-
-async def epoch_seconds(tx: Tx) -> int:
-    """The database's clock."""
-    seconds: int = await tx.fetchval("SELECT extract(epoch FROM clock_timestamp())::bigint")
-    return seconds
+async def witness(tx: Tx) -> tuple[bytes | None, list[WitnessedLog]]:
+    """The public half of the current key, and what was cosigned last of each log."""
+    rows = await tx.fetch(_WITNESS)
+    logs = [
+        WitnessedLog(row["origin"], row["size"], row["root"], row["cosigned_at"])
+        for row in rows
+        if row["origin"]
+    ]
+    return rows[0]["public_key"], logs
 
 
 async def known_sizes(tx: Tx) -> dict[str, int]:
