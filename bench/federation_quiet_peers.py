@@ -8,7 +8,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from time import monotonic
 
-from bench.federation_crossings import End, beside, prepared, serving
+from bench.federation_crossings import End, beside, free_port, prepared, serving
 from bench.figures import Figures
 from bench.process_cpu import used_alone, used_by
 from bench.quiet_peers_stub import QuietPeer, answering, quiet_peer, reading
@@ -25,7 +25,6 @@ SETTLING_SECONDS = 5
 SECONDS, SECONDS_FULL = 60, 120
 TARGET = 2.0
 AGENTS = 10
-FIRST_PORT = 21_000
 
 _FOLLOW_NOW = "UPDATE plumbing_job SET due_at = clock_timestamp() WHERE kind = $1"
 _FOLLOWED = "SELECT count(*) FROM auditor_peer_log"
@@ -43,7 +42,7 @@ async def run(*, full: bool) -> Figures:
     count, seconds = (PEERS_FULL, SECONDS_FULL) if full else (PEERS, SECONDS)
     async with AsyncExitStack() as stack:
         homes = [await stack.enter_async_context(temporary_directory()) for _ in range(3)]
-        stubs = [quiet_peer(number, FIRST_PORT + number, homes[2]) for number in range(count)]
+        stubs = [quiet_peer(number, free_port(), homes[2]) for number in range(count)]
         places = ",".join(f"127.0.0.1:{one.port}" for one in stubs)
         allowed = {"OUTGOING_ALLOW_HOSTS": places}
         end, other = await prepared(homes[:2], AGENTS, allowed, allowed)
