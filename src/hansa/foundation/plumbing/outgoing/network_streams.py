@@ -121,6 +121,8 @@ class _LoopStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     ) -> httpcore2.AsyncNetworkStream:
         """Raises: httpcore2.ConnectTimeout, httpcore2.ConnectError."""
         loop, plain = asyncio.get_running_loop(), self._transport
+        if plain.is_closing():
+            raise httpcore2.ConnectError("the connection ended before the handshake")
         try:
             async with asyncio.timeout(timeout):
                 secured = await loop.start_tls(plain, self, ssl_context, server_hostname=server_hostname)
@@ -133,7 +135,8 @@ class _LoopStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         except BaseException:
             plain.abort()
             raise
-        if secured is None:
+        if secured is None or secured.is_closing() or secured.get_extra_info("ssl_object") is None:
+            plain.abort()
             raise httpcore2.ConnectError("the connection ended during the handshake")
         self._transport = secured
         return self
