@@ -16,7 +16,6 @@ import httpcore2
 from hansa.foundation.values.web_address import is_odd_port, is_public_host, is_public_ip, place
 
 from .errors import AddressRefused, HostUnreachable, NameUnknown
-from .network_streams import LoopBackend
 
 # A lookup goes on in its thread when its call is given up: hosts with slow name servers must not use them all up.
 LOOKUP_THREADS = 64
@@ -32,7 +31,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
     def __init__(self, allowed: Collection[str], lookup: Lookup | None = None) -> None:
         self._allowed = frozenset(allowed)
         self._lookup = lookup or SystemLookup()
-        self._network = LoopBackend()
+        self._network = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self,
