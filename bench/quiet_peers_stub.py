@@ -40,13 +40,14 @@ READ_SECONDS = {
     "/.well-known/registry-jwks.json": 300.0,
     "/.well-known/spiffe-bundle.json": 300.0,
     "/api/v1/federation/agent-cards?limit=10000": 300.0,
-    "/api/v1/federation/enforcement?limit=10000": 27.3,
-    "/witness": 60.0,
+    "/api/v1/federation/enforcement?limit=10000": 300.0,
+    "/api/v1/federation/enforcement?limit=1": 45.0,
+    "/witness": 120.0,
     COSIGN: 60.0,
     "/.well-known/auditor-jwks.json": 600.0,
     "/api/v1/federation/peer-trust/mine": 600.0,
 }
-"""What a registry reads of a peer, and how often: acts every 30 seconds and beside the cards."""
+"""What a registry reads of a peer, and how often."""
 
 
 @dataclass(frozen=True)
@@ -187,14 +188,17 @@ async def _read(  # noqa: PLR0917
     troubles: list[str],
 ) -> None:
     await asyncio.sleep(random.uniform(0, every))
+    since = ""
     while True:
-        call = Call("POST", path, peer.log.submission()) if path == COSIGN else Call("GET", path)
+        call = Call("POST", path, peer.log.submission()) if path == COSIGN else Call("GET", path + since)
         try:
             answer = await calls.send(number, end, peer.svid, call, LIMITS)
             if answer.status >= 400:
                 troubles.append(f"{path} {answer.status}")
             elif path == COSIGN:
                 peer.log.was_cosigned()
+            elif "limit=" in path:
+                since = f"&since={json.loads(answer.body)['next']}"
         except OutgoingTrouble as trouble:
             troubles.append(f"{path} {trouble.reason}")
         await asyncio.sleep(every)
