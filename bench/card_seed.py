@@ -216,7 +216,7 @@ def _rows(first: int, count: int, xid: int) -> Iterator[tuple[Any, ...]]:
             card["federation_metadata"] = {"source_registry": source, "first_synced_from": source}
         content = rules.findable(card)
         lot = random.Random(-number)
-        is_active, unlisted, status, since = _standing(lot)
+        is_active, unlisted, status, since = _status(lot)
         updated = NEWEST + number * BETWEEN_CHANGES
         alive = lot.choices(("unknown", "alive", "unreachable"), (3, 6, 1))[0]
         yield (
@@ -233,7 +233,7 @@ def _rows(first: int, count: int, xid: int) -> Iterator[tuple[Any, ...]]:
         )  # fmt: skip
 
 
-def _standing(lot: random.Random) -> tuple[bool, bool, str, date | None]:
+def _status(lot: random.Random) -> tuple[bool, bool, str, date | None]:
     """is_active, unlisted, status and since when."""
     fate = lot.random()
     suspended = fate < 0.005

@@ -14,6 +14,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from .steps import Unreadable
+
 DEPTH_MAX = 64
 DIGITS_MAX = 1000
 EXACT_DIGITS_MAX = 60
@@ -24,11 +26,11 @@ _MOMENT = re.compile(rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}:[0-5]\d(\.\d{{1,9}})?(Z|[+
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
-class NotBase64url(ValueError):
+class NotBase64url(Unreadable):
     """The text is not base64url, or not in its canonical spelling; the message is one line."""
 
 
-class NotCanonical(ValueError):
+class NotCanonical(Unreadable):
     """The text is no JSON, or could be read in two ways; the message is one line."""
 
 

@@ -93,13 +93,13 @@ async def test_each_line_is_answered_in_order_with_the_answer_of_a_single_transf
     alice: TestAgent, bob: TestAgent, atomic: bool
 ) -> None:
     answer = await bulk(alice, line(bob, "10", "a", message="one"), line(bob, "20", "b"), atomic=atomic)
-    told = answer.json()
-    assert (answer.status_code, told["completed"], told["refused"]) == (200, 2, 0)
-    assert [(one["index"], one["key"], one["status"], one["error"]) for one in told["items"]] == [
+    returned = answer.json()
+    assert (answer.status_code, returned["completed"], returned["refused"]) == (200, 2, 0)
+    assert [(one["index"], one["key"], one["status"], one["error"]) for one in returned["items"]] == [
         (0, "a", "completed", None),
         (1, "b", "completed", None),
     ]
-    first, second = (one["answer"] for one in told["items"])
+    first, second = (one["answer"] for one in returned["items"])
     assert first["transaction_id"] != second["transaction_id"]
     assert {name: first[name] for name in first if name not in {"transaction_id", "timestamp"}} == {
         "status": "completed",
@@ -133,9 +133,9 @@ async def test_a_refused_line_is_named_and_the_others_are_completed(alice: TestA
         "INSUFFICIENT_BALANCE",
         "completed",
     ]
-    told = answer.json()
-    assert (told["completed"], told["refused"]) == (2, 4)
-    assert told["items"][4]["error"]["context"] == {"available": "89.95", "required": "1005"}
+    returned = answer.json()
+    assert (returned["completed"], returned["refused"]) == (2, 4)
+    assert returned["items"][4]["error"]["context"] == {"available": "89.95", "required": "1005"}
     assert await bob.balance() == "15"
 
 

@@ -108,11 +108,11 @@ async def test_the_fee_goes_to_the_fee_collector(purses: Purses, alice: TestAgen
     assert await held_by(purses, FEE_COLLECTOR) - before == Decimal("0.05")
 
 
-async def test_the_answer_tells_the_whole_transfer(alice: TestAgent, bob: TestAgent) -> None:
-    told = (await alice.transfer(bob, "10", message="for the translation")).json()
-    assert told.pop("transaction_id")
-    assert abs(datetime.fromisoformat(told.pop("timestamp")) - datetime.now(UTC)) < timedelta(hours=1)
-    assert told == {
+async def test_the_answer_returns_the_whole_transfer(alice: TestAgent, bob: TestAgent) -> None:
+    returned = (await alice.transfer(bob, "10", message="for the translation")).json()
+    assert returned.pop("transaction_id")
+    assert abs(datetime.fromisoformat(returned.pop("timestamp")) - datetime.now(UTC)) < timedelta(hours=1)
+    assert returned == {
         "status": "completed",
         "sender_agent_id": alice.did,
         "receiver_agent_id": bob.did,
@@ -124,9 +124,9 @@ async def test_the_answer_tells_the_whole_transfer(alice: TestAgent, bob: TestAg
     }
 
 
-async def test_a_transfer_without_a_message_tells_null(alice: TestAgent, bob: TestAgent) -> None:
-    told = (await alice.transfer(bob, "10")).json()
-    assert told["message"] is None
+async def test_a_transfer_without_a_message_returns_null(alice: TestAgent, bob: TestAgent) -> None:
+    returned = (await alice.transfer(bob, "10")).json()
+    assert returned["message"] is None
 
 
 async def test_each_transfer_has_an_id_of_its_own(alice: TestAgent, bob: TestAgent) -> None:
@@ -135,14 +135,14 @@ async def test_each_transfer_has_an_id_of_its_own(alice: TestAgent, bob: TestAge
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "returned"),
     [("10.50", "10.5"), ("5.00000000", "5"), ("0.10", "0.1"), ("20", "20"), ("00012.5", "12.5")],
 )
-async def test_amounts_are_told_without_trailing_zeros(
-    alice: TestAgent, bob: TestAgent, sent: str, told: str
+async def test_amounts_are_returned_without_trailing_zeros(
+    alice: TestAgent, bob: TestAgent, sent: str, returned: str
 ) -> None:
-    assert (await alice.transfer(bob, sent)).json()["amount"] == told
-    assert await bob.balance() == told
+    assert (await alice.transfer(bob, sent)).json()["amount"] == returned
+    assert await bob.balance() == returned
 
 
 @pytest.mark.parametrize("amount", NOT_AMOUNTS, ids=lambda amount: repr(amount)[:24])
@@ -285,7 +285,7 @@ async def test_system_accounts_take_no_ordinary_transfer(
 @pytest.mark.parametrize(
     "authorization", [None, "", "Bearer", "Bearer nonsense", "Bearer a.b.c", "Basic YWxpY2U6"]
 )
-async def test_without_a_genuine_agent_token_nothing_is_moved_or_told(
+async def test_without_a_genuine_agent_token_nothing_is_moved_or_returned(
     unpaid: TestAgent, authorization: str | None
 ) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import asyncpg
 import httpx2
 
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.proof import prove_book
 from tests.registry import TestRegistry
 
@@ -110,7 +110,7 @@ async def fail_each_statement(
     asked = await prepare()
     before = await observer.fetchrow(_WRITTEN)
     for number, statement in enumerate(statements):
-        plan.fail(number, Way.REFUSED)
+        plan.fail(number, Fault.REFUSED)
         status = await _within_reason(asked)
         assert plan.has_failed, (number, statement)
         assert status >= 500, (status, statement)
@@ -120,7 +120,7 @@ async def fail_each_statement(
         for number, statement in enumerate(statements)
         if any(words in statement for words in COMMITTING)
     )
-    plan.fail(commit, Way.ANSWER_LOST)
+    plan.fail(commit, Fault.ANSWER_LOST)
     assert await _within_reason(asked) >= 500
     plan.watch()
     done = await observer.fetchrow(_WRITTEN)

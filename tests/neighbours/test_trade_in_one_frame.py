@@ -17,8 +17,9 @@ from hansa.rooms.federation.peers.acts import quarantine_peer, release_peer, rem
 from hansa.rooms.federation.peers.uncertified import REASON
 from tests.conversations.test_slash_settlements import Court, awards
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad
-from tests.neighbours.crossing_scene import across, refusal, run, settle
+from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
 from tests.neighbours.one_frame import FRAME, agent_of, enrol, frame_with_operators
+from tests.neighbours.parts_across import PARTS_ACROSS, Rule
 from tests.neighbours.paying_scene import Abroad, resumed
 from tests.neighbours.reading_peers import administer, card_at, read
 from tests.neighbours.test_enforcement_across import act_and_step, receipts
@@ -112,6 +113,11 @@ async def test_a_contract_between_two_operators_is_agreed_paid_and_in_the_provid
     assert registries.items() <= (await agreed.read_abroad(contract_id)).json().items()
     await settle(trade.pair.a, trade.pair.b)
     assert await agreed.balances() == ("10", "9.95")
+
+
+@PARTS_ACROSS
+async def test_of_milestones_between_operators(trade: Trade, calls: LostCalls, rule: Rule):
+    await rule(await trade.agreement(), calls)
 
 
 async def test_an_open_proposal_that_an_agent_of_another_operator_accepts_names_its_registry(trade: Trade):

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from http import HTTPStatus
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,14 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-MANIFEST_LINK = '</.well-known/ard.json>; rel="ard"'
+PAGE_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Link": '</.well-known/ard.json>; rel="ard"',
+}
 NARROW_NO_BREAK_SPACE = "\u202f"
+
+# The moments at which what is being rendered will read otherwise.
+_CHANGES_AT: ContextVar[list[float] | None] = ContextVar("changes_at", default=None)
 
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
@@ -38,12 +46,25 @@ _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
 def page(request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
     """One page of the console."""
-    text = _PAGES.get_template(template).render(
-        settings=runtime_of(request).settings, version=hansa.__version__, path=request.url.path, **content
-    )
-    body, encoding = negotiated(text.encode(), request.headers)
-    headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY, "Link": MANIFEST_LINK, **encoding}
-    return HTMLResponse(body, status_code=status, headers=headers)
+    text, _ = rendered(request, template, **content)
+    body, encoding = negotiated(text, request.headers)
+    return HTMLResponse(body, status_code=status, headers={**PAGE_HEADERS, **encoding})
+
+
+def rendered(request: Request, template: str, **content: Any) -> tuple[bytes, float]:
+    """The text of a page, and until when it reads so (seconds since 1970): a time "2 minutes ago" is soon another."""
+    changes_at = [inf]
+    token = _CHANGES_AT.set(changes_at)
+    try:
+        text = _PAGES.get_template(template).render(
+            settings=runtime_of(request).settings,
+            version=hansa.__version__,
+            path=request.url.path,
+            **content,
+        )
+    finally:
+        _CHANGES_AT.reset(token)
+    return text.encode(), min(changes_at)
 
 
 def part(template: str, **content: Any) -> Markup:
@@ -123,8 +144,16 @@ def _ago(moment: datetime) -> str:
     for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         number = seconds // length
         if number:
+            _note_change(moment, (number + 1) * length)
             return f"{number} {name}{'' if number == 1 else 's'} ago"
+    _note_change(moment, 60)
     return "less than a minute ago"
+
+
+def _note_change(moment: datetime, seconds: int) -> None:
+    """The text about `moment` changes so long after it."""
+    if (changes_at := _CHANGES_AT.get()) is not None:
+        changes_at.append(moment.timestamp() + seconds)
 
 
 def _units(amount: int) -> str:

@@ -34,13 +34,13 @@ class Admission:
         places: int = PLACES,
         timeout_seconds: float = TIMEOUT_SECONDS,
         *,
-        gives_way_to: "Admission | None" = None,
+        yields_to: "Admission | None" = None,
         places_beside: int | None = None,
     ) -> None:
-        """`places_beside` are given while `gives_way_to` is in use."""
+        """`places_beside` are given while `yields_to` is in use."""
         self._places = places
         self._places_beside = places if places_beside is None else places_beside
-        self._gives_way_to = gives_way_to
+        self._yields_to = yields_to
         self._taken = 0
         self._taken_at = -IN_USE_SECONDS
         self._timeout_seconds = timeout_seconds
@@ -73,7 +73,7 @@ class Admission:
             self._begin(self._waiting.popleft().begin)
 
     def _has_room(self) -> bool:
-        beside = self._gives_way_to
+        beside = self._yields_to
         return self._taken < (
             self._places_beside if beside is not None and beside.is_in_use else self._places
         )

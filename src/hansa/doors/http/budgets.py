@@ -52,7 +52,7 @@ class Admissions:
         money = Admission()
 
         def beside(places: int, places_beside: int) -> Admission:
-            return Admission(places, gives_way_to=money, places_beside=places_beside)
+            return Admission(places, yields_to=money, places_beside=places_beside)
 
         return cls(
             money,

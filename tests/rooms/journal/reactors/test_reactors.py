@@ -116,7 +116,7 @@ async def test_a_reaction_follows_its_event_within_a_second(registry: TestRegist
         await assert_within(1, after_a_pause)
 
 
-async def test_a_new_reactor_begins_with_what_happens_from_now_on_unless_told_otherwise(
+async def test_a_new_reactor_begins_with_what_happens_from_now_on_unless_set_otherwise(
     registry: TestRegistry, database: Database
 ):
     await append(registry, "long ago")
@@ -307,11 +307,11 @@ async def test_of_an_event_that_is_set_aside_the_operator_reads_in_the_metrics(
     registry: TestRegistry, database: Database
 ):
     reaction = Counting(failing="1", failures=1_000)
-    async with reacting(database, reactor(reaction.react, "told in the metrics")):
+    async with reacting(database, reactor(reaction.react, "shown in the metrics")):
         await append(registry, "1", "2")
         await until_kept(database, 1)
     metrics = (await registry.http.get("/metrics")).text
-    assert 'hansa_reactions_set_aside_total{reactor="told in the metrics"} 1.0' in metrics
+    assert 'hansa_reactions_set_aside_total{reactor="shown in the metrics"} 1.0' in metrics
 
 
 def _reacting_process(dsn: str) -> BaseProcess:

@@ -19,6 +19,7 @@ from hansa.rooms import federation
 from hansa.rooms.auditor.transparency.notes import origin_of
 from hansa_verify import (
     LOG_KEY,
+    ML_DSA_WITNESS_KEY,
     WITNESS_KEY,
     NotAKey,
     NotCanonical,
@@ -55,6 +56,12 @@ class _WitnessedLog(msgspec.Struct):
 class _Witness(msgspec.Struct):
     key: str
     logs: list[_WitnessedLog]
+    ml_dsa_44_key: str | None = None
+
+    @property
+    def key_texts(self) -> list[str]:
+        """Its keys, the Ed25519 key first. A registry of an older version has no other."""
+        return [self.key] if self.ml_dsa_44_key is None else [self.key, self.ml_dsa_44_key]
 
     def differing(self, own: Mapping[str, tuple[int, str]]) -> list[str]:
         """The logs of which this registry was shown another checkpoint than the peer was."""
@@ -76,9 +83,9 @@ async def peer_witnesses(tx: Tx) -> list[Witness]:
     found = []
     for peer in await federation.peers(tx):
         known = kept.get(peer.ledger_id or "")
-        if peer.is_open and known is not None and known.witness_key is not None:
+        if peer.is_open and known is not None and known.witness_keys:
             address = f"{peer.registry_url.rstrip('/')}{WITNESS_PATH}"
-            found.append(Witness(known.witness_key, address, peer))
+            found.append(Witness(tuple(known.witness_keys), address, peer))
     return found
 
 
@@ -136,11 +143,11 @@ def _is_turn(own: str, other: str, minute: int) -> bool:
     return (own < other) == (minute % 2 == 0)
 
 
-def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapping[str, str | None]) -> bool:
+def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapping[str, list[str]]) -> bool:
     ledger_id = peer.ledger_id
     if ledger_id is None or ledger_id not in known:
         return False
-    return witness is None or known[ledger_id] == witness.key
+    return witness is None or known[ledger_id] == witness.key_texts
 
 
 async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> None:
@@ -170,14 +177,19 @@ async def _read_keys(
         log_keys = [VerifierKey(origin, key.public_key, LOG_KEY) for key in present]
     except (NotAKey, NotCanonical):
         return None
-    return PeerLog(peer.ledger_id, log_keys, _witness_key(witness))
+    return PeerLog(peer.ledger_id, log_keys, _witness_keys(witness))
 
 
-def _witness_key(witness: _Witness | None) -> VerifierKey | None:
+def _witness_keys(witness: _Witness | None) -> list[VerifierKey]:
+    """The keys of a witness, of one name; none where they are unusable."""
+    if witness is None:
+        return []
+    kinds = (WITNESS_KEY, ML_DSA_WITNESS_KEY)
     try:
-        return None if witness is None else read_verifier_key(witness.key, WITNESS_KEY)
+        keys = [read_verifier_key(text, kind) for text, kind in zip(witness.key_texts, kinds, strict=False)]
     except NotAKey:
-        return None
+        return []
+    return keys if len({key.name for key in keys}) == 1 else []
 
 
 async def _compare(

@@ -1,23 +1,15 @@
 """What follows when the transfer that pays a part of a contract to another registry is decided, in the commit of the decision."""
 
-from datetime import timedelta
-
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents, transfers
 
-from . import payment_store, rules
-from .contract import Contract, Ending, Status
-from .ending import fail
-from .moves import DEADLINES, Act, move, schedule, take
+from . import automatic, payment_store, rules
+from .contract import Contract, Status
+from .moves import Act, move, schedule, take
 from .paying_across import approve_paid_across
 from .records import PartPaid
 from .suspension import end_of_revoked
-
-TIMEOUT = "TIMEOUT"
-AUTOMATIC_TRIES = 12
-AUTOMATIC_PAUSE = timedelta(minutes=10)
 
 
 async def end_by_decision(
@@ -53,14 +45,4 @@ async def _not_paid(tx: Tx, contract: Contract, code: str, settings: Settings) -
     elif waiting.due_at is not None and not (rules.is_due(waiting) and waiting.auto_approve):
         await schedule(tx, waiting)
     elif waiting.due_at is not None:
-        tries = await payment_store.payments_failed(tx, contract.id, milestone)
-        if code == TIMEOUT and tries < AUTOMATIC_TRIES:
-            await _try_again(tx, waiting, tries)
-        else:
-            await fail(tx, waiting, Ending.NOT_REVIEWED, Act("not_reviewed", None), settings)
-
-
-async def _try_again(tx: Tx, contract: Contract, tries: int) -> None:
-    """The review is over and the provider's registry did not answer: the automatic approval is tried once more later."""
-    key = f"{contract.id} automatic {tries}"
-    await enqueue(tx, DEADLINES, key, {"contract_id": contract.id}, contract.now + AUTOMATIC_PAUSE)
+        await automatic.try_again_or_fail(tx, waiting, code, settings)

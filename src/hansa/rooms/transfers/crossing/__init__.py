@@ -13,6 +13,7 @@ from .destination import (
 from .dropping import DROPPING, TOTALS_AGREED
 from .errors import (
     CROSSING_REFUSALS,
+    PASSING_CODES,
     CurrencyDiffers,
     ReceiverIsForeign,
     ReceiverIsLocal,
@@ -65,6 +66,7 @@ __all__ = [
     "NO_HEAD",
     "OUTBOX",
     "PAIR_REOPENED",
+    "PASSING_CODES",
     "PAYMENT_DECIDED",
     "PAYMENT_TOKEN",
     "READING_TRANSFERS",
