@@ -4,12 +4,13 @@ import os
 import time
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
 from hansa.rooms.auditor.transparency import merkle
 from hansa.rooms.auditor.transparency.notes import checkpoint_text, origin_of, signed_note
 from hansa.rooms.auditor.witnessing.keys import verifier_key
 from hansa.rooms.auditor.witnessing.submission import written
-from hansa_verify import encoded, log
+from hansa_verify import VerifierKey, encoded, log
 
 
 class QuietLog:
@@ -18,6 +19,7 @@ class QuietLog:
     def __init__(self, ledger_id: str) -> None:
         self._ledger_id = ledger_id
         self._key = Ed25519PrivateKey.generate()
+        self._ml_dsa = MLDSA44PrivateKey.generate()
         self._nodes: dict[merkle.Node, bytes] = {}
         self._size = self._asked_size = 0
 
@@ -30,11 +32,16 @@ class QuietLog:
     @property
     def witness(self) -> dict[str, object]:
         """The registry as a witness, which cosigned no other log yet."""
-        return {"key": self._verifier_key.text, "logs": []}
+        ed25519, ml_dsa = self._witness_keys
+        return {"key": ed25519.text, "ml_dsa_44_key": ml_dsa.text, "logs": []}
 
     @property
-    def _verifier_key(self) -> log.VerifierKey:
-        return verifier_key(self._ledger_id, self._key.public_key().public_bytes_raw())
+    def _witness_keys(self) -> tuple[VerifierKey, VerifierKey]:
+        first, second = (
+            verifier_key(self._ledger_id, key.public_key().public_bytes_raw())
+            for key in (self._key, self._ml_dsa)
+        )
+        return first, second
 
     def submission(self) -> bytes:
         """The body of the next request to cosign this log, a leaf larger than at the one before it."""
@@ -54,5 +61,8 @@ class QuietLog:
         """The cosignature of a checkpoint; the log of the registry is believed."""
         text = log.text_of(submission.decode().partition("\n\n")[2])
         now = int(time.time())
-        signature = self._key.sign(log.cosigned_message(text, now))
-        return f"{log.cosignature_line(self._verifier_key, now, signature)}\n".encode()
+        lines = [
+            log.cosignature_line(witness, now, key.sign(log.cosigned_message(text, now, witness)))
+            for key, witness in zip((self._key, self._ml_dsa), self._witness_keys, strict=True)
+        ]
+        return ("\n".join(lines) + "\n").encode()
