@@ -112,6 +112,7 @@ def public_key_of(jwk: Mapping[str, Any]) -> bytes:
     return key
 
 
+@lru_cache(maxsize=1024)
 def require_usable(key: bytes) -> None:
     """Raises: NotAKey when the point is not on the curve, not canonically encoded, or of small order."""
     point = int.from_bytes(key, "little")

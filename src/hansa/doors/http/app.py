@@ -107,7 +107,7 @@ def service_routes() -> ServiceRoutes:
         ),
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
-    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX)
+    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX) | direct_handlers(ASSEMBLY.root_routers, "")
     members = direct_members(ASSEMBLY.api_routers, API_PREFIX)
     trees = direct_trees([*ASSEMBLY.root_routers, catalogue_pages.agent_router], "")
     return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees)

@@ -7,18 +7,14 @@ frame's list of peers each minute (decision 0156). A quarantine that was begun h
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
-from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.jobs import Job, LeasedKind, Retries
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation.charter import registry_id_of
-from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peers import call_peer, follow_frame
 
-from .frames import own_frame
+from .frames import read_at_frame
 
 PATH = "/api/v1/federation/peers"
-OK = 200
 EVERY_SECONDS = 60.0
 """How long an operator that the frame removed is still taken for one by the others."""
 
@@ -36,24 +32,9 @@ class _Roster(msgspec.Struct):
 
 async def read_roster(runtime: Runtime) -> None:
     """Read the frame's list of peers and follow it. Without an answer everything stays. Raises: PutOff."""
-    settings = runtime.settings
-    frame = await runtime.database.look(lambda tx: own_frame(tx, settings))
-    if frame is None:
-        raise PutOff("the frame of this trust domain is not a peer yet")
-    try:
-        answer = await call_peer(runtime, frame, "GET", PATH)
-    except OutgoingTrouble as trouble:
-        raise PutOff(trouble.reason) from None
-    except (PeerClosed, FederationOff) as refusal:
-        raise PutOff(refusal.code.lower()) from None
-    if answer.status != OK:
-        raise PutOff(f"status_{answer.status}")
-    try:
-        roster = msgspec.json.decode(answer.body, type=_Roster)
-    except msgspec.DecodeError:
-        raise PutOff("the list of peers of the frame cannot be read") from None
+    roster = await read_at_frame(runtime, lambda frame: call_peer(runtime, frame, "GET", PATH), _Roster)
     listed = {registry_id_of(one.trust_domain, one.name) for one in roster.peers}
-    changed = await runtime.database.act(lambda tx: follow_frame(tx, settings, listed))
+    changed = await runtime.database.act(lambda tx: follow_frame(tx, runtime.settings, listed))
     for ledger_id in changed:
         _log.warning("the frame lists another state of an operator", operator=ledger_id)
 
