@@ -63,7 +63,7 @@ UPDATE commerce_settlement SET uncollected_since = coalesce(uncollected_since, c
 
 _WRITE_OFF = """
 UPDATE commerce_settlement SET written_off_reason = $2, next_at = NULL
-WHERE settlement_id = $1 AND direction = 'outgoing' AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
+WHERE settlement_id = $1 AND direction = 'outgoing' AND is_closed AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
 """
 
 _APPROVED_OF_DAY = """

@@ -2,7 +2,10 @@
 
 Its certificates last up to seven days more, and only the frame knows that it removed the registry. So every operator reads the
 frame's list of peers each minute (decision 0156). A quarantine that was begun here ends when the frame lists the registry again.
+Without an answer the last list counts for FRAME_ROSTER_MAX_AGE_HOURS (decision 0160).
 """
+
+from collections.abc import Collection
 
 import msgspec
 import structlog
@@ -13,7 +16,7 @@ from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation.charter import registry_id_of
 from hansa.rooms.federation.identity import FederationOff
-from hansa.rooms.federation.peers import call_peer, follow_frame
+from hansa.rooms.federation.peers import PeerRecord, call_peer, doubt_operators, follow_frame
 
 from .frames import own_frame
 
@@ -35,11 +38,26 @@ class _Roster(msgspec.Struct):
 
 
 async def read_roster(runtime: Runtime) -> None:
-    """Read the frame's list of peers and follow it. Without an answer everything stays. Raises: PutOff."""
-    settings = runtime.settings
-    frame = await runtime.database.look(lambda tx: own_frame(tx, settings))
+    """Read the frame's list of peers and follow it; without an answer judge by the age of the last one. Raises: PutOff."""
+    settings, database = runtime.settings, runtime.database
+    frame = await database.look(lambda tx: own_frame(tx, settings))
     if frame is None:
         raise PutOff("the frame of this trust domain is not a peer yet")
+    try:
+        listed = await _listed_by(runtime, frame)
+    except PutOff:
+        _note(await database.act(lambda tx: doubt_operators(tx, settings, frame)))
+        raise
+    _note(await database.act(lambda tx: follow_frame(tx, settings, frame, listed)))
+
+
+def _note(changed: Collection[str]) -> None:
+    for ledger_id in changed:
+        _log.warning("the frame lists another state of an operator, or none", operator=ledger_id)
+
+
+async def _listed_by(runtime: Runtime, frame: PeerRecord) -> set[str]:
+    """The SPIFFE ids that the frame lists. Raises: PutOff."""
     try:
         answer = await call_peer(runtime, frame, "GET", PATH)
     except OutgoingTrouble as trouble:
@@ -52,10 +70,7 @@ async def read_roster(runtime: Runtime) -> None:
         roster = msgspec.json.decode(answer.body, type=_Roster)
     except msgspec.DecodeError:
         raise PutOff("the list of peers of the frame cannot be read") from None
-    listed = {registry_id_of(one.trust_domain, one.name) for one in roster.peers}
-    changed = await runtime.database.act(lambda tx: follow_frame(tx, settings, listed))
-    for ledger_id in changed:
-        _log.warning("the frame lists another state of an operator", operator=ledger_id)
+    return {registry_id_of(one.trust_domain, one.name) for one in roster.peers}
 
 
 async def _work(runtime: Runtime, _: Job) -> None:
