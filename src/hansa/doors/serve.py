@@ -50,6 +50,8 @@ CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
 # So long a thread that computes, over a page of mirrored cards, say, keeps everybody else waiting at each turn.
 SWITCH_SECONDS = 0.0005
+GARBAGE_OBJECTS = 20_000
+"""Objects made, less those freed, until unreachable ones are looked for: some MB."""
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _log = structlog.get_logger()
@@ -139,6 +141,8 @@ async def serve_here(
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
         # What exists at the start stays; the few thousand unreachable objects among it do not pay for collecting them.
         gc.freeze()
+        # A request holds hundreds of objects until it is answered: looked for as often as Python does, garbage costs a tenth of a transfer.
+        gc.set_threshold(GARBAGE_OBJECTS)
         sys.setswitchinterval(SWITCH_SECONDS)
         if parent is not None:
             _when_closed(parent, partial(_stop_as_orphan, stop))

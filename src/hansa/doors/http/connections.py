@@ -4,14 +4,16 @@ The head and the body of an answer are two writes, each of which would be a syst
 """
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
+from hansa.doors.http.direct_request import SEND_WHOLE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
 WHOLE_BODY_MAX_BYTES = 1 << 15
@@ -68,8 +70,9 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._under_way = cycle
-        scope = cycle.scope
+        scope: Scope = cycle.scope  # type: ignore[assignment]
         admission = self._budgets.admission_for(scope["method"], scope["path"])
+        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
         if admission is None or cycle.waiting_for_100_continue:
             self._begin(cycle, app)
         elif cycle.more_body:
@@ -102,11 +105,16 @@ class ConnectionProtocol(BoundedProtocol):
                     has_left = True
                     admission.leave()
 
+            def leave_and_send_whole(fields: bytes, body: bytes) -> bool:
+                leave()
+                return self._send_whole(cycle, fields, body)
+
             async def send_and_leave(message: Message) -> None:
                 # What is left to do is the client's: a slow reader holds no place.
                 leave()
                 await send(message)
 
+            scope[SEND_WHOLE] = leave_and_send_whole
             try:
                 await app(scope, receive, send_and_leave)
             finally:
@@ -119,6 +127,26 @@ class ConnectionProtocol(BoundedProtocol):
             return True
 
         admission.ask(begin, lambda: self._refuse_for_now(cycle))
+
+    def _send_whole(self, cycle: RequestResponseCycle, fields: bytes, body: bytes) -> bool:
+        """Send a complete answer with status 200, as the cycle would; False where that takes more than one write."""
+        if (
+            cycle.disconnected
+            or cycle.response_started
+            or cycle.waiting_for_100_continue
+            or cycle.flow.write_paused
+            or cycle.scope["method"] == "HEAD"
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        own = b"".join([b"%b: %b\r\n" % field for field in cycle.default_headers])
+        closing = b"" if cycle.keep_alive else b"connection: close\r\n"
+        self.transport.write(b"%b%b%b%b\r\n%b" % (STATUS_LINE[200], own, fields, closing, body))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
 
     def _refuse_for_now(self, cycle: RequestResponseCycle) -> None:
         """Answer that there is no place, as the application would; nothing of it is asked."""
