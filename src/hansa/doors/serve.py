@@ -11,12 +11,15 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from email.utils import formatdate
 from functools import partial
+from time import time
 from urllib.parse import urlsplit
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.server import ServerState
 
 import hansa
 from hansa.doors.agent_connections import AgentConnections
@@ -44,7 +47,6 @@ DRAIN_SECONDS = 10
 # Longer than most clients keep an idle connection: a request must not meet the moment in which it is closed.
 KEEP_ALIVE_SECONDS = 75
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
-DATE_SECONDS = 1.0
 WORKER_PAUSE_SECONDS = 0.2
 CONNECTIONS_MAX = 65_536
 SOCKET_MESSAGE_MAX_BYTES = 1 << 16
@@ -203,6 +205,28 @@ def address_of(settings: Settings) -> str:
     return f"http://{host}:{settings.port}"
 
 
+class _DatedState(ServerState):
+    """The state of a server whose date is that of the second in which it is asked for: while nothing comes, no timer renews it."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        super().__init__()
+
+    @property
+    def default_headers(self) -> list[tuple[bytes, bytes]]:
+        """The fields of every response."""
+        second = int(time())
+        if second != self._second:
+            self._second = second
+            self._headers = [(b"date", formatdate(second, usegmt=True).encode())]
+        return self._headers
+
+    @default_headers.setter
+    def default_headers(self, value: list[tuple[bytes, bytes]]) -> None:
+        """What the server sets at its start has no date."""
+
+
 class _Server(uvicorn.Server):
     """Says when it is ready, and leaves signals to us, so that a drained stop exits 0."""
 
@@ -213,6 +237,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._ready_line = ready_line
         self._trusted = trusted
+        self.server_state = _DatedState()
 
     @property
     def should_exit(self) -> bool:
@@ -225,11 +250,8 @@ class _Server(uvicorn.Server):
             self._stopping.set()
 
     async def main_loop(self) -> None:
-        """Renew the date of responses once a second, until asked to stop. The loop of uvicorn looks ten times a second."""
-        stopping = asyncio.create_task(self._stopping.wait())
-        while not await self.on_tick(0):
-            await asyncio.wait({stopping}, timeout=DATE_SECONDS)
-        stopping.cancel()
+        """Wait until asked to stop. The loop of uvicorn looks ten times a second."""
+        await self._stopping.wait()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # The sockets have a reception of ours in place of a server of the loop.
