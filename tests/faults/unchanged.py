@@ -50,8 +50,10 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(h::text, ',' ORDER BY holder)) FROM federation_did_holder h) AS did_holders,
   (SELECT md5(string_agg(l::text, ',')) FROM federation_held_operator_licence l) AS operator_licence,
   (SELECT md5(string_agg(n.hash, ',')) FROM federation_network_certificate n) AS network_certificate,
+  (SELECT md5(string_agg(concat(id, status, quarantined_at, quarantine_reason), ',' ORDER BY id)) FROM federation_peer) AS peers,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
-    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%') AS events
+    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%'
+    OR event_type LIKE '%Registry%') AS events
 """
 
 World = TypeVar("World")
