@@ -105,7 +105,7 @@ class ConnectionProtocol(BoundedProtocol):
     """A connection whose answers are written with one call, and whose requests begin when there is a place for them."""
 
     _incomplete: tuple[RequestResponseCycle, Any, Admission] | None = None
-    """A request whose body is still on its way."""
+    """A request whose body is still being received."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

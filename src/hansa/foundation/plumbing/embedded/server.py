@@ -80,7 +80,7 @@ class EmbeddedPostgres:
                 await asyncio.sleep(WATCH_SECONDS)
                 continue
             await self._postmaster.ended(WATCH_SECONDS)
-            # One that was stopped is not missed; it may just be on its way out.
+            # One that was stopped is not missed; it may just be ending.
             await asyncio.sleep(WATCH_SECONDS)
             if self._postmaster is not None and not self._postmaster.alive():
                 logger.warning("the embedded PostgreSQL died and is started again")
