@@ -334,7 +334,7 @@ async def test_a_long_answer_holds_its_place_until_it_is_written_or_its_client_d
     async def send(_: Message) -> None: ...
 
     admission.ask(lambda: True, lambda: None)
-    await giving_back(app, admission, flow)({}, receive, send)  # type: ignore[arg-type]
+    await giving_back(app, admission, flow, lambda: False)({}, receive, send)  # type: ignore[arg-type]
     assert seen == [holds, holds and not goes_slow, False]
 
 
