@@ -8,6 +8,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -25,6 +26,7 @@ except ImportError:
 KEY_BYTES = 32
 ML_DSA_KEY_BYTES = 1312
 KEYS_MAX = 10_000
+LOADED_MAX = 256
 GRACE = timedelta(days=7)
 CLOCK_SKEW = timedelta(seconds=60)
 
@@ -110,6 +112,7 @@ def public_key_of(jwk: Mapping[str, Any]) -> bytes:
     return key
 
 
+@lru_cache(maxsize=1024)
 def require_usable(key: bytes) -> None:
     """Raises: NotAKey when the point is not on the curve, not canonically encoded, or of small order."""
     point = int.from_bytes(key, "little")
@@ -126,7 +129,7 @@ def require_usable(key: bytes) -> None:
 def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
     """Whether the holder of the key signed the message."""
     try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+        _loaded(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -149,6 +152,11 @@ def is_ml_dsa_signed(public_key: bytes, signature: bytes, message: bytes) -> boo
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+@lru_cache(LOADED_MAX)
+def _loaded(public_key: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(public_key)
 
 
 def _listed(document: Any) -> Iterator[Mapping[str, Any]]:

@@ -9,11 +9,16 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
+from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.outgoing import Answer, Outgoing
 from hansa.rooms import auditor
 from hansa.rooms.auditor.transparency import merkle, notes
-from hansa.rooms.auditor.witnessing import forget_retired_witness_keys
+from hansa.rooms.auditor.witnessing import forget_retired_witness_keys, store
+from hansa.rooms.auditor.witnessing.keys import verifier_key
+from hansa.rooms.auditor.witnessing.peer_logs import PEERS_ASKED_MAX
+from hansa.rooms.auditor.witnessing.records import PeerLog
 from hansa_verify import (
     LOG_KEY,
     ML_DSA_WITNESS_KEY,
@@ -26,6 +31,7 @@ from hansa_verify import (
     read_verifier_key,
 )
 from hansa_verify.log import cosignature_line, cosigned_message
+from tests.crossing.test_shared_namespaces import FRAME, add_peer, card_of_peer
 from tests.doors.served import served
 from tests.registry import at_once
 
@@ -388,3 +394,22 @@ async def test_a_cosignature_of_a_later_time_or_without_a_time_is_not_kept(start
             )
             assert [len(row["lines"]) for row in rows] == [kept], (kind, time)
             assert (rows[0]["trouble"] is None) == bool(kept)
+
+
+async def test_of_many_peers_twelve_are_witnesses_so_that_a_checkpoint_stays_readable(
+    start_registry, tmp_path
+):
+    own, authority = await start_registry(), IdentityAuthority(Keyring(tmp_path), FRAME)
+    await auditor.run_cycle(own.runtime)
+    for number in range(PEERS_ASKED_MAX + 2):
+        ledger_id = f"{FRAME}/registry/p{number}"
+        await add_peer(own, authority, card_of_peer(f"p{number}", ledger_id))
+        raw = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
+        kept = PeerLog(ledger_id, [], [verifier_key(ledger_id, raw)])
+        await own.database.act(lambda tx, kept=kept: store.keep_peer_log(tx, kept))
+    await auditor.ask_witnesses(own.runtime)
+    asked = (await own.http.get("/log/witnesses")).json()["witnesses"]
+    names = {f"{FRAME}/registry/p{number}/witness" for number in range(PEERS_ASKED_MAX)}
+    assert {one["name"] for one in asked} == names
+    # Nobody answers at these addresses: each has its own reason, all of them are kept.
+    assert all(one["trouble"] and one["asked_at"] for one in asked)

@@ -15,6 +15,7 @@ from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
 from hansa.doors.http.connection_bounds import ConnectionBounds
 from hansa.doors.http.connections import LONG_ANSWER_BYTES, SENT_AHEAD_MAX, giving_back
+from hansa.doors.http.direct_request import SEND_WHOLE
 from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.reference_map import empty_app, entrances
@@ -96,9 +97,9 @@ async def test_a_client_that_went_away_leaves_its_place_to_the_next():
     assert asking.begun == [0, 2]
 
 
-async def test_a_budget_gives_way_while_another_is_in_use():
+async def test_a_budget_has_fewer_places_while_another_is_in_use():
     money = Admission(places=10)
-    search = Asking(Admission(places=4, gives_way_to=money, places_beside=1))
+    search = Asking(Admission(places=4, yields_to=money, places_beside=1))
     for number in range(6):
         search.ask(number)
     assert search.begun == [0, 1, 2, 3]
@@ -130,7 +131,7 @@ class Crowded:
         self.admission.ask(lambda: True, lambda: None)
 
     def let_wait(self) -> None:
-        """Nobody who comes from now on is refused for want of time, however slow the machine."""
+        """Nobody who comes from now on is refused by a timeout, however slow the machine."""
         self.admission.timeout_seconds = PATIENCE_SECONDS
 
     def let_wait_after_the_next(self) -> None:
@@ -203,7 +204,7 @@ def transfer_to(payee: TestAgent, amount: str) -> bytes:
     return json.dumps({"receiver_agent_id": payee.did, "amount": amount}).encode()
 
 
-async def test_a_request_that_finds_no_place_is_told_so_in_the_words_of_every_refusal(crowded: Crowded):
+async def test_a_request_that_finds_no_place_is_refused_in_the_form_of_every_refusal(crowded: Crowded):
     crowded.take_the_place()
     async with httpx2.AsyncClient(base_url=f"http://{crowded.place}") as http:
         named = {**crowded.agent.headers, "X-Request-ID": "mine-7"}
@@ -334,7 +335,8 @@ async def test_a_long_answer_holds_its_place_until_it_is_written_or_its_client_d
     async def send(_: Message) -> None: ...
 
     admission.ask(lambda: True, lambda: None)
-    await giving_back(app, admission, flow, lambda: False)({}, receive, send)  # type: ignore[arg-type]
+    scope = {SEND_WHOLE: lambda _, __: False}
+    await giving_back(app, admission, flow, lambda: False)(scope, receive, send)  # type: ignore[arg-type]
     assert seen == [holds, holds and not goes_slow, False]
 
 
@@ -387,7 +389,7 @@ async def test_a_body_too_large_to_be_kept_waiting_is_judged_at_once(crowded: Cr
         assert (await line.answer())[0] == 413
 
 
-async def test_who_asks_whether_to_send_the_body_is_told(crowded: Crowded):
+async def test_who_asks_whether_to_send_the_body_is_answered(crowded: Crowded):
     payee = await crowded.registry.agent()
     body = transfer_to(payee, "1")
     async with crowded.connected() as line:

@@ -101,9 +101,7 @@ async def test_the_second_head_of_a_connection_is_bounded_too(patient: Listening
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "not valid HTTP"),
     ],
 )  # fmt: skip
-async def test_a_head_that_could_be_read_in_two_ways_is_refused(
-    patient: Listening, head: bytes, sentence: str
-):
+async def test_an_ambiguous_head_is_refused(patient: Listening, head: bytes, sentence: str):
     status, _, detail = refusal_in(await patient.answers(head))
     assert (status, sentence in detail) == (400, True), detail
 

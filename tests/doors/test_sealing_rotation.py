@@ -59,9 +59,9 @@ async def test_every_sealed_secret_opens_under_the_next_key_and_nothing_under_th
         ada = await (await person(registry, "ada@example.org")).log_in()
         app, _ = await ada.use_app()
         seal = registry.runtime.seal
-        letter = "INSERT INTO plumbing_letter (recipient, sealed_content, good_until) VALUES ('a@b.example', $1, now())"
+        mail = "INSERT INTO plumbing_letter (recipient, sealed_content, good_until) VALUES ('a@b.example', $1, now())"
         content = seal.close(json.dumps({"subject": "s", "text": "t"}).encode(), PURPOSE)
-        await registry.database.act(lambda tx: tx.execute(letter, content))
+        await registry.database.act(lambda tx: tx.execute(mail, content))
         kid = (await registry.http.get("/.well-known/registry-jwks.json")).json()["keys"][0]["kid"]
         with pytest.raises(Refused, match="stop every process"):
             await resting.rotate()

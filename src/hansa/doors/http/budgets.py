@@ -53,9 +53,7 @@ class Admissions:
         money = Admission()
 
         def beside(places: int, places_beside: int, *, is_for_reads: bool = False) -> Admission:
-            return Admission(
-                places, gives_way_to=money, places_beside=places_beside, is_for_reads=is_for_reads
-            )
+            return Admission(places, yields_to=money, places_beside=places_beside, is_for_reads=is_for_reads)
 
         return cls(
             money,

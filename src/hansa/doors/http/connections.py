@@ -5,16 +5,18 @@ The head and the body of an answer are two writes, each of which would be a syst
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
 from hansa.doors.http.connection_bounds import HEAD_END
+from hansa.doors.http.direct_request import SEND_WHOLE, SendWhole
 from hansa.foundation.plumbing.lines import IS_GONE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
@@ -41,6 +43,7 @@ def giving_back(
 
     async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
         has_left = is_long = False
+        send_whole: SendWhole = scope[SEND_WHOLE]
 
         def leave() -> None:
             nonlocal has_left
@@ -59,6 +62,11 @@ def giving_back(
                 leave()
             await send(message)
 
+        def leave_and_send_whole(fields: bytes, body: bytes) -> bool:
+            leave()
+            return send_whole(fields, body)
+
+        scope[SEND_WHOLE] = leave_and_send_whole
         scope[IS_GONE] = is_gone
         try:
             await app(scope, receive, send_and_leave)
@@ -121,8 +129,9 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._under_way = cycle
-        scope = cycle.scope
+        scope: Scope = cycle.scope  # type: ignore[assignment]
         admission = self._budgets.admission_for(scope["method"], scope["path"])
+        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
         if admission is None or cycle.waiting_for_100_continue:
             self._begin(cycle, app)
         elif cycle.more_body:
@@ -169,6 +178,26 @@ class ConnectionProtocol(BoundedProtocol):
     def _has_unread_answers_at_its_address(self) -> bool:
         address = self.place.address if self.place is not None else None
         return address is not None and self._bounds.unsent.is_crowded(address)
+
+    def _send_whole(self, cycle: RequestResponseCycle, fields: bytes, body: bytes) -> bool:
+        """Send a complete answer with status 200, as the cycle would; False where that takes more than one write."""
+        if (
+            cycle.disconnected
+            or cycle.response_started
+            or cycle.waiting_for_100_continue
+            or cycle.flow.write_paused
+            or cycle.scope["method"] == "HEAD"
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        own = b"".join([b"%b: %b\r\n" % field for field in cycle.default_headers])
+        closing = b"" if cycle.keep_alive else b"connection: close\r\n"
+        self.transport.write(b"%b%b%b%b\r\n%b" % (STATUS_LINE[200], own, fields, closing, body))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
 
     def _refuse_for_now(self, cycle: RequestResponseCycle) -> None:
         """Answer that there is no place, as the application would; nothing of it is asked."""

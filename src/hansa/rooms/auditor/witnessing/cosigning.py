@@ -46,8 +46,9 @@ def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
 
 
 async def read_witness(tx: Tx, frame: str) -> tuple[WitnessKeys, list[WitnessedLog]]:
-    """The public keys of this witness, and what it cosigned last of each log. Raises: WitnessKeySealed."""
-    return await current_keys(tx, frame), await store.witnessed_logs(tx)
+    """The public keys of this witness, and what it cosigned last of each log, by one statement. Raises: WitnessKeySealed."""
+    public_keys, logs = await store.witness(tx)
+    return current_keys(frame, public_keys), logs
 
 
 async def add_checkpoint(
@@ -59,7 +60,7 @@ async def add_checkpoint(
     """
     checkpoint = _signed_checkpoint(settings, submission, await store.keys_of_peer_log(tx, submission.origin))
     keys = await cosigning_keys(tx, seal)
-    known = await store.lock_log(tx, checkpoint.origin)
+    known, timestamp = await store.lock_log(tx, checkpoint.origin)
     if submission.old_size != (known.size if known else 0):
         return Stale(known.size if known else 0)
     if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
@@ -70,13 +71,12 @@ async def add_checkpoint(
         await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
         return Forked()
     _require_consistent(known, checkpoint, submission)
-    timestamp = await store.epoch_seconds(tx)
     new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)
     if known is not None:
         await store.move_log(tx, known.size, new)
     elif not await store.begin_log(tx, new):
         # Another request recorded the first checkpoint meanwhile.
-        other = await store.lock_log(tx, checkpoint.origin)
+        other, _ = await store.lock_log(tx, checkpoint.origin)
         assert other is not None
         return Stale(other.size)
     text = log.text_of(submission.note)

@@ -7,6 +7,7 @@
 - A key that was stolen is retired without these 7 days: its private half is deleted in the same transaction.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -90,7 +91,7 @@ async def rotate_witness_key(
     if brought is not None:
         await _begin_key(tx, seal, brought)
     await initialize_witness(tx, seal)
-    return await current_keys(tx, frame)
+    return current_keys(frame, await store.public_keys(tx))
 
 
 async def cosigning_keys(tx: Tx, seal: Seal) -> list[Ed25519PrivateKey | MLDSA44PrivateKey]:
@@ -104,9 +105,9 @@ async def cosigning_keys(tx: Tx, seal: Seal) -> list[Ed25519PrivateKey | MLDSA44
         raise WitnessKeySealed from None
 
 
-async def current_keys(tx: Tx, frame: str) -> WitnessKeys:
-    """The public halves of the current keys. Raises: WitnessKeySealed."""
-    found = [verifier_key(frame, public_key) for public_key in await store.public_keys(tx)]
+def current_keys(frame: str, public_keys: Sequence[bytes]) -> WitnessKeys:
+    """The current keys by their public halves. Raises: WitnessKeySealed where one of a kind is lacking."""
+    found = [verifier_key(frame, public_key) for public_key in public_keys]
     keys = {key.kind: key for key in found}
     if keys.keys() != _SEALED_FOR.keys():
         raise WitnessKeySealed

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from hansa.rooms import federation
 from hansa_verify import VerifierKey
 from hansa_verify.log import ALGORITHMS, Algorithm
 
@@ -71,12 +72,25 @@ class NewCheckpoint(NamedTuple):
     timestamp: int
 
 
+class Cosigned(NamedTuple):
+    """The lines, one by each of its keys, by which a witness cosigned so many leaves of the own log, at `timestamp` in seconds since 1970."""
+
+    name: str
+    size: int
+    lines: list[str]
+    timestamp: int
+
+
 @dataclass(frozen=True)
 class Witness:
-    """A witness of the own log: one name, at most one key of each kind, and the address below which it is asked."""
+    """A witness of the own log: one name, at most one key of each kind, and the address below which it is asked.
+
+    A peer is asked over mutual TLS.
+    """
 
     keys: tuple[VerifierKey, ...]
     address: str
+    peer: federation.PeerRecord | None = None
 
     @property
     def name(self) -> str:

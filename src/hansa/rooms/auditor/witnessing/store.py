@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.auditor.transparency.notes import frame_of
 from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, read_verifier_key
 
 from .forks import Seen
-from .records import Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
+from .records import Cosigned, Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
 
 _SEALED_KEYS = """
 SELECT public_key, sealed_key FROM auditor_witness_key
@@ -29,15 +30,30 @@ UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = 
 WHERE origin = $1 AND size = $6
 """
 
-_KEEP_LINES = """
+_EPOCH_SECONDS = "extract(epoch FROM clock_timestamp())::bigint"
+
+_LOCK_LOG = f"""
+SELECT origin, size, root, cosigned_at, {_EPOCH_SECONDS} AS now FROM auditor_witnessed_log WHERE origin = $1 FOR UPDATE
+"""  # noqa: S608
+
+_PUBLIC_KEYS = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
+
+_WITNESS = f"""
+SELECT array({_PUBLIC_KEYS}) AS public_keys, origin, size, root, cosigned_at
+FROM (SELECT) AS always LEFT JOIN auditor_witnessed_log ON true ORDER BY origin
+"""  # noqa: S608
+
+_KEEP_LINES = r"""
 INSERT INTO auditor_log_witness (name, known_size, size, lines, cosigned_at, asked_at)
-VALUES ($1, $2, $2, $3, to_timestamp($4), clock_timestamp())
+SELECT name, size, size, string_to_array(lines, E'\n'), to_timestamp(cosigned_at), clock_timestamp()
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS answer (name, size, lines, cosigned_at)
 ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = excluded.size, lines = excluded.lines,
   cosigned_at = excluded.cosigned_at, asked_at = excluded.asked_at, trouble = NULL
 """
 
-_KEEP_TROUBLE = """
-INSERT INTO auditor_log_witness (name, asked_at, trouble) VALUES ($1, clock_timestamp(), $2)
+_KEEP_TROUBLES = """
+INSERT INTO auditor_log_witness (name, asked_at, trouble)
+SELECT name, clock_timestamp(), trouble FROM unnest($1::text[], $2::text[]) AS answer (name, trouble)
 ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = excluded.trouble
 """
 
@@ -65,8 +81,7 @@ async def lock_keys(tx: Tx) -> None:
 
 async def public_keys(tx: Tx) -> list[bytes]:
     """The public halves of the current keys, one of each kind."""
-    query = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
-    return [row["public_key"] for row in await tx.fetch(query)]
+    return [row["public_key"] for row in await tx.fetch(_PUBLIC_KEYS)]
 
 
 async def sealed_keys(tx: Tx, days: int) -> list[tuple[bytes, bytes]]:
@@ -96,13 +111,12 @@ async def forget_retired_keys(tx: Tx, days: int) -> None:
     await tx.execute(_FORGET_KEYS, days)
 
 
-async def lock_log(tx: Tx, origin: str) -> WitnessedLog | None:
-    """What was cosigned last of a log; locked until the transaction ends."""
-    row = await tx.fetchrow(
-        "SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log WHERE origin = $1 FOR UPDATE",
-        origin,
-    )
-    return WitnessedLog(**row) if row else None
+async def lock_log(tx: Tx, origin: str) -> tuple[WitnessedLog | None, int]:
+    """What was cosigned last of a log, locked until the transaction ends; and the database's time, in seconds since 1970."""
+    row = await tx.fetchrow(_LOCK_LOG, origin)
+    if row is None:
+        return None, await tx.fetchval(f"SELECT {_EPOCH_SECONDS}")
+    return WitnessedLog(row["origin"], row["size"], row["root"], row["cosigned_at"]), row["now"]
 
 
 async def begin_log(tx: Tx, new: NewCheckpoint) -> bool:
@@ -116,32 +130,32 @@ async def move_log(tx: Tx, known_size: int, new: NewCheckpoint) -> None:
     assert moved == "UPDATE 1", "the log is locked"
 
 
-async def witnessed_logs(tx: Tx) -> list[WitnessedLog]:
-    """What was cosigned last of each log."""
-    rows = await tx.fetch("SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log ORDER BY origin")
-    return [WitnessedLog(**row) for row in rows]
+async def witness(tx: Tx) -> tuple[list[bytes], list[WitnessedLog]]:
+    """The public halves of the current keys, and what was cosigned last of each log."""
+    rows = await tx.fetch(_WITNESS)
+    logs = [
+        WitnessedLog(row["origin"], row["size"], row["root"], row["cosigned_at"])
+        for row in rows
+        if row["origin"]
+    ]
+    return rows[0]["public_keys"], logs
 
 
-async def epoch_seconds(tx: Tx) -> int:
-    """The database's clock."""
-    seconds: int = await tx.fetchval("SELECT extract(epoch FROM clock_timestamp())::bigint")
-    return seconds
+async def known_sizes(tx: Tx) -> dict[str, int]:
+    """The size of the own log that each witness is known to have cosigned, by name; absent for none."""
+    rows = await tx.fetch("SELECT name, known_size FROM auditor_log_witness")
+    return {row["name"]: row["known_size"] for row in rows}
 
 
-async def known_size(tx: Tx, name: str) -> int:
-    """The size of the own log that a witness is known to have cosigned, 0 for none."""
-    size: int | None = await tx.fetchval("SELECT known_size FROM auditor_log_witness WHERE name = $1", name)
-    return size or 0
+async def keep_cosignatures(tx: Tx, found: Sequence[Cosigned]) -> None:
+    """Record what witnesses cosigned; each is named once."""
+    rows = [(one.name, one.size, "\n".join(one.lines), one.timestamp) for one in found]
+    await tx.execute(_KEEP_LINES, *map(list, zip(*rows, strict=True)))
 
 
-async def keep_cosignatures(tx: Tx, name: str, size: int, lines: Sequence[str], timestamp: int) -> None:
-    """Record what a witness cosigned, with a line of each of its keys that did."""
-    await tx.execute(_KEEP_LINES, name, size, lines, timestamp)
-
-
-async def keep_trouble(tx: Tx, name: str, trouble: str) -> None:
-    """Record why a witness did not cosign."""
-    await tx.execute(_KEEP_TROUBLE, name, trouble[:500])
+async def keep_troubles(tx: Tx, found: Sequence[tuple[str, str]]) -> None:
+    """Record why witnesses did not cosign: names, each once, with the reason."""
+    await tx.execute(_KEEP_TROUBLES, [name for name, _ in found], [reason[:500] for _, reason in found])
 
 
 async def log_witnesses(tx: Tx) -> dict[str, LogWitness]:
@@ -170,7 +184,9 @@ async def newly_read(tx: Tx) -> dict[str, list[str]]:
 
 async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
     """The keys with which the log of a peer signs; none where no peer has this log."""
-    return [key.public_key for one in await peer_logs(tx) for key in one.log_keys if key.name == origin]
+    texts = await tx.fetchval("SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $1", frame_of(origin))
+    keys = [read_verifier_key(text, LOG_KEY) for text in texts or ()]
+    return [key.public_key for key in keys if key.name == origin]
 
 
 async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
