@@ -50,7 +50,7 @@ from hansa.foundation.plumbing.direct import (
     direct_trees,
 )
 from hansa.foundation.plumbing.lazy_routes import routes_below
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
 from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 
 API_PREFIX = "/api/v1"
@@ -107,7 +107,7 @@ def service_routes() -> ServiceRoutes:
         ),
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
-    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX)
+    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX) | direct_handlers(ASSEMBLY.root_routers, "")
     members = direct_members(ASSEMBLY.api_routers, API_PREFIX)
     trees = direct_trees([*ASSEMBLY.root_routers, catalogue_pages.agent_router], "")
     return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees)
@@ -126,6 +126,7 @@ class GuardedApp(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
+        scope[RUNTIME] = self.state.runtime
         await self._guard(scope, receive, send)
 
     @property
