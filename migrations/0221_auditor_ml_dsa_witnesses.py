@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0221"
-down_revision = "0208"
+down_revision = "0220"
 
 SQL = """
 ALTER TABLE auditor_witness_key DROP CONSTRAINT auditor_witness_key_public_key_check,

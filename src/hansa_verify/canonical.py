@@ -9,6 +9,7 @@
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
@@ -57,13 +58,7 @@ def read_json(text: bytes | str, *, exact: bool = False) -> Any:
         # A text goes through UTF-8 too: half of a surrogate pair has no bytes.
         plain = (text.encode() if isinstance(text, str) else text).decode("utf-8")
         _require_shallow(plain)
-        value = json.loads(
-            plain,
-            object_pairs_hook=_object_without_twins,
-            parse_constant=_refuse_constant,
-            parse_float=_exact_decimal if exact else _exact_float,
-            parse_int=_bounded_int,
-        )
+        value = (_DECIMALS if exact else _FLOATS).decode(plain)
         if "\\u" in plain:
             # Only whole characters can be encoded; an escape could be half of a surrogate pair.
             json.dumps(value, ensure_ascii=False, default=str).encode()
@@ -138,3 +133,16 @@ def _exact_decimal(text: str) -> Decimal:
     if len(text) > EXACT_DIGITS_MAX or abs(value.adjusted()) > EXACT_DIGITS_MAX:
         raise NotCanonical("a number that is out of range")
     return value
+
+
+def _decoder(parse_float: Callable[[str], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_object_without_twins,
+        parse_constant=_refuse_constant,
+        parse_float=parse_float,
+        parse_int=_bounded_int,
+    )
+
+
+# Made once: a chain has a text for each record.
+_DECIMALS, _FLOATS = _decoder(_exact_decimal), _decoder(_exact_float)

@@ -71,7 +71,6 @@ def time_of(stated: int | None, signer: RegistryKey, at: datetime) -> datetime:
 
 
 class _Judged(JudgedText):
-    steps = ("form", "profile", "key", "time", "signature")
     card: dict[str, Any]
     entries: list[Any]
     entry: DetachedSignature
@@ -122,3 +121,5 @@ class _Judged(JudgedText):
         if not self.entry.is_by(self.signer.public_key, canonical_json(self.card)):
             raise Refusal("bad_signature", "the document is not what was signed")
         return "the whole document is as it was signed"
+
+    steps = (form, profile, key, time, signature)

@@ -24,7 +24,6 @@ def verify_contract_proof(
 
 
 class _Judged(JudgedText):
-    steps = ("proof", "digest", "card", "compliance", "authorization")
     stated: Mapping[str, Any]
     signed: Mapping[str, Any]
     authorizations: Sequence[Mapping[str, Any]]
@@ -79,3 +78,5 @@ class _Judged(JudgedText):
         if ends is not None and (moment is None or moment <= self.at):
             raise Refusal("authorization", f"the authorization ended at {ends}")
         return f"{found[0]['action']} by {found[0]['authority']}"
+
+    steps = (proof, digest, card, compliance, authorization)

@@ -26,6 +26,7 @@ except ImportError:
 KEY_BYTES = 32
 ML_DSA_KEY_BYTES = 1312
 KEYS_MAX = 10_000
+LOADED_MAX = 256
 GRACE = timedelta(days=7)
 CLOCK_SKEW = timedelta(seconds=60)
 
@@ -128,7 +129,7 @@ def require_usable(key: bytes) -> None:
 def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
     """Whether the holder of the key signed the message."""
     try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+        _loaded(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
         return False
     return True
@@ -151,6 +152,11 @@ def is_ml_dsa_signed(public_key: bytes, signature: bytes, message: bytes) -> boo
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+@lru_cache(LOADED_MAX)
+def _loaded(public_key: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(public_key)
 
 
 def _listed(document: Any) -> Iterator[Mapping[str, Any]]:

@@ -52,8 +52,6 @@ def verify_licence(
 
 
 class _Judged(Judged):
-    steps = ("format", "chain", "root", "expiry", "lists")
-
     def __init__(
         self,
         stated: tuple[object, Sequence[object], Iterable[object]],
@@ -115,6 +113,8 @@ class _Judged(Judged):
             raise self.troubles[0]
         assert self.as_of is not None
         return f"not revoked as of {self.as_of.isoformat()}"
+
+    steps = (format, chain, root, expiry, lists)  # noqa: A003
 
     def expires_at(self) -> datetime | None:
         ends = [one.payload["exp"] for one in self.path if one.payload["exp"] is not None]

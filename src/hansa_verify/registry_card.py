@@ -79,7 +79,6 @@ def verify_registry_card(
 
 
 class _Judged(JudgedText):
-    steps = ("form", "namespace", "schema", "key", "paths", "signature", "window", "domain")
     card: dict[str, Any]
     signed: dict[str, Any]
     signer: RegistryKey
@@ -177,6 +176,8 @@ class _Judged(JudgedText):
         if proved not in {None, domain}:
             raise Refusal("trust_domain_mismatch", f"the sender proved {proved}, not {domain}")
         return f"trust domain {domain}"
+
+    steps = (form, namespace, schema, key, paths, signature, window, domain)
 
 
 def _require_same_by_jws(jws: str, signer: RegistryKey, payload: bytes) -> None:

@@ -50,7 +50,6 @@ def verify_settlement(
 
 
 class _Judged(JudgedText):
-    steps = ("form", "key", "time", "signature", "claim", "outcome", "facts")
     messages: list[CompactSignature]
     signers: list[RegistryKey]
 
@@ -106,6 +105,8 @@ class _Judged(JudgedText):
             if not _is_about(bundle.get("dispute"), stated):
                 raise Refusal("facts", "the facts are of another dispute")
         return "signed facts of the dispute" if bundles else "these messages rest on no facts"
+
+    steps = (form, key, time, signature, claim, outcome, facts)
 
     def said(self) -> tuple[Mapping[str, Any], ...]:
         """What the verified messages state, without the facts."""

@@ -1,6 +1,6 @@
 """What the verdicts share: steps that hold or not, and the refusal that ends a judgement."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,16 +55,16 @@ def refused_as(code: str, prefix: str = "") -> Iterator[None]:
 class Judged:
     """Something as it is judged: each of `steps` is a method that returns what it found, or raises `Refusal`."""
 
-    steps: tuple[str, ...]
+    steps: tuple[Callable[[Any], str], ...]
 
     def take(self) -> tuple[str, tuple[Step, ...]]:
         """The code and the steps that were taken. The code is that of the first refusal, which ends them."""
         taken: list[Step] = []
-        for name in self.steps:
+        for step in self.steps:
             try:
-                taken.append(Step(name, holds=True, said=getattr(self, name)()))
+                taken.append(Step(step.__name__, holds=True, said=step(self)))
             except Refusal as refusal:
-                failed = Step(refusal.step or name, holds=False, said=refusal.said)
+                failed = Step(refusal.step or step.__name__, holds=False, said=refusal.said)
                 return refusal.code, (*taken, failed)
         return VERIFIED, tuple(taken)
 

@@ -159,11 +159,18 @@ async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
 
 async def test_the_api_page_lists_every_operation_and_calls_it_with_the_token_it_was_given(registry, visit):
     agent = await registry.agent()
-    opened = await visit("/docs/try", viewport=ALL_IN_SIGHT, device_scale_factor=0.1)
+    opened = await visit("/livez", viewport=ALL_IN_SIGHT, device_scale_factor=0.1)
     page = opened.page
-    described = (await registry.get("/openapi.json")).json()["paths"]
+    description = (await registry.get("/openapi.json")).json()
+    described = description["paths"]
+    called = {f"/api/v1{path}" for path in ("/public/supply-invariant", "/teg/balance")}
+    # A commit has every eighth drawn: all of them take the browser half a minute of CPU.
+    drawn = called.union(list(described)[:: by_tier(8, 1, 1)])
+    described = {path: methods for path, methods in described.items() if path in drawn}
+    await page.route("**/openapi.json", lambda route: route.fulfill(json={**description, "paths": described}))
+    await page.goto("/docs/try")
     operations = {(method.upper(), path) for path, methods in described.items() for method in methods}
-    await expect(page.locator(".opblock", has_text="/metrics")).to_be_visible()
+    await expect(page.locator(".opblock")).to_have_count(len(operations))
     shown = await page.locator(".opblock").evaluate_all(SHOWN_OPERATIONS)
     assert {tuple(operation) for operation in shown} == operations
     public = await answer_shown(page, "/public/supply-invariant")

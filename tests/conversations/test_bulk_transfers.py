@@ -7,27 +7,18 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.ledger.purses import Purses, open_purses
+from tests.registry import TestAgent
+from tests.rooms.ledger.purses import Purses
 
 STRANGER = "did:hansa:hansa.local:nobody"
 TREASURY = "did:hansa:system:treasury"
 
 
-@pytest.fixture(scope="module")
-async def open_registry_here(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Purses]:
-    directory = tmp_path_factory.mktemp("bulk")
-    async with open_purses(database_farm, directory, genesis_supply="90000000000") as purses:
-        yield purses
-
-
 @pytest.fixture
-async def purses(open_registry_here: Purses) -> AsyncIterator[Purses]:
+async def purses(purses_of_file: Purses) -> AsyncIterator[Purses]:
     """No unit is made or lost in any conversation."""
-    yield open_registry_here
-    await open_registry_here.prove()
+    yield purses_of_file
+    await purses_of_file.prove()
 
 
 @pytest.fixture
@@ -38,18 +29,6 @@ async def alice(purses: Purses) -> TestAgent:
 @pytest.fixture
 async def bob(purses: Purses) -> TestAgent:
     return await purses.agent()
-
-
-@pytest.fixture(scope="module")
-async def refused_payer(open_registry_here: Purses) -> TestAgent:
-    """An agent with 100 units; each of its requests is refused."""
-    return await open_registry_here.agent("100")
-
-
-@pytest.fixture(scope="module")
-async def unpaid(open_registry_here: Purses) -> TestAgent:
-    """The payee of those requests."""
-    return await open_registry_here.agent()
 
 
 @pytest.fixture(params=[False, True], ids=["each for itself", "all or none"])

@@ -321,7 +321,7 @@ async def test_a_named_position_alone_is_drawn_from(stakers: Stakers, alice: Tes
     assert refused(answer) == (403, "INSUFFICIENT_UNLOCKED_STAKE")
 
 
-async def test_a_release_said_twice_is_refused_the_second_time(stakers: Stakers, alice: TestAgent) -> None:
+async def test_a_repeated_release_is_refused_the_second_time(stakers: Stakers, alice: TestAgent) -> None:
     one = {"amount": "20", "position_id": (await stakers.stake(alice, "20"))["position_id"]}
     await stakers.unstake(alice, **one)
     assert refused(await stakers.post(alice, "unstake", **one)) == (403, "INSUFFICIENT_UNLOCKED_STAKE")

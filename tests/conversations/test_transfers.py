@@ -8,8 +8,8 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from tests.registry import DatabaseFarm, StartRegistry, TestAgent
-from tests.rooms.ledger.purses import Purses, open_purses, start_purses
+from tests.registry import StartRegistry, TestAgent
+from tests.rooms.ledger.purses import Purses, start_purses
 
 NOBODY = "did:hansa:hansa.local:7d3c3f6e-0000-4000-8000-000000000000"
 TREASURY, FEE_COLLECTOR = "did:hansa:system:treasury", "did:hansa:system:fee_collector"
@@ -43,20 +43,11 @@ NOT_AMOUNTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-async def open_registry_here(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Purses]:
-    directory = tmp_path_factory.mktemp("transfers")
-    async with open_purses(database_farm, directory, genesis_supply="90000000000") as purses:
-        yield purses
-
-
 @pytest.fixture
-async def purses(open_registry_here: Purses) -> AsyncIterator[Purses]:
+async def purses(purses_of_file: Purses) -> AsyncIterator[Purses]:
     """No unit is made or lost in any conversation."""
-    yield open_registry_here
-    await open_registry_here.prove()
+    yield purses_of_file
+    await purses_of_file.prove()
 
 
 @pytest.fixture
@@ -67,18 +58,6 @@ async def alice(purses: Purses) -> TestAgent:
 @pytest.fixture
 async def bob(purses: Purses) -> TestAgent:
     return await purses.agent()
-
-
-@pytest.fixture(scope="module")
-async def refused_payer(open_registry_here: Purses) -> TestAgent:
-    """An agent with 100 units; each of its transfers is refused."""
-    return await open_registry_here.agent("100")
-
-
-@pytest.fixture(scope="module")
-async def unpaid(open_registry_here: Purses) -> TestAgent:
-    """The payee of those transfers."""
-    return await open_registry_here.agent()
 
 
 def refused(answer: httpx2.Response) -> tuple[int, str]:

@@ -189,7 +189,7 @@ async def test_whatever_the_page_of_an_agent_from_elsewhere_names_here_is_to_be_
         assert answer.status_code == 200, address
 
 
-async def test_the_page_of_an_agent_from_elsewhere_says_who_hands_out_its_signed_card(
+async def test_the_page_of_an_agent_from_elsewhere_says_who_serves_its_signed_card(
     registry: TestRegistry,
 ):
     did = await mirrored(registry)

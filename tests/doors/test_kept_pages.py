@@ -1,18 +1,22 @@
 """Pages that are sent again as they were: only while all that they show is unchanged, and never with anything of a person."""
 
+import asyncio
 import gzip
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import time
 
 import httpx2
+from fastapi import Request
 
+from hansa.doors.console.agent_page import AgentPage
 from hansa.doors.console.kept_agent_pages import AGENT_PAGES, PARTS
 from hansa.doors.console.kept_pages import KeptPage, KeptPages
+from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
 from tests.registry import TestAgent, TestRegistry, another_process
 
-DAY = timedelta(days=1)
 SCORED = """
 WITH epoch AS (INSERT INTO reputation_epoch (epoch, through, formula) VALUES ('2026-01-02', 0, 'f'))
 INSERT INTO reputation_score (agent_did, epoch, score, grade, paid_work, payments_made, disputes_won, disputes_lost, on_card)
@@ -138,14 +142,14 @@ async def test_a_page_whose_content_the_states_do_not_cover_is_not_kept(registry
         assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_a_page_is_kept_until_a_time_on_it_reads_otherwise(registry: TestRegistry):
+async def test_an_age_on_a_kept_page_is_written_anew_when_it_reads_otherwise(registry: TestRegistry):
     agent = await registry.agent(name="Young")
-    kept = AGENT_PAGES.of(registry.runtime).kept
+    pages = AGENT_PAGES.of(registry.runtime)
     for age, word, seconds in (
         (timedelta(seconds=5), "less than a minute ago", 60),
         (timedelta(minutes=3, seconds=20), "3 minutes ago", 60),
         (timedelta(hours=7, minutes=10), "7 hours ago", 3600),
-        (timedelta(days=3, hours=1), "3 days ago", 86_400),
+        (timedelta(days=1, hours=1), "1 day ago", 86_400),
     ):
         moment = datetime.now(UTC) - age
         await registry.database.act(
@@ -155,39 +159,91 @@ async def test_a_page_is_kept_until_a_time_on_it_reads_otherwise(registry: TestR
                 moment,
             )
         )
-        assert word in (await page_of(registry, agent.did)).text
-        states = await AGENT_PAGES.of(registry.runtime).states_of(agent.did)
+        tag = await kept_tag(registry, agent.did)
+        assert (await page_of(registry, agent.did)).text.count(word) == 2
+        states = await pages.states_of(agent.did)
         assert states is not None
-        page = kept.find(agent.did, states)
+        page = pages.kept.find(agent.did, states)
         assert page is not None
         assert 0 < page.changes_at - time() <= seconds
         # It changes where the unit is complete.
         passed = (page.changes_at - moment.timestamp()) / seconds
         assert abs(passed - round(passed)) < 1e-6
+        # What was kept a while ago: its ages are those of another moment.
+        old = gzip.decompress(page.packed).replace(f">{word}<".encode(), b">57 minutes ago<")
+        earlier = replace(page, packed=gzip.compress(old), tag='W/"old"', changes_at=time() - 1)
+        pages.kept.keep(agent.did, earlier)
+        answer = await page_of(registry, agent.did, **{"If-None-Match": 'W/"old"'})
+        assert (answer.status_code, answer.headers["ETag"]) == (200, tag)
+        assert answer.text.count(word) == 2
 
 
-def test_a_page_is_not_found_once_it_reads_otherwise_or_was_made_of_other_states():
+async def test_an_owner_cannot_write_an_age(registry: TestRegistry):
+    claim = '<time datetime="2026-01-01T00:00:00+00:00" title="x">never ago</time>'
+    agent = await registry.agent(name="Claims", description=claim, tags=["never ago"])
+    text = (await page_of(registry, agent.did)).content
+    renewed = gzip.decompress(KeptPage.of({}, text).packed)
+    assert renewed.count(b"never ago") == text.count(b"never ago") >= 2
+    assert KeptPage.of({}, b"<p>" + claim.encode()).packed != gzip.compress(
+        b"<p>" + claim.encode(), 6, mtime=0
+    )
+
+
+async def test_other_requests_go_on_while_a_page_is_rendered(registry: TestRegistry):
+    skills = [
+        {"id": str(number), "name": f"Skill {number}", "description": "word " * 40, "tags": ["a", "b"]}
+        for number in range(64)
+    ]
+    agent = await registry.agent(name="Large", skills=skills)
+    turns, is_rendered = 0, asyncio.Event()
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while not is_rendered.is_set():
+            await asyncio.sleep(0)
+            turns += 1
+
+    pages = AGENT_PAGES.of(registry.runtime)
+    states = await pages.states_of(agent.did)
+    assert states is not None
+    shown = await registry.database.read(lambda tx: catalogue.card_of(tx, agent.did))
+    request = Request({"type": "http", "app": registry.app, "path": "/", "headers": []})
+    content = {
+        "agent": AgentPage.of(shown, registry.settings, is_exported=True),
+        "own_amount": None,
+        "reputation": None,
+        "contracts": [],
+        "versions": [],
+        "others": [],
+    }
+    counting = asyncio.create_task(count_turns())
+    page = await pages.kept.render(request, states, "agent.html", **content)
+    is_rendered.set()
+    await counting
+    # Several milliseconds of rendering, in steps of a third of one.
+    assert turns >= 4
+    assert b"Skill 63" in gzip.decompress(page.packed)
+
+
+def test_a_page_is_found_by_the_states_it_was_made_from():
     pages = KeptPages()
-    pages.keep("one", KeptPage.of({"card": "5"}, b"text", time() + DAY.total_seconds()))
+    pages.keep("one", KeptPage.of({"card": "5"}, b"text"))
     assert pages.find("one", {"card": "5"}) is not None
     assert pages.find("one", {"card": "6"}) is None
     assert pages.find("two", {"card": "5"}) is None
-    pages.keep("one", KeptPage.of({"card": "5"}, b"text", time() - 1))
-    assert pages.find("one", {"card": "5"}) is None
 
 
 def test_the_kept_pages_of_a_process_have_a_bound():
-    texts = {str(number): bytes([number]) * 5000 for number in range(20)}
-    size = len(KeptPage.of({}, texts["0"], 0).packed)
+    texts = {str(number): random.Random(number).randbytes(5000) for number in range(20)}
+    size = len(KeptPage.of({}, texts["0"]).packed)
     pages = KeptPages(bytes_max=5 * size + 10)
-    later = time() + DAY.total_seconds()
     for name, text in texts.items():
         # One that is asked for stays.
         assert name == "0" or pages.find("0", {}) is not None
-        pages.keep(name, KeptPage.of({}, text, later))
+        pages.keep(name, KeptPage.of({}, text))
     found = {name: page for name in texts if (page := pages.find(name, {})) is not None}
     assert set(found) == {"0", "16", "17", "18", "19"}
     assert all(gzip.decompress(page.packed) == texts[name] for name, page in found.items())
     # A page that is larger than the bound is not kept.
-    pages.keep("large", KeptPage.of({}, random.Random(1).randbytes(6 * size), later))
+    pages.keep("large", KeptPage.of({}, random.Random(1).randbytes(6 * size)))
     assert pages.find("large", {}) is None

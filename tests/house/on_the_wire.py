@@ -885,6 +885,7 @@ _.tx_id
 _.tx_type
 _.type
 _.unanswered
+_.uncollected_since
 _.under_way
 _.unknown
 _.unlisted
@@ -932,5 +933,6 @@ _.witness
 _.witnesses
 _.wrapped
 _.wrapped_currency
+_.written_off_reason
 _.x
 _.x402_version

@@ -16,7 +16,6 @@ from hansa.doors.console.agent_list import ShownAgent
 from hansa.doors.console.agent_page import AgentPage, path_of
 from hansa.doors.console.filter_counts import count_filters
 from hansa.doors.console.kept_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
-from hansa.doors.console.kept_pages import fresh_page
 from hansa.doors.console.prices import own_amount, price_of
 from hansa.doors.console.rendering import page
 from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
@@ -89,14 +88,16 @@ async def show_agent(
     read_from = await pages.states_of(card_key) if card_key.startswith("did:") else None
     if read_from is not None and (known := pages.kept.find(card_key, read_from)) is not None:
         return known.answer(request)
+    # What changes between two statements changes the states too, and the next visitor has a page of the new ones.
+    reading = pages.database.read if read_from is None else pages.database.look
     try:
-        shown = await pages.database.read(lambda tx: _read_agent(tx, find, settings, read_from))
+        shown = await reading(lambda tx: _read_agent(tx, find, settings, read_from))
     except catalogue.CardUnknown:
         return _unknown(request, card_key)
     content = shown.content(settings)
     if read_from is None or not shown.is_lasting:
         return page(request, "agent.html", **content)
-    fresh = fresh_page(request, read_from, "agent.html", **content)
+    fresh = await pages.kept.render(request, read_from, "agent.html", **content)
     pages.kept.keep(card_key, fresh)
     return fresh.answer(request)
 

@@ -50,7 +50,7 @@ from hansa.foundation.plumbing.direct import (
     direct_trees,
 )
 from hansa.foundation.plumbing.lazy_routes import routes_below
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
 from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 
 API_PREFIX = "/api/v1"
@@ -126,6 +126,7 @@ class GuardedApp(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
+        scope[RUNTIME] = self.state.runtime
         await self._guard(scope, receive, send)
 
     @property

@@ -136,6 +136,7 @@ ROOM = Room(
             "federation_root_hash",
             "federation_address",
             "federation_sync_interval_seconds",
+            "frame_roster_max_age_hours",
             "is_central_registry",
             "is_operator",
             "issues_identities",

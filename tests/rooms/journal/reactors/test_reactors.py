@@ -3,10 +3,9 @@
 import asyncio
 import multiprocessing
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,7 @@ from hansa.rooms import journal
 from tests.all_events import ALL_EVENTS
 from tests.properties.scale import by_tier, printed_seed
 from tests.quickest import assert_within
-from tests.registry import DatabaseFarm, TestRegistry
-from tests.rooms.founded_with import FoundedWith
+from tests.registry import TestRegistry
 from tests.rooms.journal.feed.feed_client import append, issued
 from tests.rooms.journal.reactors.reacting import (
     KEPT,
@@ -37,19 +35,12 @@ EVENTS = by_tier(120, 1_000, 10_000)
 KILLS = by_tier(2, 20, 200)
 
 
-@pytest.fixture(scope="module")
-async def founded(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FoundedWith]:
-    founded = FoundedWith(database_farm, tmp_path_factory.mktemp("founded"), REACTIONS)
-    yield founded
-    await founded.clear()
+TABLES = REACTIONS
 
 
 @pytest.fixture
-async def registry(founded: FoundedWith, tmp_path: Path) -> AsyncIterator[TestRegistry]:
-    async with founded.start_registry(tmp_path) as start_registry:
-        yield await start_registry()
+def registry(registry_with_tables: TestRegistry) -> TestRegistry:
+    return registry_with_tables
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from hansa.rooms.commerce.contracts.errors import (
     WrongState,
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
+from hansa.rooms.commerce.contracts.forgotten import forgotten_part
 from hansa.rooms.commerce.contracts.gathered import APPROVALS, Approvals
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.listing import Listed, find_copy, list_contracts, open_contracts_of
@@ -30,7 +31,7 @@ from hansa.rooms.commerce.contracts.page_link import (
     read_public_contract,
 )
 from hansa.rooms.commerce.contracts.paid_across import end_by_decision
-from hansa.rooms.commerce.contracts.payment_store import paid_by, paid_by_transfers
+from hansa.rooms.commerce.contracts.payment_store import paid_by, paid_by_transfers, surplus_of
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
@@ -78,6 +79,7 @@ __all__ = [
     "end_by_decision",
     "find",
     "find_copy",
+    "forgotten_part",
     "held_for",
     "link_router",
     "list_contracts",
@@ -99,5 +101,6 @@ __all__ = [
     "router",
     "shown",
     "submit",
+    "surplus_of",
     "take",
 ]

@@ -9,6 +9,7 @@ from .contract import Contract, Status
 from .moves import Act, move, schedule, take
 from .paying_across import approve_paid_across
 from .records import PartPaid
+from .surplus import record_surplus
 from .suspension import end_of_revoked
 
 
@@ -18,21 +19,26 @@ async def end_by_decision(
     """Approve the part that a transfer paid, or let the contract wait for its review again where it was aborted.
 
     COMMIT is binding also where an ABORT came before it: a registry that was restored may have forgotten it. It approves the part
-    that still waits for its review.
+    that still waits for its review, and ends the time of another transfer that is to pay it. A part that is paid already, or of a
+    contract that ended, is paid beyond what is owed.
     """
     contract = await take(tx, part.contract_id)
-    is_awaited = contract.crossing == decision.transfer_id
-    if decision.tx_id is not None and (is_awaited or _is_in_review(contract, part.milestone)):
+    if decision.tx_id is None:
+        if contract.crossing == decision.transfer_id:
+            await _not_paid(tx, contract, decision.code or "", settings)
+    elif _awaits_payment(contract, part.milestone):
+        if contract.crossing not in (None, decision.transfer_id):
+            await transfers.give_up_payment(tx, contract.crossing)
         actor = await payment_store.who_began_payment(tx, contract.id)
         await approve_paid_across(tx, contract, decision.transfer_id, decision.tx_id, actor)
-    elif decision.tx_id is None and is_awaited:
-        await _not_paid(tx, contract, decision.code or "", settings)
+    else:
+        await record_surplus(tx, contract, part, decision)
 
 
-def _is_in_review(contract: Contract, milestone: int | None) -> bool:
-    """Whether this part is submitted, and no payment of it is under way."""
+def _awaits_payment(contract: Contract, milestone: int | None) -> bool:
+    """Whether this part is submitted; it is not paid before it is approved."""
     current = contract.current.index if contract.current else None
-    return contract.status == Status.SUBMITTED and contract.crossing is None and current == milestone
+    return contract.status == Status.SUBMITTED and current == milestone
 
 
 async def _not_paid(tx: Tx, contract: Contract, code: str, settings: Settings) -> None:

@@ -29,7 +29,14 @@ from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
 from .messages import CONTRACT, NO_HEAD, NOWHERE, PAYMENT_TOKEN, Message, Position, positions_at
 from .outbox import OUTBOX, Outbox, open_outbox
-from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
+from .paying import (
+    CrossingPayment,
+    ask_to_prepare,
+    find_payment,
+    give_up_payment,
+    movement_of,
+    reserve_payment,
+)
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
@@ -105,6 +112,7 @@ __all__ = [
     "fee_of_peer",
     "find_crossing",
     "find_payment",
+    "give_up_payment",
     "is_settled_with",
     "is_withheld_abroad",
     "lock_chain",
