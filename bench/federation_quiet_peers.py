@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.rooms import federation
 from hansa.rooms.auditor.witnessing.peer_logs import FOLLOW
+from hansa.rooms.catalogue.peer_reading import ACTS_KIND, CARDS_KIND
 from hansa.rooms.federation.peers.synchronizing import READ_A_PEER
 
 PEERS, PEERS_FULL = 20, 100
@@ -27,7 +28,11 @@ TARGET = 2.0
 AGENTS = 10
 
 _FOLLOW_NOW = "UPDATE plumbing_job SET due_at = clock_timestamp() WHERE kind = $1"
-_FOLLOWED = "SELECT count(*) FROM auditor_peer_log"
+_SETTLED = """
+SELECT (SELECT count(*) FROM auditor_peer_log) = $1
+  AND (SELECT count(*) FROM catalogue_peer_sync WHERE reconcile_due_at > now() AND acts_next IS NOT NULL) = $1
+  AND NOT EXISTS (SELECT FROM plumbing_job WHERE kind = ANY($2) AND state = 'waiting' AND due_at <= now())
+"""
 # As if the peers had been added at different times: what is read seldom of each is due at another moment.
 _SPREAD_JOBS = """
 UPDATE plumbing_job SET due_at = clock_timestamp() + random() * $1 * interval '1 second' WHERE kind = $2
@@ -81,7 +86,8 @@ async def _settle(end: End, count: int) -> None:
     async with beside(end) as runtime:
         database = runtime.database
         await database.act(lambda tx: tx.execute(_FOLLOW_NOW, FOLLOW))
-        while await database.look(lambda tx: tx.fetchval(_FOLLOWED)) < count:  # noqa: ASYNC110
+        kinds = [CARDS_KIND, ACTS_KIND, READ_A_PEER.name]
+        while not await database.look(lambda tx: tx.fetchval(_SETTLED, count, kinds)):  # noqa: ASYNC110
             await asyncio.sleep(1)
         await asyncio.sleep(SETTLING_SECONDS)
         interval = float(runtime.settings.federation_sync_interval_seconds)

@@ -111,6 +111,21 @@ async def test_a_fork_shown_to_two_peers_is_found_in_the_next_cycle_and_both_cop
         assert ORIGIN in page.text
 
 
+async def test_of_two_peers_one_reads_in_a_minute_and_the_other_in_the_next_and_a_fork_is_found_in_either(
+    pair: Neighbours,
+):
+    for one in (pair.a, pair.b):
+        await follow_peers(one.registry.runtime)
+    assert await shown(pair.a, ONE, 0, 8) == 200
+    assert await shown(pair.b, OTHER, 0, 8) == 200
+    found = []
+    for minute in (100, 101):
+        for one in (pair.a, pair.b):
+            await follow_peers(one.registry.runtime, minute)
+        found.append([len(await forks_at(one)) for one in (pair.a, pair.b)])
+    assert found == [[1, 0], [1, 1]]
+
+
 async def test_a_log_that_grows_and_shows_everybody_the_same_is_no_fork(pair: Neighbours):
     assert await shown(pair.a, ONE, 0, 8) == 200
     assert await shown(pair.b, ONE, 0, 6) == 200

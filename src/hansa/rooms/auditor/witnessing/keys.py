@@ -71,7 +71,7 @@ async def replace_sealed_witness_key(tx: Tx, seal: Seal) -> None:
     """Begin other keys where the present ones were sealed under a sealing key that is lost."""
     await store.lock_keys(tx)
     try:
-        await cosigning_keys(tx, seal)
+        opened_keys(seal, await store.sealed_keys(tx, GRACE_DAYS))
     except WitnessKeySealed:
         await store.retire_keys(tx)
         await store.forget_retired_keys(tx, 0)
@@ -94,9 +94,10 @@ async def rotate_witness_key(
     return current_keys(frame, await store.public_keys(tx))
 
 
-async def cosigning_keys(tx: Tx, seal: Seal) -> list[Ed25519PrivateKey | MLDSA44PrivateKey]:
-    """The keys that cosign, the Ed25519 keys and the current ones first. Raises: WitnessKeySealed."""
-    found = await store.sealed_keys(tx, GRACE_DAYS)
+def opened_keys(
+    seal: Seal, found: Sequence[tuple[bytes, bytes]]
+) -> list[Ed25519PrivateKey | MLDSA44PrivateKey]:
+    """The keys that cosign, of which `found` has public half and sealed private half. Raises: WitnessKeySealed."""
     if not found:
         raise WitnessKeySealed
     try:

@@ -72,6 +72,18 @@ class NewCheckpoint(NamedTuple):
     timestamp: int
 
 
+class BeforeCosigning(NamedTuple):
+    """What was cosigned last of a log, and the keys of its peer.
+
+    `sealed_keys` are those that cosign, public half and sealed private half; `now` is in seconds since 1970.
+    """
+
+    log: WitnessedLog | None
+    log_keys: list[bytes]
+    sealed_keys: list[tuple[bytes, bytes]]
+    now: int
+
+
 class Cosigned(NamedTuple):
     """The lines, one by each of its keys, by which a witness cosigned so many leaves of the own log, at `timestamp` in seconds since 1970."""
 

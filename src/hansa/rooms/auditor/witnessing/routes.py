@@ -72,7 +72,7 @@ cosigning_router = APIRouter(
 async def cosign_checkpoint(_: Public, request: Request, db: Db, settings: Config, seal: Sealing) -> Response:
     """Cosign a checkpoint of another log (C2SP tlog-witness): old size, consistency proof, an empty line, checkpoint."""
     submission = read_submission(await read_within(request, BODY_MAX_BYTES))
-    found = await db.act(lambda tx: cosigning.add_checkpoint(tx, settings, seal, submission))
+    found = await cosigning.add_checkpoint(db, settings, seal, submission)
     if isinstance(found, cosigning.Stale):
         return Response(f"{found.size}\n", 409, media_type=SIZE_TYPE)
     if isinstance(found, cosigning.Forked):

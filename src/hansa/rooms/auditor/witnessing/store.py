@@ -7,11 +7,20 @@ from hansa.rooms.auditor.transparency.notes import frame_of
 from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, read_verifier_key
 
 from .forks import Seen
-from .records import Cosigned, Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
+from .records import (
+    BeforeCosigning,
+    Cosigned,
+    Fork,
+    KeptFork,
+    LogWitness,
+    NewCheckpoint,
+    PeerLog,
+    WitnessedLog,
+)
 
 _SEALED_KEYS = """
 SELECT public_key, sealed_key FROM auditor_witness_key
-WHERE sealed_key IS NOT NULL AND (retired_at IS NULL OR retired_at > now() - $1 * interval '1 day')
+WHERE sealed_key IS NOT NULL AND (retired_at IS NULL OR retired_at > now() - {days} * interval '1 day')
 ORDER BY octet_length(public_key), retired_at DESC NULLS FIRST
 """
 
@@ -27,13 +36,15 @@ ON CONFLICT DO NOTHING
 
 _MOVE = """
 UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = to_timestamp($5)
-WHERE origin = $1 AND size = $6
+WHERE origin = $1 AND size = $6 AND root = $7
 """
 
-_EPOCH_SECONDS = "extract(epoch FROM clock_timestamp())::bigint"
-
-_LOCK_LOG = f"""
-SELECT origin, size, root, cosigned_at, {_EPOCH_SECONDS} AS now FROM auditor_witnessed_log WHERE origin = $1 FOR UPDATE
+_BEFORE_COSIGNING = f"""
+WITH cosigning AS ({_SEALED_KEYS.format(days="$3")})
+SELECT size, root, cosigned_at, (SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $2) AS log_keys,
+  array(SELECT public_key FROM cosigning) AS public_keys, array(SELECT sealed_key FROM cosigning) AS sealed_keys,
+  extract(epoch FROM clock_timestamp())::bigint AS now
+FROM (SELECT) AS always LEFT JOIN auditor_witnessed_log ON origin = $1
 """  # noqa: S608
 
 _PUBLIC_KEYS = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
@@ -86,7 +97,9 @@ async def public_keys(tx: Tx) -> list[bytes]:
 
 async def sealed_keys(tx: Tx, days: int) -> list[tuple[bytes, bytes]]:
     """Public half and sealed private half of the current keys and of those retired in the last so many days, by kind, the newest first."""
-    return [(row["public_key"], row["sealed_key"]) for row in await tx.fetch(_SEALED_KEYS, days)]
+    return [
+        (row["public_key"], row["sealed_key"]) for row in await tx.fetch(_SEALED_KEYS.format(days="$1"), days)
+    ]
 
 
 async def retire_keys(tx: Tx) -> None:
@@ -111,23 +124,23 @@ async def forget_retired_keys(tx: Tx, days: int) -> None:
     await tx.execute(_FORGET_KEYS, days)
 
 
-async def lock_log(tx: Tx, origin: str) -> tuple[WitnessedLog | None, int]:
-    """What was cosigned last of a log, locked until the transaction ends; and the database's time, in seconds since 1970."""
-    row = await tx.fetchrow(_LOCK_LOG, origin)
-    if row is None:
-        return None, await tx.fetchval(f"SELECT {_EPOCH_SECONDS}")
-    return WitnessedLog(row["origin"], row["size"], row["root"], row["cosigned_at"]), row["now"]
+async def before_cosigning(tx: Tx, origin: str, days: int) -> BeforeCosigning:
+    """What a checkpoint of a log is judged by, and cosigned with: one statement."""
+    row = await tx.fetchrow(_BEFORE_COSIGNING, origin, frame_of(origin), days)
+    assert row is not None
+    return BeforeCosigning(
+        None if row["size"] is None else WitnessedLog(origin, row["size"], row["root"], row["cosigned_at"]),
+        _keys_of(origin, row["log_keys"]),
+        list(zip(row["public_keys"], row["sealed_keys"], strict=True)),
+        row["now"],
+    )
 
 
-async def begin_log(tx: Tx, new: NewCheckpoint) -> bool:
-    """Record the first checkpoint of a log; False when there is one."""
-    return await tx.execute(_BEGIN, *new) == "INSERT 0 1"
-
-
-async def move_log(tx: Tx, known_size: int, new: NewCheckpoint) -> None:
-    """Record the next checkpoint of a log, which is locked."""
-    moved = await tx.execute(_MOVE, *new, known_size)
-    assert moved == "UPDATE 1", "the log is locked"
+async def record(tx: Tx, known: WitnessedLog | None, new: NewCheckpoint) -> bool:
+    """Record the next checkpoint of a log where it still is at the known one, None: at none; one statement."""
+    if known is None:
+        return await tx.execute(_BEGIN, *new) == "INSERT 0 1"
+    return await tx.execute(_MOVE, *new, known.size, known.root) == "UPDATE 1"
 
 
 async def witness(tx: Tx) -> tuple[list[bytes], list[WitnessedLog]]:
@@ -185,6 +198,10 @@ async def newly_read(tx: Tx) -> dict[str, list[str]]:
 async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
     """The keys with which the log of a peer signs; none where no peer has this log."""
     texts = await tx.fetchval("SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $1", frame_of(origin))
+    return _keys_of(origin, texts)
+
+
+def _keys_of(origin: str, texts: Sequence[str] | None) -> list[bytes]:
     keys = [read_verifier_key(text, LOG_KEY) for text in texts or ()]
     return [key.public_key for key in keys if key.name == origin]
 
