@@ -1,5 +1,6 @@
 """A payment of a contract that a restored registry forgot comes to light while it is paid again, or when it has been."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -114,6 +115,23 @@ async def test_a_second_payment_that_is_under_way_is_aborted_when_the_first_one_
     assert await again.read() == approved
     assert await again.overpaid() == []
     assert await again.agreed.balances() == ("90", "109.95")
+
+
+async def test_who_waits_for_the_second_payment_is_answered_with_the_contract_that_the_first_one_completed(
+    again: PaidAgain, monkeypatch: pytest.MonkeyPatch
+):
+    await deadlines_pass(again.agreed.pair.a)
+    await again.settled()
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 60)
+    again.calls.loses = lambda _: "request"
+    waiting = asyncio.create_task(again.agreed.at_home("approve-completion", again.number))
+    while (await again.read())["payment_tx_id"] is None:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    await again.comes_to_light(again.first)
+    again.calls.loses = lambda _: None
+    await again.settled()
+    answer = await waiting
+    assert (answer.status_code, answer.json()["status"]) == (200, "COMPLETED"), answer.text
 
 
 async def test_a_second_payment_that_was_committed_as_well_is_recorded_once_and_both_parties_know(
