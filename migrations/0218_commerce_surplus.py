@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0218"
-down_revision = "0205"
+down_revision = "0208"
 
 SQL = """
 -- The ledger transaction by which the units left; null as long as the contract owes what the transfer pays.

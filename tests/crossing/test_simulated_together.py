@@ -24,7 +24,7 @@ FAILED_ONCE = (377, 854, 998, 10_253)
 """Seeds of histories that once broke an invariant.
 
 377: a refusal that its registry forgot, which then slashed. 854, 998: the outcome of a slash of before a restore. 10,253: a COMMIT
-that had been replayed gave way to an older ABORT.
+that had been replayed was replaced by an older ABORT.
 """
 
 FIRST_SEEDS = {"a_signed_failure_is_final": 370, "confirmations_of_before_a_restore_count": 850}

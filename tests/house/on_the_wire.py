@@ -189,6 +189,7 @@ _.contracts_completed
 _.controller
 _.copies
 _.cosigned_at
+_.cosigned_with
 _.count
 _.counterparty
 _.counterparty_allow
@@ -503,6 +504,7 @@ _.min_count
 _.min_interactions
 _.minimum
 _.minimum_stake
+_.ml_dsa_44_key
 _.mode
 _.more
 _.move

@@ -188,9 +188,13 @@ async def an_automatic_approval_is_tried_again_where_the_two_registries_do_not_a
         await run(at, RESUMING)
         await contract.deadline_comes()
         await sent_once(agreed.pair.a)
-        told = await agreed.read(contract.number)
-        last = told["history"][-1]
-        assert (told["status"], last["act"], last["note"]) == ("SUBMITTED", "payment_failed", "PEER_REWOUND")
+        returned = await agreed.read(contract.number)
+        last = returned["history"][-1]
+        assert (returned["status"], last["act"], last["note"]) == (
+            "SUBMITTED",
+            "payment_failed",
+            "PEER_REWOUND",
+        )
         await contract.settled()
         await contract.due_jobs_run()
         await contract.settled()

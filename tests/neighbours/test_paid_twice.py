@@ -144,8 +144,8 @@ async def test_a_second_payment_that_was_committed_as_well_is_recorded_once_and_
     approved = await again.read()
     assert (approved["status"], approved["payment_tx_id"]) == ("COMPLETED", str(again.second))
     assert await again.overpaid() == [str(again.first)]
-    told = (await again.agreed.read_abroad(again.number)).json()
-    assert told["history"][-1]["act"] == "overpaid"
+    copied = (await again.agreed.read_abroad(again.number)).json()
+    assert copied["history"][-1]["act"] == "overpaid"
     event = json.loads(await again.agreed.pair.a.registry.database.look(lambda tx: tx.fetchval(_OVERPAID)))
     assert (event["transfer_id"], event["amount"]) == (str(again.first), "10")
     assert event["contract_id"] == again.number

@@ -3,6 +3,7 @@
 from hansa.rooms.commerce.contracts.abroad.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
+from hansa.rooms.commerce.contracts.attestation_store import attestations_state
 from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
 from hansa.rooms.commerce.contracts.disputing import (
@@ -70,6 +71,7 @@ __all__ = [
     "SubmissionIn",
     "WrongState",
     "accept",
+    "attestations_state",
     "award",
     "close",
     "counts",

@@ -11,17 +11,13 @@ import msgspec
 import structlog
 
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
-from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation.charter import registry_id_of
-from hansa.rooms.federation.identity import FederationOff
-from hansa.rooms.federation.peers import PeerRecord, call_peer, doubt_operators, follow_frame
+from hansa.rooms.federation.peers import call_peer, doubt_operators, follow_frame
 
-from .frames import own_frame
+from .frames import own_frame, read_at_frame
 
 PATH = "/api/v1/federation/peers"
-OK = 200
 EVERY_SECONDS = 60.0
 """How long an operator that the frame removed is still taken for one by the others."""
 
@@ -44,33 +40,17 @@ async def read_roster(runtime: Runtime) -> None:
     if frame is None:
         raise PutOff("the frame of this trust domain is not a peer yet")
     try:
-        listed = await _listed_by(runtime, frame)
+        roster = await read_at_frame(runtime, lambda asked: call_peer(runtime, asked, "GET", PATH), _Roster)
     except PutOff:
         _note(await database.act(lambda tx: doubt_operators(tx, settings, frame)))
         raise
+    listed = {registry_id_of(one.trust_domain, one.name) for one in roster.peers}
     _note(await database.act(lambda tx: follow_frame(tx, settings, frame, listed)))
 
 
 def _note(changed: Collection[str]) -> None:
     for ledger_id in changed:
         _log.warning("the frame lists another state of an operator, or none", operator=ledger_id)
-
-
-async def _listed_by(runtime: Runtime, frame: PeerRecord) -> set[str]:
-    """The SPIFFE ids that the frame lists. Raises: PutOff."""
-    try:
-        answer = await call_peer(runtime, frame, "GET", PATH)
-    except OutgoingTrouble as trouble:
-        raise PutOff(trouble.reason) from None
-    except (PeerClosed, FederationOff) as refusal:
-        raise PutOff(refusal.code.lower()) from None
-    if answer.status != OK:
-        raise PutOff(f"status_{answer.status}")
-    try:
-        roster = msgspec.json.decode(answer.body, type=_Roster)
-    except msgspec.DecodeError:
-        raise PutOff("the list of peers of the frame cannot be read") from None
-    return {registry_id_of(one.trust_domain, one.name) for one in roster.peers}
 
 
 async def _work(runtime: Runtime, _: Job) -> None:
