@@ -25,7 +25,8 @@ keep_temporary_files_in_memory()
 # A shell that runs the tests in the background leaves SIGINT ignored; the commands that tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Thousands of tests stay collected by the runner, and the usual thresholds look through them again and again.
+# What is loaded and collected stays to the end of the run: it is not looked through for garbage, neither meanwhile nor later.
+gc.disable()
 gc.set_threshold(50_000, 20, 20)
 
 # Begun first, none of these is left to one worker at the end. Then come the folders whose tests start processes.
@@ -94,6 +95,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return place_in(LONGEST_FILES, item.path.name), place_in(LONGEST_FOLDERS, folder)
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """From here on there is garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def place_in(names: tuple[str, ...], name: str) -> int:

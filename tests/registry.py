@@ -3,6 +3,7 @@
 import asyncio
 import email
 import itertools
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -340,7 +341,18 @@ def another_process(runtime: Runtime) -> Runtime:
 def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:
     """The usual settings of tests; 127.0.0.1 is a trusted proxy so that tests can come from other addresses."""
     given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **overrides}
-    return read_settings(database_url=dsn, data_dir=directory, **given)
+    own = {"database_url": dsn, "data_dir": directory}
+    # What reading a file finds may change.
+    if any(isinstance(value, Path) for value in given.values()):
+        return read_settings(**own, **given)
+    known = repr((sorted(given.items()), sorted(os.environ.items())))
+    if known not in _read:
+        _read[known] = read_settings(**own, **given)
+    return _read[known].model_copy(update=own)
+
+
+# Reading and judging all settings costs 4 ms, and thousands of tests start registries with the same ones.
+_read: dict[str, Settings] = {}
 
 
 @asynccontextmanager
@@ -376,9 +388,9 @@ async def on_database(settings: Settings, database: Database) -> AsyncIterator[T
             await SEARCHER.of(runtime).close()
 
 
-def text_of(letter: EmailMessage) -> str:
+def text_of(mail: EmailMessage) -> str:
     """The plain text of a mail."""
-    body = letter.get_body(("plain",))
+    body = mail.get_body(("plain",))
     assert body is not None
     return body.get_content()
 

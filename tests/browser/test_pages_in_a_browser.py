@@ -109,7 +109,7 @@ async def front_page(visit):
     return opened
 
 
-async def test_the_front_page_follows_what_happens_tells_of_a_breach_and_of_a_registry_that_does_not_answer(
+async def test_the_front_page_follows_what_happens_and_shows_a_breach_and_a_registry_that_does_not_answer(
     registry, visit
 ):
     opened = await front_page(visit)
@@ -159,11 +159,18 @@ async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
 
 async def test_the_api_page_lists_every_operation_and_calls_it_with_the_token_it_was_given(registry, visit):
     agent = await registry.agent()
-    opened = await visit("/docs/try", viewport=ALL_IN_SIGHT)
+    opened = await visit("/livez", viewport=ALL_IN_SIGHT, device_scale_factor=0.1)
     page = opened.page
-    described = (await registry.get("/openapi.json")).json()["paths"]
+    description = (await registry.get("/openapi.json")).json()
+    described = description["paths"]
+    called = {f"/api/v1{path}" for path in ("/public/supply-invariant", "/teg/balance")}
+    # A commit has every eighth drawn: all of them take the browser half a minute of CPU.
+    drawn = called.union(list(described)[:: by_tier(8, 1, 1)])
+    described = {path: methods for path, methods in described.items() if path in drawn}
+    await page.route("**/openapi.json", lambda route: route.fulfill(json={**description, "paths": described}))
+    await page.goto("/docs/try")
     operations = {(method.upper(), path) for path, methods in described.items() for method in methods}
-    await expect(page.locator(".opblock", has_text="/metrics")).to_be_visible()
+    await expect(page.locator(".opblock")).to_have_count(len(operations))
     shown = await page.locator(".opblock").evaluate_all(SHOWN_OPERATIONS)
     assert {tuple(operation) for operation in shown} == operations
     public = await answer_shown(page, "/public/supply-invariant")
@@ -191,17 +198,17 @@ async def answer_shown(page, path):
 async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(registry, visit):
     ada = await person(registry)
     await registry.post("/auth/forgot-password", json={"email": ada.email})
-    (letter,) = await registry.outbox()
-    (link,) = re.findall(r"http\S+", text_of(letter))
+    (mail,) = await registry.outbox()
+    (link,) = re.findall(r"http\S+", text_of(mail))
     page = (await settled(visit, link.removeprefix(registry.settings.base_url))).page
     assert await page.evaluate("location.hash") == ""
-    for password, told in [
+    for password, text in [
         ("My-PassWord-Is-1-Long", "The password contains a common word."),
         ("Another-Horse-9-Stable", "The new password is set. You can log in with it."),
     ]:
         await page.get_by_label("New password").fill(password)
         await page.get_by_role("button", name="Set password").click()
-        await expect(page.locator("[data-status]")).to_have_text(told)
+        await expect(page.locator("[data-status]")).to_have_text(text)
     assert (await ada.try_login("Another-Horse-9-Stable")).status_code == 200
 
 

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.founded import FoundedRegistries, RegistriesOfATest
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry
+from tests.rooms.ledger.purses import Purses, open_purses
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +25,25 @@ async def registry_of_file(
 async def registry_of_test(start_registry: StartRegistry) -> TestRegistry:
     """In such a file, for a test that needs one which no other has touched."""
     return await start_registry()
+
+
+@pytest.fixture(scope="module")
+async def purses_of_file(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Purses]:
+    """A registry whose treasury can pay the highest amount, for the transfers of a file."""
+    directory = tmp_path_factory.mktemp("purses")
+    async with open_purses(database_farm, directory, genesis_supply="90000000000") as purses:
+        yield purses
+
+
+@pytest.fixture(scope="module")
+async def refused_payer(purses_of_file: Purses) -> TestAgent:
+    """An agent of that registry with 100 units; each of its requests is refused."""
+    return await purses_of_file.agent("100")
+
+
+@pytest.fixture(scope="module")
+async def unpaid(purses_of_file: Purses) -> TestAgent:
+    """The payee of those requests."""
+    return await purses_of_file.agent()

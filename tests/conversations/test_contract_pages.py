@@ -34,12 +34,12 @@ async def link_of(contracts: Agreements, agent: TestAgent, contract: Any) -> str
 
 async def test_a_party_opens_the_page_of_its_contract_by_a_link(contracts: Agreements):
     alice, bob = await contracts.contractor(), await contracts.provider()
-    contract = await contracts.submitted(alice, bob, title="Summaries of ten letters")
+    contract = await contracts.submitted(alice, bob, title="Summaries of ten books")
     for party in (alice, bob):
         link = await link_of(contracts, party, contract)
         answer = await contracts.registry.http.get(link, headers=PAGE)
         assert answer.status_code == 200
-        assert "Summaries of ten letters" in answer.text
+        assert "Summaries of ten books" in answer.text
         assert alice.did in answer.text
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["referrer-policy"] == "no-referrer"

@@ -138,13 +138,13 @@ async def test_ends_without_completion_are_events_that_state_why(
     await contracts.act(alice, cancelled, "cancel")
     await contracts.elapse(expired, DAY + 1)
     ended = await contracts.act(alice, failed, "mark-failed")
-    told = [(await contracts.events(one))[-1] for one in (cancelled, expired, failed)]
-    assert [(kind, data["ended_because"]) for kind, data in told] == [
+    published = [(await contracts.events(one))[-1] for one in (cancelled, expired, failed)]
+    assert [(kind, data["ended_because"]) for kind, data in published] == [
         ("ContractCancelled", "cancelled"),
         ("ContractExpired", "proposal_expired"),
         ("ContractFailed", "rejected"),
     ]
-    assert told[-1][1]["hold_release_at"][:19] == ended["hold_release_at"][:19]
+    assert published[-1][1]["hold_release_at"][:19] == ended["hold_release_at"][:19]
 
 
 async def test_the_public_reads_only_that_a_contract_was_completed(

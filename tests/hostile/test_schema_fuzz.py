@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +12,8 @@ import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
+from schemathesis.generation import GenerationMode
+from schemathesis.generation.meta import CoveragePhaseData
 
 from hansa.foundation.plumbing.bodies import NUMBER_MAX_DIGITS
 from tests.hostile.served import Served, serve
@@ -23,6 +25,8 @@ EXAMPLES = by_tier(1, 200, 1000)
 # test_paths_and_methods.py tries every other method of every path with each commit.
 EVERY_METHOD = ["get", "put", "post", "delete", "options", "patch", "trace", "query"]
 METHODS_NOT_DECLARED = by_tier([], EVERY_METHOD, EVERY_METHOD)
+# Many operations share members such as `limit`, a body and a media type: so many of them get each wrong form of one.
+SHARING = by_tier(2, 10_000, 10_000)
 CREDENTIALS = ("none", "developer", "agent")
 NO_ACCESS = ("401", "403")
 # A bound on what hangs, on a machine with much else to do.
@@ -158,7 +162,7 @@ def fuzzed(
     declared = operations_of(schema.raw_schema)
     judged: Counter[str] = Counter()
     failures: list[str] = []
-    with from_many_addresses():
+    with from_many_addresses(), without_repetitions():
         for event in from_schema(schema).execute():
             if isinstance(event, events.ScenarioFinished):
                 for check, answer in judgements(event):
@@ -236,6 +240,29 @@ def says_twice(code_sample: str, listed: set[str]) -> bool:
     assert address, code_sample
     said = Counter(name for name, _ in parse_qsl(urlsplit(address[0]).query, keep_blank_values=True))
     return any(times > 1 for name, times in said.items() if name not in listed)
+
+
+@contextmanager
+def without_repetitions() -> Iterator[None]:
+    """Of the requests that break the description in one place, the first operations which have this place get each."""
+    tried: defaultdict[tuple[Any, ...], set[str]] = defaultdict(set)
+
+    def filter_case(context: Any, case: schemathesis.Case) -> bool:
+        if case.meta is None or case.meta.generation.mode != GenerationMode.NEGATIVE:
+            return True
+        broken = case.meta.phase.data
+        if not isinstance(broken, CoveragePhaseData):
+            return True
+        operations = tried[broken.parameter_location, broken.parameter, broken.description]
+        if len(operations) < SHARING:
+            operations.add(case.operation.label)
+        return case.operation.label in operations
+
+    schemathesis.hook(filter_case)
+    try:
+        yield
+    finally:
+        schemathesis.hooks.unregister(filter_case)
 
 
 @contextmanager

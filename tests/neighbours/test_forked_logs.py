@@ -156,7 +156,11 @@ async def test_each_registry_asks_its_peers_to_cosign_and_states_the_quorum_as_t
     policy = (await pair.a.registry.http.get("/log/policy")).text.splitlines()
     assert policy[0].startswith("log a.example/log+")
     assert policy[1] == f"witness witness-1 {witness['key']} {pair.b.public_url}/witness"
-    assert policy[2:] == ["group witnesses 1 witness-1", "quorum witnesses"]
+    assert policy[2] == f"witness witness-1-ml-dsa-44 {witness['ml_dsa_44_key']} {pair.b.public_url}/witness"
+    assert policy[3:] == [
+        "group either-1 any witness-1 witness-1-ml-dsa-44", "group witnesses 1 either-1", "quorum witnesses"
+    ]  # fmt: skip
+    assert witness["cosigned_with"] == ["Ed25519", "ML-DSA-44"]
 
 
 async def test_without_witnesses_the_policy_demands_none(registry):

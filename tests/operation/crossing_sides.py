@@ -33,8 +33,8 @@ WITH sent AS (
 SELECT (SELECT count(*) FROM sent) + (SELECT count(*) FROM received)
 """
 _OPEN = (
-    "SELECT 'out' AS way, frame, transfer_id, state, tries, next_at FROM transfers_sent WHERE next_at IS NOT NULL",
-    "SELECT 'in' AS way, frame, transfer_id, state, tries, next_at FROM transfers_received WHERE next_at IS NOT NULL",
+    "SELECT 'out' AS direction, frame, transfer_id, state, tries, next_at FROM transfers_sent WHERE next_at IS NOT NULL",
+    "SELECT 'in' AS direction, frame, transfer_id, state, tries, next_at FROM transfers_received WHERE next_at IS NOT NULL",
     "SELECT peer, own_epoch, own_seq, seen_epoch, seen_seq, crossing FROM transfers_pair",
     "SELECT kind, key, state, attempts, due_at, last_error FROM plumbing_job WHERE kind LIKE 'transfers: messages%'",
 )

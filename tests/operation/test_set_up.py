@@ -132,7 +132,7 @@ def test_an_environment_without_pip_that_an_older_set_up_left_is_made_anew(check
     assert is_made(checkout)
 
 
-def test_a_python_that_is_too_old_is_told_so(checkout: Path):
+def test_a_python_that_is_too_old_is_reported(checkout: Path):
     script = checkout / "requirements" / "set_up.py"
     pretend = (
         "import runpy, sys; sys.version_info = (3, 9, 2, 'final', 0);"

@@ -133,8 +133,8 @@ class RequestGuard:
 
     def _tree_of(self, scope: Scope) -> tuple[DirectTree, str] | None:
         for tree in self._trees:
-            if scope["path"].startswith(tree.prefix) and scope["method"] == tree.method:
-                return tree, scope["path"].removeprefix(tree.prefix)
+            if (value := tree.value_in(scope["method"], scope["path"])) is not None:
+                return tree, value
         return None
 
 

@@ -16,10 +16,13 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
 _LAID_OUT = frozenset("\n\t")
 _RUN_BACK = frozenset({"R", "AL", "AN"})
+_UNSEEN_ASCII = {code: None for code in (*range(32), 127) if chr(code) not in _LAID_OUT}
 
 
 def seen(text: str) -> str:
     """The text without what hides, turns or piles up."""
+    if text.isascii():
+        return text.translate(_UNSEEN_ASCII)
     kept: list[str] = []
     marks = 0
     for position, letter in enumerate(text):

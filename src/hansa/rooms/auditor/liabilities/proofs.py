@@ -76,7 +76,7 @@ async def _tree(tx: Tx) -> StoredTree:
 async def _path(tx: Tx, tree: StoredTree, slot: int) -> list[bytes]:
     block = slot >> BLOCK_HEIGHT
     begin = block << BLOCK_HEIGHT
-    members = await store.in_block(tx, begin, begin + BLOCK_LEAVES)
+    members = await store.in_block(tx, block)
     below = await asyncio.to_thread(_path_in_block, members, tree.secret, begin, slot)
     return below + path_to_root(tree.blocks, block)
 

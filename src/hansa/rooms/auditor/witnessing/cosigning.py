@@ -17,7 +17,7 @@ from hansa_verify.log import cosignature_line, cosigned_message
 
 from . import store
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid
-from .keys import cosigning_keys, current_public_key, verifier_key
+from .keys import WitnessKeys, cosigning_keys, current_keys, verifier_key
 from .records import Fork, NewCheckpoint, WitnessedLog
 from .submission import Submission
 
@@ -45,9 +45,10 @@ def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
     return found
 
 
-async def read_witness(tx: Tx, frame: str) -> tuple[VerifierKey, list[WitnessedLog]]:
-    """The public key of this witness, and what it cosigned last of each log. Raises: WitnessKeySealed."""
-    return verifier_key(frame, await current_public_key(tx)), await store.witnessed_logs(tx)
+async def read_witness(tx: Tx, frame: str) -> tuple[WitnessKeys, list[WitnessedLog]]:
+    """The public keys of this witness, and what it cosigned last of each log, by one statement. Raises: WitnessKeySealed."""
+    public_keys, logs = await store.witness(tx)
+    return current_keys(frame, public_keys), logs
 
 
 async def add_checkpoint(
@@ -59,7 +60,7 @@ async def add_checkpoint(
     """
     checkpoint = _signed_checkpoint(settings, submission, await store.keys_of_peer_log(tx, submission.origin))
     keys = await cosigning_keys(tx, seal)
-    known = await store.lock_log(tx, checkpoint.origin)
+    known, timestamp = await store.lock_log(tx, checkpoint.origin)
     if submission.old_size != (known.size if known else 0):
         return Stale(known.size if known else 0)
     if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
@@ -70,24 +71,21 @@ async def add_checkpoint(
         await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
         return Forked()
     _require_consistent(known, checkpoint, submission)
-    timestamp = await store.epoch_seconds(tx)
     new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)
     if known is not None:
         await store.move_log(tx, known.size, new)
     elif not await store.begin_log(tx, new):
         # Another request recorded the first checkpoint meanwhile.
-        other = await store.lock_log(tx, checkpoint.origin)
+        other, _ = await store.lock_log(tx, checkpoint.origin)
         assert other is not None
         return Stale(other.size)
-    message = cosigned_message(log.text_of(submission.note), timestamp)
-    return "\n".join(
-        cosignature_line(
-            verifier_key(settings.ledger_id, key.public_key().public_bytes_raw()),
-            timestamp,
-            key.sign(message),
-        )
-        for key in keys
-    )
+    text = log.text_of(submission.note)
+    lines = []
+    for key in keys:
+        witness = verifier_key(settings.ledger_id, key.public_key().public_bytes_raw())
+        signature = key.sign(cosigned_message(text, timestamp, witness))
+        lines.append(cosignature_line(witness, timestamp, signature))
+    return "\n".join(lines)
 
 
 def _signed_checkpoint(
@@ -102,6 +100,11 @@ def _signed_checkpoint(
         raise NotSigned from None
     except log.BadCheckpoint as trouble:
         raise SubmissionInvalid(f"The checkpoint is invalid: {trouble}.") from None
+    # A trusted key that signed something else in the same note makes the note malformed (C2SP signed-note).
+    signers = [VerifierKey(submission.origin, key, LOG_KEY) for key in keys]
+    text, lines = log.text_of(submission.note), submission.note.rpartition("\n\n")[2]
+    if any(any(one.signatures_in(lines)) and not one.has_signed(text, lines) for one in signers):
+        raise NotSigned
     if submission.old_size > checkpoint.size:
         raise SubmissionInvalid("The old size must not be above the size of the checkpoint.")
     return checkpoint

@@ -102,7 +102,7 @@ async def replace(
     source: Source,
     pulled_hash: bytes | None,
 ) -> int | None:
-    """Keep the standing document as a version and write another; None when its humanReadableId is taken."""
+    """Keep the present document as a version and write another; None when its humanReadableId is taken."""
     # A savepoint, so that whoever asked may still note in this transaction that it failed.
     try:
         async with tx.transaction():
