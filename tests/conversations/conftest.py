@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.founded import FoundedRegistries, RegistriesOfATest
+from tests.operation.conftest import founded_data
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
+
+__all__ = ["founded_data"]
 
 
 @pytest.fixture(scope="module")

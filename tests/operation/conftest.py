@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.migrate import migrate
 from tests.made_once import made_once
 from tests.operation.registry_process import RegistryProcess, is_alive, postgres_pid, until
 from tests.properties.scale import TIER
@@ -34,8 +36,19 @@ async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return registry.data_dir
 
 
+@pytest.fixture(scope="session")
+async def migrated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory whose database has the schema, and nothing else: a registry with any settings can be founded in it."""
+    with made_once(tmp_path_factory, "migrated") as (directory, is_missing):
+        if is_missing:
+            server = EmbeddedPostgres(directory / "data")
+            await migrate(await server.start())
+            await server.stop()
+    return directory / "data"
+
+
 @pytest.fixture
-async def operated(tmp_path: Path, founded_data: Path) -> AsyncIterator[Launch]:
+async def operated(tmp_path: Path, founded_data: Path, migrated_data: Path) -> AsyncIterator[Launch]:
     """Makes registries, not yet started: `operated("name", port=…, workers=…, SETTING="value")`.
 
     The first one of a test may start as a copy of one that was founded: no two have the same keys.
@@ -44,7 +57,7 @@ async def operated(tmp_path: Path, founded_data: Path) -> AsyncIterator[Launch]:
 
     def make(name: str = "data", **options: object) -> RegistryProcess:
         founded = None if made else founded_data
-        made.append(RegistryProcess(tmp_path / name, founded=founded, **options))
+        made.append(RegistryProcess(tmp_path / name, founded=founded, migrated=migrated_data, **options))
         return made[-1]
 
     yield make
