@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.migrate import migrate
 from tests.made_once import made_once
 from tests.operation.registry_process import RegistryProcess, is_alive, postgres_pid, until
 from tests.properties.scale import TIER
@@ -34,17 +32,6 @@ async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ended = await registry.stop()
             assert ended.code == 0, ended
     return registry.data_dir
-
-
-@pytest.fixture(scope="session")
-async def migrated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory whose database has the schema, and nothing else: a registry with any settings can be founded in it."""
-    with made_once(tmp_path_factory, "migrated") as (directory, is_missing):
-        if is_missing:
-            server = EmbeddedPostgres(directory / "data")
-            await migrate(await server.start())
-            await server.stop()
-    return directory / "data"
 
 
 @pytest.fixture
