@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.founded import FoundedRegistries, RegistriesOfATest
+from tests.operation.conftest import founded_data
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry
 from tests.rooms.commerce.agreements import Agreements, open_agreements
 from tests.rooms.ledger.purses import Purses, open_purses
+
+__all__ = ["founded_data"]
 
 
 @pytest.fixture(scope="module")
