@@ -243,6 +243,27 @@ async def test_what_was_tampered_with_before_the_checkpoint_is_found_from_zero(a
     assert (await cycle(purses, auditor.audit_from_zero)).status == "BREACH"
 
 
+@pytest.mark.parametrize(
+    ("form", "renumbered"),
+    [
+        ("data IS NULL", "tx_id = 1000000"),
+        ("data IS NOT NULL", "data = jsonb_set(data, '{tx_id}', '1000000')"),
+    ],
+)
+async def test_an_event_of_another_transaction_than_the_book_has_is_found_from_zero(
+    audited: Any, form: str, renumbered: str
+) -> None:
+    purses, _, _ = audited
+    await purses.execute(
+        f"SET LOCAL session_replication_role = replica; UPDATE journal_event SET {renumbered} WHERE seq ="
+        f" (SELECT max(seq) FROM journal_event WHERE event_type = 'LedgerBalanceChanged' AND {form})"
+    )
+    verdict = await cycle(purses, auditor.audit_from_zero)
+    assert {name for name, found in verdict.checks.items() if found != "OK"} == {"transactions"}
+    assert len(verdict.findings["transactions"]) == 2
+    assert "1000000" in verdict.findings["transactions"]
+
+
 async def test_a_tampered_checkpoint_accuses_the_book_until_an_audit_from_zero(audited: Any) -> None:
     purses, alice, _ = audited
     await purses.execute("UPDATE auditor_folded SET balance = balance + 1 WHERE account = $1", alice.did)
