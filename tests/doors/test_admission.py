@@ -368,6 +368,23 @@ async def test_reads_of_an_address_that_does_not_read_its_answers_wait_and_money
             assert (await http.get("/api/v1/teg/fees/config")).status_code == 200
 
 
+async def test_two_hundred_clients_of_one_address_that_read_their_long_answers_all_get_them(
+    start_registry: StartRegistry,
+):
+    path, clients = "/static/vendor/swagger-ui/swagger-ui.css", 200
+    # No more than a few of them may be behind at once.
+    bounds = ConnectionBounds(unsent=UnsentAnswers(bytes_max=ADDRESSES_TO_FILL << 20))
+    async with listen_with(start_registry, bounds, AddressCounts(clients, exempt=[])) as listening:
+        app = listening.registry.app
+        reads = Admission(timeout_seconds=PATIENCE_SECONDS, is_for_reads=True)
+        BUDGETS.put(listening.registry.runtime, Budgets(app, app.direct, Admissions(reads=reads)))
+        asked = b"GET %b HTTP/1.1\r\nHost: registry.test\r\nConnection: close\r\n\r\n" % path.encode()
+        answers = await asyncio.gather(*(listening.answers(asked) for _ in range(clients)))
+        assert {answer.partition(b"\r\n")[0] for answer in answers} == {b"HTTP/1.1 200 OK"}
+        assert len({len(answer) for answer in answers}) == 1
+        assert len(answers[0]) > LONG_ANSWER_BYTES
+
+
 async def test_a_slow_sender_holds_no_place(crowded: Crowded):
     payee = await crowded.registry.agent()
     whole = crowded.request("POST", TRANSFER, transfer_to(payee, "1"))
