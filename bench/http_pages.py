@@ -2,7 +2,7 @@
 
 Transfers are measured twice beside the pages. With a fixed number of connections they take all of the processor that is there, so that whatever
 the pages need is missing to them. At a fixed rate, half of what the machine can do, both are as an operator has them; what is late counts from when
-it was due.
+it was due. Every page of an agent has been read twice before, which shows the processor time of one that is rendered and of one that is kept.
 
 The size of a page is what a browser without a cache receives: the page, its styles, scripts and pictures, compressed. The API reference is
 left out.
@@ -21,7 +21,8 @@ from urllib.parse import urlsplit
 
 from bench.card_seed import did_of, home_of, load_cards
 from bench.figures import Figures
-from bench.http_transfer import PAYERS, prepare_callers, served
+from bench.http_transfer import PAYERS, Service, prepare_callers, served
+from bench.process_cpu import used_alone, used_by
 from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory
 from bench.wrk import Driven, drive, is_missing
 
@@ -74,6 +75,8 @@ async def run(*, full: bool) -> Figures:
             directory, TRUSTED_PROXIES="127.0.0.1", RATE_LIMIT_READS="off", LOG_LEVEL="error"
         ) as service:
             await asyncio.to_thread(load_pages, service.url, [*PAGES, shown[0]], figures)
+            for name in ("rendered", "kept"):
+                await asyncio.to_thread(read_each, service, shown, name, figures)
             beside = Beside(service.url, callers, paths, figures, SECONDS_FULL if full else SECONDS)
             per_second = await beside.measure_connections()
             await beside.measure_rates(SHARE_OF_CAPACITY * per_second)
@@ -123,6 +126,22 @@ def load_pages(url: str, paths: list[str], figures: Figures) -> None:
     figures.notes.append(
         f"the heaviest page is {heaviest} with {weights[heaviest] / 1000:.0f} kB compressed, target {BYTES_MAX // 1000} kB;"
         f" the front page has {weights['/'] / 1000:.0f} kB; target of the first byte {FIRST_BYTE_MAX_MS} ms"
+    )
+
+
+def read_each(service: Service, paths: list[str], name: str, figures: Figures) -> None:
+    """Read each page once over one connection; note the processor time of service and database for each of them."""
+    connection = http.client.HTTPConnection(urlsplit(service.url).netloc)
+    own, all_of_it = used_alone(service.pid), used_by(service.pid)
+    for path in paths:
+        connection.request("GET", path, headers=BROWSER)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200, (path, answer.status)
+    own, all_of_it = used_alone(service.pid) - own, used_by(service.pid) - all_of_it
+    figures.add(f"processor time of a page that is {name}, service", "ms", [1000 * own / len(paths)])
+    figures.add(
+        f"processor time of a page that is {name}, database", "ms", [1000 * (all_of_it - own) / len(paths)]
     )
 
 
