@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator
@@ -14,9 +15,11 @@ import uvloop
 from pwdlib.hashers.argon2 import Argon2Hasher
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms.people import passwords
 from tests.founded import FoundedRegistries, RegistriesOfATest
+from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash
 
@@ -49,6 +52,7 @@ LONGEST_FILES = (
     "test_start_and_stop.py",
 )
 LONGEST_FOLDERS = ("operation", "doors", "browser", "faults", "hostile", "properties", "client", "foundation")
+GIVEN_DATABASE = os.environ.get("DATABASE_URL")
 CORES = len(os.sched_getaffinity(0))
 WORKERS_MAX = 6
 
@@ -120,13 +124,25 @@ def hash_passwords_with_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-async def postgres() -> AsyncIterator[str]:
+async def migrated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory whose database has the schema, and nothing else: a registry with any settings can be founded in it."""
+    with made_once(tmp_path_factory, "migrated") as (directory, is_missing):
+        if is_missing:
+            server = EmbeddedPostgres(directory / "data")
+            await migrate(await server.start())
+            await server.stop()
+    return directory / "data"
+
+
+@pytest.fixture(scope="session")
+async def postgres(migrated_data: Path) -> AsyncIterator[str]:
     """The DSN of a server with rights to create databases: DATABASE_URL where set, else an embedded one."""
-    given = os.environ.pop("DATABASE_URL", None)
-    if given:
-        yield given
+    os.environ.pop("DATABASE_URL", None)
+    if GIVEN_DATABASE:
+        yield GIVEN_DATABASE
         return
     with tempfile.TemporaryDirectory(prefix="hansa-test-") as directory:
+        shutil.copytree(migrated_data, directory, symlinks=True, dirs_exist_ok=True)
         server = EmbeddedPostgres(Path(directory))
         dsn = await server.start()
         await care_for_no_crash(dsn)
@@ -138,7 +154,7 @@ async def postgres() -> AsyncIterator[str]:
 async def database_farm(postgres: str) -> AsyncIterator[DatabaseFarm]:
     """Makes fresh migrated databases quickly, from a template."""
     farm = DatabaseFarm(postgres)
-    await farm.prepare()
+    await farm.prepare(has_schema=GIVEN_DATABASE is None)
     yield farm
     await farm.clear()
 

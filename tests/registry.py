@@ -49,7 +49,12 @@ class DatabaseFarm:
         self._made: list[str] = []
         self._template = f"{TEMPLATE}_{uuid4().hex[:8]}"
 
-    async def prepare(self) -> None:
+    async def prepare(self, *, has_schema: bool = False) -> None:
+        """Make the template, of the database that the DSN names where that holds the schema and nothing else."""
+        if has_schema:
+            source = name_of(self._dsn)
+            await self._run(f'CREATE DATABASE "{self._template}" TEMPLATE "{source}" STRATEGY file_copy')
+            return
         await self._run(f'CREATE DATABASE "{self._template}"')
         await migrate(self._named(self._template))
 

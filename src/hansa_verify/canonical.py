@@ -32,7 +32,7 @@ class NotBase64url(Unreadable):
 
 
 class NotCanonical(Unreadable):
-    """The text is no JSON, or could be read in two ways; the message is one line."""
+    """The text is no JSON, or is ambiguous; the message is one line."""
 
 
 def decoded(text: object) -> bytes:

@@ -5,8 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.founded import FoundedRegistries, RegistriesOfATest
+from tests.operation.conftest import founded_data
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry
+from tests.rooms.commerce.agreements import Agreements, open_agreements
 from tests.rooms.ledger.purses import Purses, open_purses
+
+__all__ = ["founded_data"]
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +51,12 @@ async def refused_payer(purses_of_file: Purses) -> TestAgent:
 async def unpaid(purses_of_file: Purses) -> TestAgent:
     """The payee of those requests."""
     return await purses_of_file.agent()
+
+
+@pytest.fixture(scope="module")
+async def agreements_of_file(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Agreements]:
+    """A registry with contractors and providers, for the contracts of a file."""
+    async with open_agreements(database_farm, tmp_path_factory.mktemp("agreements")) as agreements:
+        yield agreements

@@ -1,6 +1,5 @@
 """The pages of contracts: public for attestation contracts, for parties by a link, for nobody else."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,8 +8,8 @@ import pytest
 
 from hansa.rooms.commerce.contracts import page_link
 from tests.doors.pages_read import ReadPage
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import Agreements, in_days, open_agreements
+from tests.registry import TestAgent
+from tests.rooms.commerce.agreements import Agreements, in_days
 
 JSON = {"Accept": "application/json"}
 PAGE = {"Accept": "text/html"}
@@ -18,11 +17,8 @@ HOSTILE = '</p></dd><script>alert(1)</script>"><img src=x onerror=alert(1)>\u202
 
 
 @pytest.fixture(scope="module")
-async def contracts(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Agreements]:
-    async with open_agreements(database_farm, tmp_path_factory.mktemp("contract-pages")) as agreements:
-        yield agreements
+def contracts(agreements_of_file: Agreements) -> Agreements:
+    return agreements_of_file
 
 
 async def link_of(contracts: Agreements, agent: TestAgent, contract: Any) -> str:

@@ -1,20 +1,15 @@
 """Who reads a contract, what is recorded of it, and what comes of other registries."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from tests.notified import notified_of, subscribe
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import DAY, Agreements, in_days, open_agreements, refused
+from tests.registry import TestAgent
+from tests.rooms.commerce.agreements import DAY, Agreements, in_days, refused
 
 
 @pytest.fixture(scope="module")
-async def contracts(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Agreements]:
-    async with open_agreements(database_farm, tmp_path_factory.mktemp("reads")) as agreements:
-        yield agreements
+def contracts(agreements_of_file: Agreements) -> Agreements:
+    return agreements_of_file
 
 
 @pytest.fixture

@@ -585,10 +585,12 @@ async def test_a_silent_socket_is_kept_alive(house: House, monkeypatch: pytest.M
 
 
 @pytest.fixture(scope="module")
-async def process(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RegistryProcess]:
+async def process(
+    tmp_path_factory: pytest.TempPathFactory, founded_data: Path
+) -> AsyncIterator[RegistryProcess]:
     """A registry in a process of its own, as talkative as it can be."""
     directory = tmp_path_factory.mktemp("process") / "data"
-    process = RegistryProcess(directory, LOG_LEVEL="debug", LOG_FORMAT="json")
+    process = RegistryProcess(directory, founded=founded_data, LOG_LEVEL="debug", LOG_FORMAT="json")
     yield process
     await process.kill()
     await end_postgres(process.data_dir)

@@ -15,6 +15,7 @@ from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
 from hansa.doors.http.connection_bounds import ConnectionBounds
 from hansa.doors.http.connections import LONG_ANSWER_BYTES, SENT_AHEAD_MAX, giving_back
+from hansa.doors.http.direct_request import SEND_WHOLE
 from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.reference_map import empty_app, entrances
@@ -334,7 +335,8 @@ async def test_a_long_answer_holds_its_place_until_it_is_written_or_its_client_d
     async def send(_: Message) -> None: ...
 
     admission.ask(lambda: True, lambda: None)
-    await giving_back(app, admission, flow)({}, receive, send)  # type: ignore[arg-type]
+    scope = {SEND_WHOLE: lambda _, __: False}
+    await giving_back(app, admission, flow, lambda: False)(scope, receive, send)  # type: ignore[arg-type]
     assert seen == [holds, holds and not goes_slow, False]
 
 

@@ -12,8 +12,7 @@ import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
-from schemathesis.generation import GenerationMode
-from schemathesis.generation.meta import CoveragePhaseData
+from schemathesis.generation.meta import CoveragePhaseData, CoverageScenario
 
 from hansa.foundation.plumbing.bodies import NUMBER_MAX_DIGITS
 from tests.hostile.served import Served, serve
@@ -25,8 +24,8 @@ EXAMPLES = by_tier(1, 200, 1000)
 # test_paths_and_methods.py tries every other method of every path with each commit.
 EVERY_METHOD = ["get", "put", "post", "delete", "options", "patch", "trace", "query"]
 METHODS_NOT_DECLARED = by_tier([], EVERY_METHOD, EVERY_METHOD)
-# Many operations share members such as `limit`, a body and a media type: so many of them get each wrong form of one.
-SHARING = by_tier(2, 10_000, 10_000)
+# Many operations share members such as `limit`, a body and a media type: so many of them get a form of one, in so many values.
+SHARING, VALUES = by_tier((2, 2), (10_000, 10_000), (10_000, 10_000))
 CREDENTIALS = ("none", "developer", "agent")
 NO_ACCESS = ("401", "403")
 # A bound on what hangs, on a machine with much else to do.
@@ -244,19 +243,20 @@ def says_twice(code_sample: str, listed: set[str]) -> bool:
 
 @contextmanager
 def without_repetitions() -> Iterator[None]:
-    """Of the requests that break the description in one place, the first operations which have this place get each."""
-    tried: defaultdict[tuple[Any, ...], set[str]] = defaultdict(set)
+    """Of the requests with one form of one member, right or wrong, the first operations that have the member get a few."""
+    tried: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
 
-    def filter_case(context: Any, case: schemathesis.Case) -> bool:
-        if case.meta is None or case.meta.generation.mode != GenerationMode.NEGATIVE:
+    def filter_case(context: Any, case: schemathesis.Case[Any]) -> bool:
+        form = case.meta.phase.data if case.meta else None
+        if not isinstance(form, CoveragePhaseData) or form.scenario == CoverageScenario.DEFAULT_POSITIVE_TEST:
             return True
-        broken = case.meta.phase.data
-        if not isinstance(broken, CoveragePhaseData):
-            return True
-        operations = tried[broken.parameter_location, broken.parameter, broken.description]
-        if len(operations) < SHARING:
-            operations.add(case.operation.label)
-        return case.operation.label in operations
+        operations, label = (
+            tried[form.parameter_location, form.parameter, form.description],
+            case.operation.label,
+        )
+        if label in operations or len(operations) < SHARING:
+            operations[label] += 1
+        return 0 < operations[label] <= VALUES
 
     schemathesis.hook(filter_case)
     try:

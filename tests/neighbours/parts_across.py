@@ -1,6 +1,6 @@
 """What holds for contracts with milestones whose provider is an agent of another registry, whichever two registries these are.
 
-Each rule is one conversation; `PARTS_ACROSS` lists them, and a test file runs each on the registries that it has.
+Each rule is one conversation; a test file runs each on the registries that it has.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,6 +14,7 @@ from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES, automatic
 from hansa.rooms.commerce.disputes import DISPUTE_DEADLINES
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad, in_days
 from tests.neighbours.crossing_scene import LostCalls, deadlines_pass, refusal, run, sent_once, settle
+from tests.neighbours.two_registries import Neighbour
 from tests.running_jobs import run_due, time_passes
 
 PARTS = [{"title": "First", "amount": "4"}, {"title": "Second", "amount": "6"}]
@@ -73,9 +74,7 @@ class InParts:
         await self.due_jobs_run()
 
     async def due_jobs_run(self) -> None:
-        runtime = self.agreed.pair.a.registry.runtime
-        await time_passes(runtime, 90 * 86_400)
-        await run_due(runtime, CONTRACT_DEADLINES, DISPUTE_DEADLINES)
+        await deadlines_come(self.agreed.pair.a)
 
     async def disputed(self) -> int:
         """The contractor complains about what is submitted."""
@@ -92,6 +91,19 @@ class InParts:
         assert filed.status_code == 201, filed.text
         number: int = filed.json()["id"]
         return number
+
+
+async def deadlines_come(at: Neighbour) -> None:
+    """The jobs of deadlines run; what is due by the clock of the database is carried out."""
+    await time_passes(at.registry.runtime, 90 * 86_400)
+    await run_due(at.registry.runtime, CONTRACT_DEADLINES, DISPUTE_DEADLINES)
+
+
+async def nobody_rules(at: Neighbour, dispute_id: int) -> None:
+    """The time for evidence and that for a ruling end: the dispute is dismissed."""
+    for column in ("evidence_until", "rule_by"):
+        await run(at, f"UPDATE commerce_dispute SET {column} = now() WHERE id = $1", dispute_id)
+        await deadlines_come(at)
 
 
 async def _units(agreed: AgreementAbroad) -> tuple[Decimal, Decimal]:
@@ -240,10 +252,7 @@ async def a_dispute_over_one_milestone_stops_its_payment_until_it_is_dismissed(
     assert (await contract.shown())["status"] == "DISPUTED"
     stopped = await agreed.at_home("approve-completion", contract.number)
     assert await refusal(stopped) == (409, "CONTRACT_WRONG_STATE")
-    # Nobody rules: voting ends, and the dispute is dismissed.
-    for column in ("evidence_until", "rule_by"):
-        await run(agreed.pair.a, f"UPDATE commerce_dispute SET {column} = now() WHERE id = $1", dispute_id)
-        await contract.due_jobs_run()
+    await nobody_rules(agreed.pair.a, dispute_id)
     assert (await contract.shown())["status"] == "SUBMITTED"
     await contract.settled()
     assert await contract.moved() == (Decimal(4), 4 * WITHOUT_FEE)
@@ -257,9 +266,18 @@ _RULES: tuple[Rule, ...] = (
     milestones_are_paid_across_in_their_order,
     a_milestone_that_was_returned_for_changes_is_paid_once_when_it_is_approved,
     a_milestone_approved_by_its_deadline_while_the_peer_is_away_is_paid_once_when_it_is_back,
-    an_automatic_approval_is_tried_again_where_the_two_registries_do_not_agree_yet,
-    an_automatic_approval_that_fails_as_often_as_it_is_tried_fails_the_contract,
     a_contract_that_failed_after_one_milestone_keeps_what_was_paid_and_pays_nothing_more,
     a_dispute_over_one_milestone_stops_its_payment_until_it_is_dismissed,
 )
-PARTS_ACROSS = pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.__name__) for rule in _RULES])
+_OF_AUTOMATIC_APPROVALS: tuple[Rule, ...] = (
+    an_automatic_approval_is_tried_again_where_the_two_registries_do_not_agree_yet,
+    an_automatic_approval_that_fails_as_often_as_it_is_tried_fails_the_contract,
+)
+
+
+def _each(rules: tuple[Rule, ...]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.__name__) for rule in rules])
+
+
+PARTS_ACROSS = _each(_RULES)
+PARTS_AND_AUTOMATIC_APPROVALS = _each((*_RULES, *_OF_AUTOMATIC_APPROVALS))

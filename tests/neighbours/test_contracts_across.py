@@ -11,7 +11,7 @@ from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES
 from tests.neighbours.agreeing_scene import PROXY, WORK, AgreementAbroad, in_days, relayed
 from tests.neighbours.crossing_scene import LostCalls, deadlines_pass, refusal, run, settle
-from tests.neighbours.parts_across import PARTS_ACROSS, Rule
+from tests.neighbours.parts_across import PARTS_AND_AUTOMATIC_APPROVALS, Rule
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.reading_peers import administer
 from tests.neighbours.two_registries import Neighbours
@@ -77,7 +77,7 @@ async def test_milestones_are_paid_one_by_one_each_by_a_transfer_of_its_own(pair
     assert await abroad.balances() == ("90", "109.95")
 
 
-@PARTS_ACROSS
+@PARTS_AND_AUTOMATIC_APPROVALS
 async def test_of_milestones_between_registries(pair: Neighbours, calls: LostCalls, rule: Rule):
     async with quiet_after(pair):
         await rule(await AgreementAbroad.between(pair), calls)

@@ -1,5 +1,6 @@
 """A payment of a contract that a restored registry forgot comes to light while it is paid again, or when it has been."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -9,8 +10,10 @@ from uuid import UUID
 import pytest
 
 from hansa.rooms import transfers
+from hansa.rooms.commerce import contracts
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, settle
+from tests.neighbours.parts_across import nobody_rules
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.restoring import backed_up, put_back
 from tests.neighbours.test_restored_bridge import compare
@@ -114,6 +117,23 @@ async def test_a_second_payment_that_is_under_way_is_aborted_when_the_first_one_
     assert await again.agreed.balances() == ("90", "109.95")
 
 
+async def test_who_waits_for_the_second_payment_is_answered_with_the_contract_that_the_first_one_completed(
+    again: PaidAgain, monkeypatch: pytest.MonkeyPatch
+):
+    await deadlines_pass(again.agreed.pair.a)
+    await again.settled()
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 60)
+    again.calls.loses = lambda _: "request"
+    waiting = asyncio.create_task(again.agreed.at_home("approve-completion", again.number))
+    while (await again.read())["payment_tx_id"] is None:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    await again.comes_to_light(again.first)
+    again.calls.loses = lambda _: None
+    await again.settled()
+    answer = await waiting
+    assert (answer.status_code, answer.json()["status"]) == (200, "COMPLETED"), answer.text
+
+
 async def test_a_second_payment_that_was_committed_as_well_is_recorded_once_and_both_parties_know(
     again: PaidAgain,
 ):
@@ -173,22 +193,43 @@ async def test_what_was_overpaid_is_evidence_and_the_dispute_finds_that_it_was_s
     assert facts["proposal"]["rule"] == "settled_twice"
 
 
-async def test_a_payment_during_a_dispute_approves_the_part_when_that_was_dismissed(again: PaidAgain):
-    await deadlines_pass(again.agreed.pair.a)
-    await again.settled()
+async def test_a_payment_that_comes_to_light_during_a_dispute_approves_the_part_once_that_is_dismissed(
+    pair: Neighbours,
+):
+    agreed = await AgreementAbroad.between(pair)
+    contract_id = await agreed.submitted()
+    await settle(pair.a, pair.b)
+    backup = await backed_up(pair.a)
+    paid = await agreed.at_home("approve-completion", contract_id)
+    await settle(pair.a, pair.b)
+    assert (await agreed.read(contract_id))["status"] == "COMPLETED", paid.text
+    await compare(pair.a)
+    await put_back(pair.a, backup)
     body = {
-        "defendant_did": again.agreed.provider.did,
-        "contract_id": again.number,
+        "defendant_did": agreed.provider.did,
+        "contract_id": contract_id,
         "reason_code": "OTHER",
         "description": "It is late.",
     }
-    home, contractor = again.agreed.pair.a, again.agreed.contractor
-    filed = await home.registry.post("/disputes/", json=body, headers=contractor.headers)
+    filed = await pair.a.registry.post("/disputes/", json=body, headers=agreed.contractor.headers)
     assert filed.status_code == 201, filed.text
-    await again.comes_to_light(again.first)
-    assert await again.overpaid() == [str(again.first)]
-    noted = "SELECT surplus_tx_id IS NOT NULL FROM commerce_contract_transfer WHERE transfer_id = $1"
-    assert await home.registry.database.look(lambda tx: tx.fetchval(noted, again.first)) is True
+    await compare(pair.a, anew=True)
+    await settle(pair.a, pair.b)
+    disputed = await agreed.read(contract_id)
+    assert (disputed["status"], disputed["history"][-1]["act"]) == ("DISPUTED", "overpaid")
+    assert await surplus_of(pair, contract_id) == 1
+    await nobody_rules(pair.a, filed.json()["id"])
+    async with quiet_after(pair):
+        approved = await agreed.at_home("approve-completion", contract_id)
+    assert approved.json()["status"] == "COMPLETED", approved.text
+    assert approved.json()["payment_tx_id"] == paid.json()["payment_tx_id"]
+    assert await surplus_of(pair, contract_id) == 0
+    assert await agreed.balances() == ("90", "109.95")
+
+
+async def surplus_of(pair: Neighbours, contract_id: int) -> int:
+    found = await pair.a.registry.database.look(lambda tx: contracts.surplus_of(tx, contract_id))
+    return len(found)
 
 
 async def test_of_a_token_and_a_transfer_that_pay_one_part_after_a_restore_one_is_paid(

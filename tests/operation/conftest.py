@@ -35,7 +35,7 @@ async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def operated(tmp_path: Path, founded_data: Path) -> AsyncIterator[Launch]:
+async def operated(tmp_path: Path, founded_data: Path, migrated_data: Path) -> AsyncIterator[Launch]:
     """Makes registries, not yet started: `operated("name", port=…, workers=…, SETTING="value")`.
 
     The first one of a test may start as a copy of one that was founded: no two have the same keys.
@@ -44,7 +44,7 @@ async def operated(tmp_path: Path, founded_data: Path) -> AsyncIterator[Launch]:
 
     def make(name: str = "data", **options: object) -> RegistryProcess:
         founded = None if made else founded_data
-        made.append(RegistryProcess(tmp_path / name, founded=founded, **options))
+        made.append(RegistryProcess(tmp_path / name, founded=founded, migrated=migrated_data, **options))
         return made[-1]
 
     yield make

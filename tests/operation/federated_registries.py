@@ -38,16 +38,16 @@ class Operated:
 
 
 @asynccontextmanager
-async def two_operated(*directories: Path) -> AsyncIterator[tuple[Operated, Operated]]:
+async def two_operated(migrated: Path, *directories: Path) -> AsyncIterator[tuple[Operated, Operated]]:
     """Two registries that serve, a.example and b.example; nobody is a peer yet."""
     chosen = [{"TRUST_DOMAIN": f"{name}.example", "REGISTRY_NAME": f"registry-{name}"} for name in ("a", "b")]
-    async with all_operated(chosen, directories) as registries:
+    async with all_operated(chosen, directories, migrated) as registries:
         yield registries[0], registries[1]
 
 
 @asynccontextmanager
 async def all_operated(
-    chosen: Sequence[dict[str, str]], directories: Sequence[Path]
+    chosen: Sequence[dict[str, str]], directories: Sequence[Path], migrated: Path
 ) -> AsyncIterator[list[Operated]]:
     """Registries with these settings that serve, each with a database of its own."""
     ports = [(free_port(), free_port()) for _ in chosen]
@@ -62,7 +62,8 @@ async def all_operated(
             "OUTGOING_ALLOW_HOSTS": ",".join(places),
             "FEDERATION_SYNC_INTERVAL_SECONDS": "1",
         }
-        registries.append(Operated(RegistryProcess(directory / "data", port=public, **settings), settings))
+        process = RegistryProcess(directory / "data", port=public, migrated=migrated, **settings)
+        registries.append(Operated(process, settings))
     try:
         await asyncio.gather(*(one.process.start() for one in registries))
         yield registries

@@ -68,9 +68,13 @@ class RegistryProcess:
         as_account: Sequence[str] = (),
         as_program: bool = False,
         founded: Path | None = None,
+        migrated: Path | None = None,
         **settings: str,
     ) -> None:
-        """With `founded`, the data directory of a registry that was stopped, the first start is of a copy of it."""
+        """With `founded`, the data directory of a registry that was stopped, the first start is of a copy of it.
+
+        With `migrated`, whose database has the schema and no registry, it founds one in a copy where it is no copy of `founded`.
+        """
         self.data_dir = data_dir
         self.log = data_dir.with_name(f"{data_dir.name}.log")
         self.url = ""
@@ -79,8 +83,9 @@ class RegistryProcess:
         self._settings = settings
         self._as_account = as_account
         self._as_program = as_program
-        is_ordinary = not as_account and not as_program and settings.keys() <= SETTINGS_AFTER_FOUNDING
-        self._founded = founded if is_ordinary else None
+        is_ordinary = not as_account and not as_program and "DATABASE_URL" not in settings
+        is_founded = is_ordinary and settings.keys() <= SETTINGS_AFTER_FOUNDING
+        self._copied = (founded if is_founded else None) or (migrated if is_ordinary else None)
         self._process: Process | ForkedCommand | None = None
 
     @property
@@ -106,8 +111,8 @@ class RegistryProcess:
         self.seconds_to_ready = monotonic() - started
 
     async def start_without_waiting(self) -> None:
-        if self._founded is not None and not self.data_dir.exists():
-            shutil.copytree(self._founded, self.data_dir, symlinks=True)
+        if self._copied is not None and not self.data_dir.exists():
+            shutil.copytree(self._copied, self.data_dir, symlinks=True)
         with self.log.open("ab") as log:
             self._process = await launch(
                 *("serve", *self._arguments),

@@ -85,9 +85,14 @@ async def is_let_in(one: Operated, svid: Svid, directory: Path) -> bool:
 
 
 @pytest.fixture(scope="module")
-async def pair(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Operated, Operated]]:
+async def pair(
+    tmp_path_factory: pytest.TempPathFactory, migrated_data: Path
+) -> AsyncIterator[tuple[Operated, Operated]]:
     """Peers."""
-    async with two_operated(tmp_path_factory.mktemp("a"), tmp_path_factory.mktemp("b")) as (a, b):
+    async with two_operated(migrated_data, tmp_path_factory.mktemp("a"), tmp_path_factory.mktemp("b")) as (
+        a,
+        b,
+    ):
         await join(a, b)
         yield a, b
 

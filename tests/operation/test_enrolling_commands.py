@@ -20,7 +20,9 @@ async def invited_and_accepted(one: Operated, other: Operated, *options: str) ->
     return status
 
 
-async def test_a_frame_and_its_operators_become_peers_by_the_commands_of_the_guide(tmp_path: Path):
+async def test_a_frame_and_its_operators_become_peers_by_the_commands_of_the_guide(
+    tmp_path: Path, migrated_data: Path
+):
     assert "hansa peer invite --operator north" in GUIDE
     chosen = [
         {"TRUST_DOMAIN": FRAME, "REGISTRY_NAME": "mainframe"},
@@ -30,7 +32,7 @@ async def test_a_frame_and_its_operators_become_peers_by_the_commands_of_the_gui
     directories = [tmp_path / own["REGISTRY_NAME"] for own in chosen]
     for directory in directories:
         directory.mkdir()
-    async with all_operated(chosen, directories) as registries:
+    async with all_operated(chosen, directories, migrated_data) as registries:
         frame, north, south = registries
         ended = await north.hansa("mint --amount 1 --ref own")
         assert (ended.code != 0, "An operator registry issues no units" in ended.complaint) == (True, True)

@@ -29,7 +29,9 @@ def server_of_guide(port: int, upstream: int, certificates: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-async def registries(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Operated, Operated]]:
+async def registries(
+    tmp_path_factory: pytest.TempPathFactory, migrated_data: Path
+) -> AsyncIterator[tuple[Operated, Operated]]:
     ports = {name: (free_port(), free_port()) for name in ("a", "b")}
     allowed = ",".join(f"127.0.0.1:{port}" for pair in ports.values() for port in pair)
     made = []
@@ -44,7 +46,8 @@ async def registries(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
             **({"FEDERATION_PORT": str(mutual)} if name == "a" else {"TRUSTED_PROXIES": "127.0.0.1"}),
         }
         data_dir = tmp_path_factory.mktemp(name) / "data"
-        made.append(Operated(RegistryProcess(data_dir, port=public, **settings), settings))
+        process = RegistryProcess(data_dir, port=public, migrated=migrated_data, **settings)
+        made.append(Operated(process, settings))
     straight, proxied = made
     directory = tmp_path_factory.mktemp("nginx")
     try:

@@ -18,8 +18,10 @@ from tests.operation.federated_registries import (
 
 
 @pytest.fixture(scope="module")
-async def operated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Operated, Operated]]:
-    async with two_operated(*(tmp_path_factory.mktemp(name) for name in ("a", "b"))) as both:
+async def operated(
+    tmp_path_factory: pytest.TempPathFactory, migrated_data: Path
+) -> AsyncIterator[tuple[Operated, Operated]]:
+    async with two_operated(migrated_data, *(tmp_path_factory.mktemp(name) for name in ("a", "b"))) as both:
         yield both
 
 

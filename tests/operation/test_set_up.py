@@ -98,9 +98,21 @@ def is_as_before(checkout: Path, before: set[Path]) -> bool:
     return not TIER or (set_up(checkout)[0] == 0 and is_made(checkout))
 
 
+def leave_an_environment_without_pip(checkout: Path) -> None:
+    """As an older set-up did, on a machine that lacked the package for it."""
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    (checkout / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (checkout / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+
+
+@pytest.mark.parametrize(
+    "found", by_tier(["without pip"], ["nothing", "without pip"], ["nothing", "without pip"])
+)
 def test_an_environment_is_made_and_then_left_as_it_is_also_when_the_packages_for_tests_cannot_be_downloaded(
-    checkout: Path,
+    checkout: Path, found: str
 ):
+    if found == "without pip":
+        leave_an_environment_without_pip(checkout)
     assert set_up(checkout) == (0, [])
     assert is_made(checkout)
     made = (checkout / ".venv/.service").stat().st_mtime_ns
@@ -122,14 +134,6 @@ def test_a_missing_venv_package_is_named_and_its_installation_heals(checkout: Pa
     assert code != 0
     assert "apt install python{}.{}-venv".format(*sys.version_info) in line
     assert is_as_before(checkout, before)
-
-
-def test_an_environment_without_pip_that_an_older_set_up_left_is_made_anew(checkout: Path):
-    (checkout / ".venv" / "bin").mkdir(parents=True)
-    (checkout / ".venv" / "bin" / "python").symlink_to(sys.executable)
-    (checkout / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    assert set_up(checkout)[0] == 0
-    assert is_made(checkout)
 
 
 def test_a_python_that_is_too_old_is_reported(checkout: Path):

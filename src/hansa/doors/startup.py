@@ -3,8 +3,11 @@
 import asyncio
 import contextlib
 import os
+import re
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import takewhile
 from time import monotonic
 
 import structlog
@@ -47,16 +50,17 @@ _log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def prepared_database(settings: Settings) -> AsyncIterator[str]:
+async def prepared_database(settings: Settings, *, command: str = "") -> AsyncIterator[str]:
     """A database with the schema and the book of this version; yields its DSN.
 
-    Starts the embedded server unless DATABASE_URL names another, and keeps it running.
+    Starts the embedded server unless DATABASE_URL names another, and keeps it running: for a service, which waits a moment
+    for a command that holds the data directory, or for `command`.
     """
     if settings.database_url is not None:
         await _prepare(settings.database_url, settings)
         yield settings.database_url
         return
-    async with _embedded_server(settings) as dsn:
+    async with _embedded_server(settings, command) as dsn:
         await _prepare(dsn, settings)
         yield dsn
 
@@ -75,7 +79,7 @@ async def open_database(settings: Settings) -> AsyncIterator[str]:
         running = running_dsn(settings.data_dir)
     except EmbeddedPostgresNotRunning:
         require_cluster(settings.data_dir)
-        async with _embedded_server(settings) as dsn:
+        async with _embedded_server(settings, _this_command()) as dsn:
             yield dsn
     else:
         yield running
@@ -100,8 +104,8 @@ async def adoptable_database(settings: Settings) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def _embedded_server(settings: Settings) -> AsyncIterator[str]:
-    server = EmbeddedPostgres(settings.data_dir)
+async def _embedded_server(settings: Settings, command: str) -> AsyncIterator[str]:
+    server = EmbeddedPostgres(settings.data_dir, command=command)
     dsn = await server.start()
     watch = asyncio.create_task(server.watch())
     try:
@@ -111,6 +115,12 @@ async def _embedded_server(settings: Settings) -> AsyncIterator[str]:
         with contextlib.suppress(asyncio.CancelledError):
             await watch
         await server.stop()
+
+
+def _this_command() -> str:
+    """The command that runs here as somebody typed it, without options and values: `hansa db backup`."""
+    words = takewhile(re.compile(r"[a-z][a-z-]*").fullmatch, sys.argv[1:3])
+    return " ".join(["hansa", *words])
 
 
 @asynccontextmanager
@@ -157,7 +167,7 @@ async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
         except EmbeddedPostgresNotRunning:
             require_cluster(settings.data_dir)
             try:
-                return await stack.enter_async_context(prepared_database(settings))
+                return await stack.enter_async_context(prepared_database(settings, command=_this_command()))
             except DataDirectoryInUse:
                 if monotonic() > deadline:
                     raise

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import stat
+import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,14 +9,43 @@ import asyncpg
 import pytest
 from running_server import server_pid
 
+from hansa.doors import startup
 from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
+    EmbeddedPostgres,
     EmbeddedPostgresFailed,
     EmbeddedPostgresNotRunning,
     NoRegistry,
     running_dsn,
+    server,
 )
+from hansa.foundation.plumbing.embedded.claim import Claim
 from hansa.foundation.plumbing.embedded.log import last_complaint
+
+
+async def test_a_service_does_not_wait_for_ever_and_a_command_not_at_all(tmp_path, monkeypatch):
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    held = Claim(data_dir / "lock", "hansa db backup")
+    monkeypatch.setattr(server, "COMMAND_SECONDS", 0.0)
+    for another in (EmbeddedPostgres(data_dir), EmbeddedPostgres(data_dir, command="hansa mint")):
+        with pytest.raises(DataDirectoryInUse) as refused:
+            await another.start()
+        assert str(refused.value) == (
+            f"The data directory {data_dir} is in use by `hansa db backup` (process {os.getpid()}); "
+            "run this again when that has ended or choose another --data-dir."
+        )
+    held.release()
+
+
+def test_the_lock_names_the_command_without_its_options_and_values(monkeypatch):
+    for typed, named in {
+        "hansa db backup /srv/copy --passphrase-file x": "hansa db backup",
+        "hansa mint --amount 5": "hansa mint",
+        "hansa restore": "hansa restore",
+    }.items():
+        monkeypatch.setattr(sys, "argv", typed.split())
+        assert startup._this_command() == named
 
 
 async def setting(dsn: str, name: str) -> str:
@@ -46,13 +76,24 @@ async def test_the_first_start_makes_a_durable_cluster_behind_a_private_socket(e
     assert {name: await setting(dsn, name) for name in expected} == expected
 
 
-async def test_a_later_start_finds_everything_again(embedded, tmp_path):
+async def test_a_later_start_waits_for_a_command_and_says_for_which_and_finds_everything_again(
+    embedded, tmp_path, caplog
+):
     postgres = embedded()
     connection = await asyncpg.connect(await postgres.start())
     await connection.execute("CREATE TABLE kept AS SELECT 7 AS number")
     await connection.close()
     await postgres.stop()
-    dsn = await embedded().start()
+    command = Claim(tmp_path / "data" / "lock", "hansa db backup")
+    caplog.set_level("INFO")
+    starting = asyncio.create_task(embedded().start())
+    while not caplog.messages:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    command.release()
+    dsn = await starting
+    assert caplog.messages[0] == (
+        f"waiting up to 10 s for `hansa db backup` (process {os.getpid()}), which uses the data directory {tmp_path / 'data'}"
+    )
     connection = await asyncpg.connect(dsn)
     assert await connection.fetchval("SELECT number FROM kept") == 7
     await connection.close()

@@ -157,6 +157,10 @@ def _moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _age_in_words(seconds: float) -> str:
+    return _age(seconds)[0]
+
+
 def _ago(moment: datetime) -> str:
     """How long ago, in the largest unit that fits."""
     return _age(time() - moment.timestamp())[0]
@@ -193,6 +197,7 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 _PAGES.filters.update(
+    age=_age_in_words,
     ago=_ago,
     apart=apart,
     coded=coded,

@@ -3,7 +3,7 @@
 A request asks once its body is there, so that a slow sender holds no place. Who waits is a line in a queue, and who is
 refused costs little more than reading what was asked: under overload that is what most of the work would be.
 
-A budget may give way to another: while that one is in use, fewer places are given. The event loop works on everything that
+A budget may yield to another: while that one is in use, fewer places are given. The event loop works on everything that
 was begun in turn, so the places of one kind are its share of the process.
 """
 

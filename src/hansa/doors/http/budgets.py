@@ -1,7 +1,7 @@
 """The budgets of a process: how many requests of each kind are worked on at once.
 
 - Money, search, reads and administration have places of their own: a flood of one kind keeps no other kind out.
-- While money moves, the others give way: they are given fewer places, which is a smaller share of the event loop.
+- While money moves, the others yield: they are given fewer places, which is a smaller share of the event loop.
 - Health checks and metrics need no place, and neither do the other writes: what costs much there waits in queues of its
   own.
 """

@@ -17,6 +17,7 @@ from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
 from hansa.doors.http.connection_bounds import HEAD_END
 from hansa.doors.http.direct_request import SEND_WHOLE, SendWhole
+from hansa.foundation.plumbing.lines import IS_GONE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
 WHOLE_BODY_MAX_BYTES = 1 << 15
@@ -32,8 +33,13 @@ def _length_of(started: Message) -> int:
     return next((int(value) for name, value in started["headers"] if name.lower() == b"content-length"), 0)
 
 
-def giving_back(app: Any, admission: Admission, flow: FlowControl) -> Callable[..., Awaitable[None]]:
-    """The application for one request, which gives its place back once what is left to do is the client's."""
+def giving_back(
+    app: Any, admission: Admission, flow: FlowControl, is_gone: Callable[[], bool]
+) -> Callable[..., Awaitable[None]]:
+    """The application for one request, which gives its place back once what is left to do is the client's.
+
+    It finds `is_gone` under `IS_GONE` in its scope: what is written for a client that is gone is dropped without an error.
+    """
 
     async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
         has_left = is_long = False
@@ -61,9 +67,12 @@ def giving_back(app: Any, admission: Admission, flow: FlowControl) -> Callable[.
             return send_whole(fields, body)
 
         scope[SEND_WHOLE] = leave_and_send_whole
+        scope[IS_GONE] = is_gone
         try:
             await app(scope, receive, send_and_leave)
         finally:
+            # The request would hold itself.
+            del scope[IS_GONE]
             leave()
 
     return admitted
@@ -105,7 +114,7 @@ class ConnectionProtocol(BoundedProtocol):
     """A connection whose answers are written with one call, and whose requests begin when there is a place for them."""
 
     _incomplete: tuple[RequestResponseCycle, Any, Admission] | None = None
-    """A request whose body is still on its way."""
+    """A request whose body is still being received."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -146,7 +155,7 @@ class ConnectionProtocol(BoundedProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
-        admitted = giving_back(app, admission, self.flow)
+        admitted = giving_back(app, admission, self.flow, lambda: cycle.disconnected)
         late_at = self.loop.time() + admission.timeout_seconds
 
         def ask() -> None:

@@ -62,7 +62,7 @@ class RequestGuard:
     """The outermost layer. A request target with NUL, bad UTF-8 or an encoded slash is refused before anything reads it.
 
     Direct routes (`direct`: method and path → handler; `members`: those with a parameter; `trees`: those below a prefix) are answered from
-    here: nothing that the framework does on the way to them is needed, and it costs more than they do.
+    here: nothing that the framework does before them is needed, and it costs more than they do.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ def legible(text: str) -> str:
 
 
 def apart(text: str) -> str:
-    """The text as it is seen, for a place without markup: what runs the other way turns nothing around it."""
+    """The text as it is seen, for a place without markup: what runs from right to left turns nothing around it."""
     shown = legible(text)
     runs_back = any(unicodedata.bidirectional(letter) in _RUN_BACK for letter in shown)
     return f"{FIRST_STRONG_ISOLATE}{shown}{POP_ISOLATE}" if runs_back else shown

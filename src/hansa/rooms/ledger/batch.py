@@ -189,7 +189,7 @@ class GroupCommit:
             tickets = self._next_batch(still_to_come=len(decided))
             posting = partial(post_batch, tickets=tickets, book=self._book, policy=self._policy)
             committing = asyncio.create_task(lane.act_at_once(posting))
-            # The next batch is on its way before the callers of the last one go on.
+            # The next batch is sent before the callers of the last one go on.
             self._return_outcomes(decided)
             decided = []
             try:

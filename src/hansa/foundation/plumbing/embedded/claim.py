@@ -1,4 +1,4 @@
-"""The exclusive hold of one service on its data directory."""
+"""The exclusive hold of one service, or one command, on a data directory."""
 
 import fcntl
 import os
@@ -7,27 +7,31 @@ from pathlib import Path
 
 from .errors import DataDirectoryInUse
 
+HOLDER_MAX_BYTES = 200
+
 
 class Claim:
     """An exclusive file lock; the kernel ends it with the process, however that dies.
 
-    Raises: DataDirectoryInUse when another live service holds it.
+    The file names the holder: its process id in the first line, its command in the second, which a service leaves empty.
+
+    Raises: DataDirectoryInUse when another live process holds it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, command: str = "") -> None:
         # Python opens files close-on-exec, so PostgreSQL never inherits the lock.
         self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self._descriptor, 20, 0).decode("ascii", "replace").strip()
+            recorded = os.pread(self._descriptor, HOLDER_MAX_BYTES, 0).decode("utf-8", "replace")
+            process, command, *_ = [*recorded.split("\n"), "", ""]
             self.release()
-            raise DataDirectoryInUse(
-                f"The data directory {path.parent} is in use by another service (process {holder or 'unknown'}); "
-                "stop it or choose another --data-dir."
-            ) from None
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, b"%d\n" % os.getpid(), 0)
+            raise DataDirectoryInUse(path.parent, process=process, command=command) from None
+        holder = f"{os.getpid()}\n{command}\n".encode()[:HOLDER_MAX_BYTES]
+        # Written before what an earlier holder left is cut off: whoever reads meanwhile finds two whole lines.
+        os.pwrite(self._descriptor, holder, 0)
+        os.ftruncate(self._descriptor, len(holder))
         _held.add(self)
 
     def release(self) -> None:
@@ -39,7 +43,7 @@ class Claim:
 def is_claimed(path: Path) -> bool:
     """Whether the process that last took this claim seems to run. Asking for the lock itself could refuse it to others."""
     try:
-        os.kill(int(path.read_text()), 0)
+        os.kill(int(path.read_text().partition("\n")[0]), 0)
     except PermissionError:
         return True
     except (OSError, ValueError):

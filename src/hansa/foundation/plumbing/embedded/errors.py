@@ -12,7 +12,20 @@ class EmbeddedPostgresNotRunning(EmbeddedPostgresFailed):
 
 
 class DataDirectoryInUse(EmbeddedPostgresFailed):
-    """Another live service holds this data directory."""
+    """Another live process holds this data directory: a service, or for a moment the command named here.
+
+    `process` is empty in the moment in which the holder is not recorded yet.
+    """
+
+    def __init__(self, data_dir: Path, *, process: str, command: str) -> None:
+        self.process, self.command = process, command
+        holder, remedy = "another service", "stop it"
+        if command:
+            holder, remedy = f"`{command}`", "run this again when that has ended"
+        super().__init__(
+            f"The data directory {data_dir} is in use by {holder} (process {process or 'unknown'}); "
+            f"{remedy} or choose another --data-dir."
+        )
 
 
 class NoRegistry(EmbeddedPostgresFailed):

@@ -13,7 +13,7 @@ from . import cluster, configuration, log
 from .account import ServerAccount, server_account
 from .binaries import version
 from .claim import Claim, is_claimed
-from .errors import EmbeddedPostgresFailed, EmbeddedPostgresNotRunning, NoRegistry
+from .errors import DataDirectoryInUse, EmbeddedPostgresFailed, EmbeddedPostgresNotRunning, NoRegistry
 from .layout import DATABASE, PORT, ROLE, SOCKET_NAME, Layout, dsn
 from .processes import PidFile, Postmaster, cluster_option, remove_stale_claim
 from .reach import DESCRIPTORS, reached
@@ -23,6 +23,10 @@ logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.5
 CONNECT_SECONDS = 10.0
+
+# Most commands hold the data directory for a second or two; a backup of a large registry takes longer.
+COMMAND_SECONDS = 10.0
+COMMAND_PAUSE_SECONDS = 0.1
 
 # Replaying the largest write-ahead log takes a few minutes on a slow disk.
 RECOVERY_SECONDS = 600.0
@@ -40,14 +44,15 @@ REVIVAL_PAUSE_MAX_SECONDS = 15.0
 
 
 class EmbeddedPostgres:
-    """The one server of a data directory, which this service holds exclusively from start to stop.
+    """The one server of a data directory, which this service, or the command named here, holds from start to stop.
 
     After a kill of the service the server runs on and the next start adopts it. Run `watch` beside the
     service so that a killed server comes back under the same address.
     """
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, command: str = "") -> None:
         self._layout = Layout.of(data_dir)
+        self._command = command
         self._turn = asyncio.Lock()
         self._claim: Claim | None = None
         self._postmaster: Postmaster | None = None
@@ -56,7 +61,9 @@ class EmbeddedPostgres:
     async def start(self) -> str:
         """Bring the server up, or adopt the one that runs, and return its connection string.
 
-        Raises: EmbeddedPostgresFailed; DataDirectoryInUse when another live service holds the directory.
+        A service waits up to COMMAND_SECONDS for a command that holds the directory.
+
+        Raises: EmbeddedPostgresFailed; DataDirectoryInUse when another live process holds the directory.
         """
         async with self._turn:
             if self._claim is None:
@@ -80,7 +87,7 @@ class EmbeddedPostgres:
                 await asyncio.sleep(WATCH_SECONDS)
                 continue
             await self._postmaster.ended(WATCH_SECONDS)
-            # One that was stopped is not missed; it may just be on its way out.
+            # One that was stopped is not missed; it may just be ending.
             await asyncio.sleep(WATCH_SECONDS)
             if self._postmaster is not None and not self._postmaster.alive():
                 logger.warning("the embedded PostgreSQL died and is started again")
@@ -103,17 +110,31 @@ class EmbeddedPostgres:
             pause = min(pause * 2, REVIVAL_PAUSE_MAX_SECONDS)
 
     async def _take_hold(self) -> None:
+        deadline, named = monotonic() + COMMAND_SECONDS, ""
+        while self._claim is None:
+            try:
+                self._claim = await asyncio.to_thread(self._claim_data_directory)
+            except DataDirectoryInUse as held:
+                is_service = bool(held.process) and not held.command
+                if self._command or is_service or monotonic() > deadline:
+                    raise
+                if held.command and held.process != named:
+                    named = held.process
+                    logger.info(
+                        "waiting up to %d s for `%s` (process %s), which uses the data directory %s",
+                        *(COMMAND_SECONDS, held.command, held.process, self._layout.data_dir),
+                    )
+                await asyncio.sleep(COMMAND_PAUSE_SECONDS)
+
+    def _claim_data_directory(self) -> Claim:
         try:
-            self._claim = await asyncio.to_thread(self._claim_data_directory)
+            cluster.prepare_data_directory(self._layout)
+            return Claim(self._layout.claim, self._command)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise EmbeddedPostgresFailed(
                 f"HANSA_DATA_DIR={str(self._layout.data_dir)!r} cannot be used: {reason}"
             ) from error
-
-    def _claim_data_directory(self) -> Claim:
-        cluster.prepare_data_directory(self._layout)
-        return Claim(self._layout.claim)
 
     async def _bring_up(self) -> None:
         try:

@@ -147,7 +147,7 @@ async def all_placed(tx: Tx, after: int) -> PlacedHoldings | None:
 async def placed(tx: Tx, accounts: Collection[str]) -> list[Placed]:
     """Those of these accounts that have places."""
     rows = await tx.fetch(f"{_PLACED} WHERE n.account = ANY ($1)", list(accounts))
-    return [Placed(**row) for row in rows]
+    return [Placed(*row) for row in rows]
 
 
 async def in_block(tx: Tx, block: int) -> list[Placed]:
@@ -155,7 +155,7 @@ async def in_block(tx: Tx, block: int) -> list[Placed]:
     members = await tx.fetchval("SELECT members FROM auditor_liability_block WHERE block = $1", block)
     ids = {number for number in _array("q", members) if number != NO_MEMBER}
     begin = block << BLOCK_HEIGHT
-    return [Placed(**row) for row in await tx.fetch(_IN_BLOCK, ids, begin, begin + BLOCK_LEAVES - 1)]
+    return [Placed(*row) for row in await tx.fetch(_IN_BLOCK, ids, begin, begin + BLOCK_LEAVES - 1)]
 
 
 async def add(tx: Tx, accounts: PlacedHoldings) -> None:

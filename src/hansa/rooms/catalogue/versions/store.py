@@ -39,7 +39,7 @@ RETURNING version
 """
 
 # Whoever reads an erased card by its key gets this document: who it was is still to be seen, what it said is not.
-# Its humanReadableId is one that nobody could claim, so no card stands in the way.
+# Its humanReadableId is one that nobody could claim, so no card conflicts.
 _ERASE = """
 WITH erased AS (
   UPDATE catalogue_card SET is_erased = true, name = 'Erased', description = '', pricing = NULL, tags = '{{}}',
