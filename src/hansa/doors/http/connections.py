@@ -37,7 +37,7 @@ def giving_back(app: Any, admission: Admission, flow: FlowControl) -> Callable[.
 
     async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
         has_left = is_long = False
-        send_whole: SendWhole = scope[SEND_WHOLE]
+        send_whole: SendWhole | None = scope.get(SEND_WHOLE)
 
         def leave() -> None:
             nonlocal has_left
@@ -57,6 +57,8 @@ def giving_back(app: Any, admission: Admission, flow: FlowControl) -> Callable[.
             await send(message)
 
         def leave_and_send_whole(fields: bytes, body: bytes) -> bool:
+            if send_whole is None or len(body) > LONG_ANSWER_BYTES:
+                return False
             leave()
             return send_whole(fields, body)
 
@@ -120,9 +122,8 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._under_way = cycle
-        scope: Scope = cycle.scope  # type: ignore[assignment]
+        scope = cycle.scope
         admission = self._budgets.admission_for(scope["method"], scope["path"])
-        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
         if admission is None or cycle.waiting_for_100_continue:
             self._begin(cycle, app)
         elif cycle.more_body:
@@ -143,6 +144,8 @@ class ConnectionProtocol(BoundedProtocol):
             self._ask(*waiting)
 
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        scope: Scope = cycle.scope  # type: ignore[assignment]
+        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
