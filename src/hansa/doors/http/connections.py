@@ -149,25 +149,28 @@ class ConnectionProtocol(BoundedProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
-        admitted = giving_back(app, admission, self.flow)
         late_at = self.loop.time() + admission.timeout_seconds
+        self._ask_until(late_at, cycle, giving_back(app, admission, self.flow), admission)
 
-        def ask() -> None:
-            admission.ask(begin, lambda: self._refuse_for_now(cycle))
-
+    def _ask_until(
+        self, late_at: float, cycle: RequestResponseCycle, admitted: Any, admission: Admission
+    ) -> None:
         def begin() -> bool:
             if cycle.disconnected or self._is_cut_off_as_blocked():
                 return False
             if admission.is_for_reads and self._has_unread_answers_at_its_address():
                 if self.loop.time() < late_at:
-                    self.loop.call_later(UNREAD_PAUSE_SECONDS, ask)
+                    # Functions that refer to each other would hold all of the request until garbage is collected.
+                    self.loop.call_later(
+                        UNREAD_PAUSE_SECONDS, self._ask_until, late_at, cycle, admitted, admission
+                    )
                 else:
                     self._refuse_for_now(cycle)
                 return False
             self._begin(cycle, admitted)
             return True
 
-        ask()
+        admission.ask(begin, lambda: self._refuse_for_now(cycle))
 
     def _has_unread_answers_at_its_address(self) -> bool:
         address = self.place.address if self.place is not None else None
