@@ -31,7 +31,7 @@ async def test_an_answer_in_one_write_is_the_same_as_in_several(
     agent = await listening.registry.agent()
     token = f"Authorization: {agent.headers['Authorization']}\r\n".encode()
     asked = b"GET /api/v1/teg/balance HTTP/1.1\r\n" + HOST + token
-    asked_in_many_ways = [
+    every_request = [
         asked + b"\r\n" + asked + CLOSE + b"\r\n",
         asked.replace(b"HTTP/1.1", b"HTTP/1.0") + b"\r\n",
         asked.replace(b"GET", b"HEAD") + CLOSE + b"\r\n",
@@ -44,9 +44,9 @@ async def test_an_answer_in_one_write_is_the_same_as_in_several(
         return was_sent[-1]
 
     monkeypatch.setattr(ConnectionProtocol, "_send_whole", noted)
-    in_one = [await listening.answers(one) for one in asked_in_many_ways]
+    in_one = [await listening.answers(one) for one in every_request]
     monkeypatch.setattr(ConnectionProtocol, "_send_whole", lambda *_: False)
-    in_several = [await listening.answers(one) for one in asked_in_many_ways]
+    in_several = [await listening.answers(one) for one in every_request]
     assert was_sent == [True, True, True, False, True]
     assert [VARYING.sub(rb"\1", one) for one in in_one] == [VARYING.sub(rb"\1", one) for one in in_several]
 
