@@ -1,10 +1,12 @@
 """What a connection sends for a direct route, in one write or in several, and the date of each response."""
 
+import gc
 import re
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from hansa.doors import serve
 from hansa.doors.http.connection_bounds import ConnectionBounds
@@ -29,7 +31,7 @@ async def test_an_answer_in_one_write_is_the_same_as_in_several(
     agent = await listening.registry.agent()
     token = f"Authorization: {agent.headers['Authorization']}\r\n".encode()
     asked = b"GET /api/v1/teg/balance HTTP/1.1\r\n" + HOST + token
-    requests_of_many_kinds = [
+    every_request = [
         asked + b"\r\n" + asked + CLOSE + b"\r\n",
         asked.replace(b"HTTP/1.1", b"HTTP/1.0") + b"\r\n",
         asked.replace(b"GET", b"HEAD") + CLOSE + b"\r\n",
@@ -42,9 +44,9 @@ async def test_an_answer_in_one_write_is_the_same_as_in_several(
         return was_sent[-1]
 
     monkeypatch.setattr(ConnectionProtocol, "_send_whole", noted)
-    in_one = [await listening.answers(one) for one in requests_of_many_kinds]
+    in_one = [await listening.answers(one) for one in every_request]
     monkeypatch.setattr(ConnectionProtocol, "_send_whole", lambda *_: False)
-    in_several = [await listening.answers(one) for one in requests_of_many_kinds]
+    in_several = [await listening.answers(one) for one in every_request]
     assert was_sent == [True, True, True, False, True]
     assert [VARYING.sub(rb"\1", one) for one in in_one] == [VARYING.sub(rb"\1", one) for one in in_several]
 
@@ -62,3 +64,23 @@ async def test_a_response_bears_the_date_of_its_second(listening: Listening, mon
         "fri, 15 jan 2027 08:00:00 gmt",
         "fri, 15 jan 2027 10:00:01 gmt",
     ]
+
+
+async def test_an_answered_request_leaves_nothing_to_the_garbage_collector(listening: Listening):
+    agent = await listening.registry.agent()
+    token = f"Authorization: {agent.headers['Authorization']}\r\n".encode()
+    wire = await listening.connect()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            await wire.send(b"GET /api/v1/teg/balance HTTP/1.1\r\n" + HOST + token + b"\r\n")
+            assert (await wire.answer())[0] == 200
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        left = [one for one in gc.garbage if isinstance(one, RequestResponseCycle)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert left == []

@@ -43,7 +43,7 @@ def giving_back(
 
     async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
         has_left = is_long = False
-        send_whole: SendWhole = scope[SEND_WHOLE]
+        send_whole: SendWhole | None = scope.get(SEND_WHOLE)
 
         def leave() -> None:
             nonlocal has_left
@@ -63,6 +63,8 @@ def giving_back(
             await send(message)
 
         def leave_and_send_whole(fields: bytes, body: bytes) -> bool:
+            if send_whole is None or len(body) > LONG_ANSWER_BYTES:
+                return False
             leave()
             return send_whole(fields, body)
 
@@ -129,9 +131,8 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._under_way = cycle
-        scope: Scope = cycle.scope  # type: ignore[assignment]
+        scope = cycle.scope
         admission = self._budgets.admission_for(scope["method"], scope["path"])
-        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
         if admission is None or cycle.waiting_for_100_continue:
             self._begin(cycle, app)
         elif cycle.more_body:
@@ -152,28 +153,34 @@ class ConnectionProtocol(BoundedProtocol):
             self._ask(*waiting)
 
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        scope: Scope = cycle.scope  # type: ignore[assignment]
+        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
-        admitted = giving_back(app, admission, self.flow, lambda: cycle.disconnected)
         late_at = self.loop.time() + admission.timeout_seconds
+        admitted = giving_back(app, admission, self.flow, lambda: cycle.disconnected)
+        self._ask_until(late_at, cycle, admitted, admission)
 
-        def ask() -> None:
-            admission.ask(begin, lambda: self._refuse_for_now(cycle))
-
+    def _ask_until(
+        self, late_at: float, cycle: RequestResponseCycle, admitted: Any, admission: Admission
+    ) -> None:
         def begin() -> bool:
             if cycle.disconnected or self._is_cut_off_as_blocked():
                 return False
             if admission.is_for_reads and self._has_unread_answers_at_its_address():
                 if self.loop.time() < late_at:
-                    self.loop.call_later(UNREAD_PAUSE_SECONDS, ask)
+                    # Functions that refer to each other would hold all of the request until garbage is collected.
+                    self.loop.call_later(
+                        UNREAD_PAUSE_SECONDS, self._ask_until, late_at, cycle, admitted, admission
+                    )
                 else:
                     self._refuse_for_now(cycle)
                 return False
             self._begin(cycle, admitted)
             return True
 
-        ask()
+        admission.ask(begin, lambda: self._refuse_for_now(cycle))
 
     def _has_unread_answers_at_its_address(self) -> bool:
         address = self.place.address if self.place is not None else None

@@ -79,6 +79,8 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # Taken out, since it holds the exchange that holds the scope: a ring would wait for the garbage collector.
+        send_whole: SendWhole | None = scope.pop(SEND_WHOLE, None)
         method = scope["method"]
         if method == "HEAD" and scope["path"] not in WITHOUT_HEAD:
             # The server sends no body of an answer to HEAD.
@@ -102,7 +104,7 @@ class RequestGuard:
                 response = problem(Request(scope, receive), 400, "BAD_REQUEST", trouble)
             elif (handler := self._direct_handler(scope)) is not None:
                 response = await answered(handler, DirectRequest(scope, receive))
-                if _was_sent_whole(scope, response, request_id):
+                if _was_sent_whole(send_whole, response, request_id):
                     status = response.status_code
                     return
             else:
@@ -138,9 +140,8 @@ class RequestGuard:
         return None
 
 
-def _was_sent_whole(scope: Scope, response: Response, request_id: bytes) -> bool:
+def _was_sent_whole(send_whole: SendWhole | None, response: Response, request_id: bytes) -> bool:
     """Send a JSON answer with one write, where the connection does that; its fields are those of every other answer."""
-    send_whole: SendWhole | None = scope.get(SEND_WHOLE)
     if send_whole is None or type(response) is not JsonText:
         return False
     own = b"".join([b"%b: %b\r\n" % field for field in response.raw_headers])
