@@ -7,7 +7,7 @@
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -128,8 +128,11 @@ FROM catalogue_card WHERE NOT unlisted AND status = 'active' GROUP BY 1, 2, 3, 4
 """
 
 
-async def load_cards(dsn: str, count: int, *, first: int = 0) -> None:
-    """Write the cards `first` to `first + count - 1` as if each had been published or mirrored, one after another."""
+async def load_cards(dsn: str, count: int, *, first: int = 0, own_alone: bool = False) -> None:
+    """Write the cards `first` to `first + count - 1` as if each had been published or mirrored, one after another.
+
+    With `own_alone` the mirrored ones of these are left out.
+    """
     judge_some(first, count)
     connection = await asyncpg.connect(dsn, server_settings=WITHOUT_TIMEOUT)
     try:
@@ -138,7 +141,10 @@ async def load_cards(dsn: str, count: int, *, first: int = 0) -> None:
         # As after the sweep that takes them into the index of texts.
         await connection.execute("ALTER TABLE catalogue_card ALTER texts_sorted SET DEFAULT true")
         for begin in range(first, first + count, CHUNK):
-            await _load_chunk(connection, begin, min(CHUNK, first + count - begin))
+            numbers = range(begin, min(begin + CHUNK, first + count))
+            await _load_chunk(
+                connection, [one for one in numbers if not own_alone or home_of(one) == OWN_HOME]
+            )
         await connection.execute("ALTER TABLE catalogue_card ENABLE TRIGGER USER")
         await connection.execute("ALTER TABLE catalogue_card ALTER texts_sorted SET DEFAULT false")
         await connection.execute("SET maintenance_work_mem = '512MB'")
@@ -200,23 +206,23 @@ def home_of(number: int) -> tuple[str | None, str, str]:
     return _HOMES[number % len(_HOMES)]
 
 
-async def _load_chunk(connection: "asyncpg.Connection[asyncpg.Record]", first: int, count: int) -> None:
+async def _load_chunk(connection: "asyncpg.Connection[asyncpg.Record]", numbers: Sequence[int]) -> None:
     async with connection.transaction():
         xid = await connection.fetchval("SELECT pg_current_xact_id()::text::bigint")
         await connection.copy_records_to_table(
-            "catalogue_card", columns=COLUMNS, records=_rows(first, count, xid), timeout=600
+            "catalogue_card", columns=COLUMNS, records=_rows(numbers, xid), timeout=600
         )
 
 
-def _rows(first: int, count: int, xid: int) -> Iterator[tuple[Any, ...]]:
-    for number in range(first, first + count):
+def _rows(numbers: Sequence[int], xid: int) -> Iterator[tuple[Any, ...]]:
+    for number in numbers:
         card = card_of(number)
         source, trust_domain, currency = home_of(number)
         if source is not None:
             card["federation_metadata"] = {"source_registry": source, "first_synced_from": source}
         content = rules.findable(card)
         lot = random.Random(-number)
-        is_active, unlisted, status, since = _standing(lot)
+        is_active, unlisted, status, since = _status(lot)
         updated = NEWEST + number * BETWEEN_CHANGES
         alive = lot.choices(("unknown", "alive", "unreachable"), (3, 6, 1))[0]
         yield (
@@ -233,7 +239,7 @@ def _rows(first: int, count: int, xid: int) -> Iterator[tuple[Any, ...]]:
         )  # fmt: skip
 
 
-def _standing(lot: random.Random) -> tuple[bool, bool, str, date | None]:
+def _status(lot: random.Random) -> tuple[bool, bool, str, date | None]:
     """is_active, unlisted, status and since when."""
     fate = lot.random()
     suspended = fate < 0.005

@@ -20,23 +20,25 @@ TARGET_SECONDS = 2
 async def run(*, full: bool) -> Figures:
     figures = Figures()
     size = PAGE if full else PAGE_SMALL
-    for standing in (0, 100_000) if full else (0, 5_000):
+    for present in (0, 100_000) if full else (0, 5_000):
         async with temporary_directory() as directory:
-            await _measure(directory, standing, size, figures)
+            await _measure(directory, present, size, figures)
     figures.notes.append(f"target: {PAGE:,} cards in {TARGET_SECONDS} s")
-    figures.notes.append("sound: every page is told to have done what was to be done, and so the table says")
+    figures.notes.append(
+        "sound: every page reports to have written what was to be written, and the table shows the same"
+    )
     return figures
 
 
-async def _measure(directory: Path, standing: int, size: int, figures: Figures) -> None:
+async def _measure(directory: Path, present: int, size: int, figures: Figures) -> None:
     async with bench_runtime(directory) as runtime:
-        if standing:
-            await load_cards(runtime.database.dsn, standing)
-        await measure_pages(runtime, standing, size, figures)
+        if present:
+            await load_cards(runtime.database.dsn, present)
+        await measure_pages(runtime, present, size, figures)
 
 
-async def measure_pages(runtime: Runtime, standing: int, size: int, figures: Figures) -> None:
-    """A page of `size` cards, applied four times, beside `standing` cards."""
+async def measure_pages(runtime: Runtime, present: int, size: int, figures: Figures) -> None:
+    """A page of `size` cards, applied four times, beside `present` cards."""
     pages = {
         "new": ([_item(number, 1) for number in range(size)], MirrorResult(written=size)),
         "the same again": ([_item(number, 1) for number in range(size)], MirrorResult(unchanged=size)),
@@ -47,7 +49,7 @@ async def measure_pages(runtime: Runtime, standing: int, size: int, figures: Fig
         begun = time.perf_counter()
         result = await _apply(runtime, items)
         seconds = time.perf_counter() - begun
-        figures.add(f"a page of {size:,}, {name}, beside {standing:,}", "s", [seconds])
+        figures.add(f"a page of {size:,}, {name}, beside {present:,}", "s", [seconds])
         figures.books_are_sound &= result == expected
     begun = time.perf_counter()
     for _ in range(0, size, TEXTS_AT_ONCE):

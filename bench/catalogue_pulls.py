@@ -104,11 +104,11 @@ async def _measure(
         figures.add(f"{what}, {whose}: those served", "/s", [healthy / served])
         figures.add(f"{what}, {whose}: until all are done", "s", [whole])
         figures.add(f"{what}, {whose}: memory grows by", "MiB", [grown])
-    told = await connection.fetchval(
+    returned = await connection.fetchval(
         "SELECT count(*) FROM journal_event WHERE event_type = 'AgentCardPulled'"
     )
     failed = await connection.fetchval("SELECT count(*) FROM catalogue_card WHERE pull_failures > 0")
-    figures.books_are_sound &= (told, failed) == (healthy, count - healthy)
+    figures.books_are_sound &= (returned, failed) == (healthy, count - healthy)
 
 
 async def _pull_all(

@@ -72,18 +72,18 @@ async def measure_reads(database: Database, size: int, figures: Figures) -> None
 
 async def _measure_cards(database: Database, size: int, figures: Figures) -> None:
     lot = random.Random(size)
-    ways: dict[str, Callable[[int], Read]] = {
+    reads: dict[str, Callable[[int], Read]] = {
         "DID": lambda number: lambda tx: reading.card_of(tx, did_of(number) or ""),
         "number": lambda number: lambda tx: reading.card_of(tx, str(number + 1)),
         "humanReadableId": lambda number: (
             lambda tx: reading.card_called(tx, card_of(number)["humanReadableId"])
         ),
     }
-    for name, way in ways.items():
+    for name, read_by in reads.items():
         numbers = [number for number in lot.choices(range(size), k=READS) if did_of(number) is not None]
         samples = []
         for number in numbers:
-            milliseconds, card = await _timed(database, way(number))
+            milliseconds, card = await _timed(database, read_by(number))
             samples.append(milliseconds)
             figures.books_are_sound &= card.did == did_of(number)
         figures.add(f"{size:,} cards, a card by {name}: p99", "ms", [percentile(sorted(samples), 0.99)])
@@ -95,23 +95,23 @@ async def _measure_list(database: Database, name: str, filters: Filters, figures
     wanted = PageRequest(PAGE, 0, updated_since=None, next=None, with_data=True)
     first, page = await _timed(database, lambda tx: list_cards(tx, filters, wanted, findings))
     samples, seen = [], {card.card_id for card in page.cards}
-    told = len(page.cards)
+    count = len(page.cards)
     while page.next and len(samples) < PAGES:
         milliseconds, page = await _timed(
             database,
-            lambda tx, way_on=page.next: list_cards(tx, filters, replace(wanted, next=way_on), findings),
+            lambda tx, cursor=page.next: list_cards(tx, filters, replace(wanted, next=cursor), findings),
         )
         samples.append(milliseconds)
         seen |= {card.card_id for card in page.cards}
-        told += len(page.cards)
+        count += len(page.cards)
     figures.add(f"{name}: first page, counted", "ms", [first])
     if samples:
         figures.add(f"{name}: p99 of {len(samples)} through next", "ms", [percentile(sorted(samples), 0.99)])
-    figures.books_are_sound &= len(seen) == told and await _is_counted_right(database, filters)
+    figures.books_are_sound &= len(seen) == count and await _is_counted_right(database, filters)
 
 
 async def _measure_changes(database: Database, size: int, figures: Figures) -> None:
-    """A reader of changes who begins half way down."""
+    """A reader of changes who begins in the middle."""
     since: datetime = NEWEST + size // 2 * BETWEEN_CHANGES
     filters = Filters("AVT", include_federated=True)
     findings = Findings()
@@ -119,10 +119,10 @@ async def _measure_changes(database: Database, size: int, figures: Figures) -> N
     samples: list[float] = []
     page: CardsPage | None = None
     while page is None or (page.cards and len(samples) < PAGES):
-        way_on = page.next if page else None
+        cursor = page.next if page else None
         milliseconds, page = await _timed(
             database,
-            lambda tx, way_on=way_on: list_cards(tx, filters, replace(wanted, next=way_on), findings),
+            lambda tx, cursor=cursor: list_cards(tx, filters, replace(wanted, next=cursor), findings),
         )
         samples.append(milliseconds)
     figures.add(f"{size:,} cards, changes: first page, counted", "ms", [samples[0]])

@@ -87,7 +87,7 @@ async def measure_search(runtime: Runtime, figures: Figures, count: int) -> None
         everything.append(await _time(runtime, searcher, SearchQuery()))
     figures.add("  everything, after a change, median", "ms", [percentile(sorted(everything), 0.5)])
     figures.add("  everything, after a change, worst", "ms", [max(everything)])
-    figures.add("  a change is told, worst", "ms", [max(fresh)])
+    figures.add("  a change is indexed, worst", "ms", [max(fresh)])
     began = perf_counter()
     await runtime.database.look(lambda tx: tx.fetchrow(_BASELINE, timeout=120))
     noticed = await _times_of_notified_changes(runtime, searcher)

@@ -1,4 +1,4 @@
-"""catalogue/writes: owners replace their cards, signed cards are made and handed out, single cards are read, over HTTP."""
+"""catalogue/writes: owners replace their cards, signed cards are made and served, single cards are read, over HTTP."""
 
 import json
 import random
@@ -67,14 +67,14 @@ async def _read(url: str, directory: Path, size: int, figures: Figures) -> None:
     """Cards by their number and their DID, and signed cards that were mostly signed before."""
     api, lot = "/api/v1", random.Random(size)
     dids = lot.sample(_own_dids(size), SIGNED)
-    ways = {
+    requests = {
         BASELINE: [BASELINE],
         "a card by its number": [f"{api}/agent-cards/{lot.randint(1, size)}" for _ in range(SIGNED)],
         "a card by its DID": [f"{api}/agents/by-did/{did}" for did in dids],
         "a signed card": [f"{api}/agents/{did}/card-export" for did in dids],
     }
     medians = {}
-    for name, paths in ways.items():
+    for name, paths in requests.items():
         file = directory / "paths"
         file.write_text("".join(f"{path}\n" for path in paths))
         rounds = [await _drive("search.lua", url, file) for _ in range(PERIODIC_TASKS)]

@@ -1,6 +1,6 @@
-"""`python -m bench.forging [--tries N]`: the cheapest ways found to forge each grade and mark, as the table of the guide.
+"""`python -m bench.forging [--tries N]`: the cheapest attacks found to forge each grade and mark, as the table of the guide.
 
-For each way of `bench.forging_attacks` and each grade, a hill climb with a fixed seed varies how fees are spread over the payments of
+For each attack of `bench.forging_attacks` and each grade, a hill climb with a fixed seed varies how fees are spread over the payments of
 the attack and keeps what costs less. Scores come from the formula of `hansa_verify`. All fees count as costs, whoever pays them; capital
 that an attacker gets back does not.
 """
@@ -96,7 +96,7 @@ class Search:
 
 
 def costs_of_grades(tries: int, formula: Formula = scores_of) -> list[Cost]:
-    """The cheapest cost found of each grade in each way."""
+    """The cheapest cost found of each grade by each attack."""
     return [
         Cost(attack, grade, least, Search(attack, least, formula).cheapest(tries))
         for attack in ATTACKS
@@ -116,14 +116,14 @@ def sublinear(costs: Iterable[Cost]) -> list[Cost]:
 
 
 def costs_of_marks(min_fee: Decimal) -> list[tuple[str, int, Decimal]]:
-    """Mark, verified jobs and the fees of the cheapest way: each job has the least fee that counts."""
+    """Mark, verified jobs and the fees of the cheapest attack: each job has the least fee that counts."""
     return [(mark, jobs, jobs * min_fee) for jobs, mark in MARKS]
 
 
 def tables(costs: list[Cost], min_fee: Decimal) -> str:
     """The tables of the guide, in Markdown; amounts in units."""
     grades = [grade for _, grade in GRADES_UPWARD]
-    rows = [["Way", *(f"`{grade}`" for grade in grades)]]
+    rows = [["Attack", *(f"`{grade}`" for grade in grades)]]
     rows += [
         [attack.name, *(_units(one.fees) for one in costs if one.attack is attack)] for attack in ATTACKS
     ]
@@ -131,8 +131,8 @@ def tables(costs: list[Cost], min_fee: Decimal) -> str:
     rows.append(["**cheapest**", *(f"**{_units(fees)}**" for fees in least)])
     marks = [["Mark", "Verified jobs", "Fees"]]
     marks += [[mark, str(jobs), str(fees)] for mark, jobs, fees in costs_of_marks(min_fee)]
-    ways = "\n".join(f"- **{attack.name}**: {attack.sentence}." for attack in ATTACKS)
-    return f"{_markdown(rows)}\n\n{ways}\n\n{_markdown(marks)}\n"
+    attacks = "\n".join(f"- **{attack.name}**: {attack.sentence}." for attack in ATTACKS)
+    return f"{_markdown(rows)}\n\n{attacks}\n\n{_markdown(marks)}\n"
 
 
 def _units(fees: int) -> str:
@@ -147,7 +147,7 @@ def _markdown(rows: list[list[str]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.forging", description=__doc__)
     parser.add_argument(
-        "--tries", type=int, default=TRIES, help="spreads of fees tried for each way and grade"
+        "--tries", type=int, default=TRIES, help="spreads of fees tried for each attack and grade"
     )
     arguments = parser.parse_args()
     costs = costs_of_grades(arguments.tries)

@@ -1,4 +1,4 @@
-"""Ways to forge a score: payments that one attacker arranges, some of them with agents of others.
+"""Attacks that forge a score: payments that one attacker arranges, some of them with agents of others.
 
 Agents are numbers. The target is 0, further agents of the attacker follow; agents of others begin at `HONEST`. An attack is a list of
 lines, and the search finds what share of all fees is paid on each line.

@@ -1,5 +1,9 @@
 """http/pages: first byte and compressed size of pages, and transfers beside 200 pages of agents a second against transfers alone.
 
+Transfers are measured twice beside the pages. With a fixed number of connections they take all of the processor that is there, so that whatever
+the pages need is missing to them. At a fixed rate, half of what the machine can do, both are as an operator has them; what is late counts from when
+it was due.
+
 The size of a page is what a browser without a cache receives: the page, its styles, scripts and pictures, compressed. The API reference is
 left out.
 """
@@ -9,6 +13,8 @@ import gzip
 import http.client
 import re
 import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlsplit
@@ -17,7 +23,7 @@ from bench.card_seed import did_of, home_of, load_cards
 from bench.figures import Figures
 from bench.http_transfer import PAYERS, prepare_callers, served
 from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory
-from bench.wrk import drive, is_missing
+from bench.wrk import Driven, drive, is_missing
 
 ACCOUNTS = 10_000
 CARDS = 10_000
@@ -27,6 +33,9 @@ BYTES_MAX = 150_000
 TRANSFER_CONNECTIONS = 8
 # Eight connections that rest 40 ms after each page ask for 200 a second at most.
 PAGE_CONNECTIONS, PAUSE_MS = 8, 40
+# At a fixed rate each connection is a thread of the generator.
+PACED_TRANSFER_THREADS, PACED_PAGE_THREADS, PAGES_PER_SECOND = 8, 4, 200
+SHARE_OF_CAPACITY = 0.5
 SECONDS, SECONDS_FULL = 6, 60
 PERIODIC_TASKS = 3
 PAGES = (
@@ -65,11 +74,11 @@ async def run(*, full: bool) -> Figures:
             directory, TRUSTED_PROXIES="127.0.0.1", RATE_LIMIT_READS="off", LOG_LEVEL="error"
         ) as service:
             await asyncio.to_thread(load_pages, service.url, [*PAGES, shown[0]], figures)
-            least, most = await _beside(
-                service.url, callers, paths, figures, SECONDS_FULL if full else SECONDS
-            )
+            beside = Beside(service.url, callers, paths, figures, SECONDS_FULL if full else SECONDS)
+            per_second = await beside.measure_connections()
+            await beside.measure_rates(SHARE_OF_CAPACITY * per_second)
         async with bench_runtime(directory) as runtime:
-            figures.books_are_sound = await sound_between(runtime, least, most)
+            figures.books_are_sound = await sound_between(runtime, beside.least, beside.most)
     return figures
 
 
@@ -117,47 +126,98 @@ def load_pages(url: str, paths: list[str], figures: Figures) -> None:
     )
 
 
-async def _beside(url: str, callers: Path, paths: Path, figures: Figures, seconds: int) -> tuple[int, int]:
-    """How many transfers were carried out, at least and at most."""
-    least, most = 0, 0
+@dataclass
+class Beside:
+    """Transfers alone and beside pages, in turns of `seconds`; `least` and `most`: how many transfers were carried out."""
 
-    async def transfers(name: str) -> tuple[float, float]:
-        nonlocal least, most
-        driven = await drive(
-            "transfer.lua", url, callers, name, connections=TRANSFER_CONNECTIONS, seconds=seconds
-        )
-        least += driven.answered - driven.refused
-        most += driven.answered + TRANSFER_CONNECTIONS
-        return driven.per_second, driven.p99_ms
+    url: str
+    callers: Path
+    paths: Path
+    figures: Figures
+    seconds: int
+    least: int = 0
+    most: int = 0
 
-    alone, beside, pages = [], [], []
-    await transfers("warm")
-    for number in range(PERIODIC_TASKS):
-        alone.append(await transfers(f"alone{number}"))
-        reading = asyncio.create_task(
-            drive(
-                *("pages.lua", url, paths, PAUSE_MS),
+    async def measure_connections(self) -> float:
+        """With a fixed number of connections; returns the median of transfers a second alone."""
+
+        async def transfers(name: str) -> Driven:
+            return self._counted(
+                await drive(
+                    *("transfer.lua", self.url, self.callers, name),
+                    connections=TRANSFER_CONNECTIONS,
+                    seconds=self.seconds,
+                ),
+                TRANSFER_CONNECTIONS,
+            )
+
+        async def pages() -> Driven:
+            return await drive(
+                *("pages.lua", self.url, self.paths, PAUSE_MS),
                 connections=PAGE_CONNECTIONS,
-                seconds=seconds + 2,
+                seconds=self.seconds + 2,
                 threads=1,
             )
+
+        await transfers("warm")
+        return await self._compare(f"{TRANSFER_CONNECTIONS} connections", transfers, pages)
+
+    async def measure_rates(self, per_second: float) -> None:
+        """Transfers at this rate, and pages at theirs."""
+        rounds, threads = "paced", PACED_TRANSFER_THREADS
+        interval_ms = 1000 * threads / per_second
+
+        async def transfers(name: str) -> Driven:
+            return self._counted(
+                await self._paced("transfer", self.callers, interval_ms, f"{rounds}-{name}", threads), threads
+            )
+
+        async def pages() -> Driven:
+            pause_ms = 1000 * PACED_PAGE_THREADS / PAGES_PER_SECOND
+            return await self._paced("page", self.paths, pause_ms, rounds, PACED_PAGE_THREADS, longer=2)
+
+        await self._compare(f"{per_second:,.0f} a second wanted", transfers, pages)
+
+    async def _paced(
+        self, kind: str, file: Path, interval_ms: float, name: str, threads: int, *, longer: int = 0
+    ) -> Driven:
+        return await drive(
+            *("paced.lua", self.url, kind, file, interval_ms, name),
+            connections=threads,
+            threads=threads,
+            seconds=self.seconds + longer,
         )
-        await asyncio.sleep(1)
-        beside.append(await transfers(f"beside{number}"))
-        read = await reading
-        if read.refused:
-            figures.faults.append(f"{read.refused} of {read.answered} pages were refused or not answered")
-        pages.append(read.per_second)
-    figures.add("pages of agents beside the transfers", "/s", pages)
-    for name, measured in (("alone", alone), ("beside the pages", beside)):
-        figures.add(
-            f"POST /teg/transfer {name}, {TRANSFER_CONNECTIONS} connections",
-            "/s",
-            [one[0] for one in measured],
+
+    async def _compare(
+        self,
+        how: str,
+        transfers: Callable[[str], Awaitable[Driven]],
+        read_pages: Callable[[], Coroutine[None, None, Driven]],
+    ) -> float:
+        alone, beside, pages = [], [], []
+        for number in range(PERIODIC_TASKS):
+            alone.append(await transfers(f"alone{number}"))
+            reading = asyncio.create_task(read_pages())
+            await asyncio.sleep(1)
+            beside.append(await transfers(f"beside{number}"))
+            pages.append(await reading)
+        for read in pages:
+            if read.refused:
+                self.figures.faults.append(
+                    f"{read.refused} of {read.answered} pages were refused or not answered"
+                )
+        self.figures.add(f"pages of agents beside transfers, {how}", "/s", [one.per_second for one in pages])
+        self.figures.add(f"p99 of these pages, {how}", "ms", [one.p99_ms for one in pages])
+        for name, measured in (("alone", alone), ("beside the pages", beside)):
+            self.figures.add(f"POST /teg/transfer {name}, {how}", "/s", [one.per_second for one in measured])
+            self.figures.add(f"p99 of transfers {name}, {how}", "ms", [one.p99_ms for one in measured])
+        ratio = median(one.p99_ms for one in beside) / median(one.p99_ms for one in alone)
+        self.figures.notes.append(
+            f"{how}: p99 of transfers beside the pages is {ratio:.2f} x that of transfers alone, target 1.1"
         )
-        figures.add(f"p99 of transfers {name}", "ms", [one[1] for one in measured])
-    ratio = median(one[1] for one in beside) / median(one[1] for one in alone)
-    figures.notes.append(
-        f"p99 of transfers beside the pages is {ratio:.2f} x that of transfers alone, target 1.1"
-    )
-    return least, most
+        return median(one.per_second for one in alone)
+
+    def _counted(self, driven: Driven, connections: int) -> Driven:
+        self.least += driven.answered - driven.refused
+        self.most += driven.answered + connections
+        return driven

@@ -41,7 +41,7 @@ HANDSHAKE = (
 class Subscriber(asyncio.Protocol):
     """Counts live events without looking into them: a client that costs less than the server it measures.
 
-    Everybody is told the same events in the same order, so the count says which one arrived.
+    All readers receive the same events in the same order, so the count says which one arrived.
     """
 
     def __init__(self, host: str) -> None:
@@ -119,10 +119,10 @@ async def _round(url: str, runtime: Runtime, mute: int, seconds: int) -> tuple[l
 
 
 def _delays(reader: Subscriber, sent: list[float]) -> list[float]:
-    delays, told = [], 0
+    delays, delivered = [], 0
     for count, arrived in reader.arrivals:
-        delays += [arrived - moment for moment in sent[told:count]]
-        told = count
+        delays += [arrived - moment for moment in sent[delivered:count]]
+        delivered = count
     return delays
 
 

@@ -1,6 +1,7 @@
 """Peers in which nothing happens: they answer over mutual TLS as registries without news, and read the registry at the same intervals.
 
-Each has a trust domain, an authority and a port of its own. Their documents are those of a registry, unchanged since they were read.
+Each has a trust domain, an authority and a port of its own. Their documents are those of a registry, unchanged since they were read;
+their logs grow with each cycle, and each asks the registry for its cosignature.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from bench.quiet_peers_log import QuietLog
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.outgoing import (
@@ -26,24 +28,26 @@ from hansa.foundation.plumbing.outgoing import (
     show_certificate,
 )
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
-from hansa.rooms.auditor.witnessing.keys import verifier_key
 from hansa.rooms.catalogue.exports import page_digest
 from hansa.rooms.federation import NewPeer, VerifiedCard
 from hansa_verify import encoded
 
 LIFETIME = timedelta(days=2)
+COSIGN = "/witness/add-checkpoint"
 LIMITS = CallLimits(seconds=30.0, body_bytes=4 * 1024 * 1024)
 READ_SECONDS = {
     "/.well-known/registry-card.json": 300.0,
     "/.well-known/registry-jwks.json": 300.0,
     "/.well-known/spiffe-bundle.json": 300.0,
     "/api/v1/federation/agent-cards?limit=10000": 300.0,
-    "/api/v1/federation/enforcement?limit=10000": 27.3,
-    "/witness": 60.0,
+    "/api/v1/federation/enforcement?limit=10000": 300.0,
+    "/api/v1/federation/enforcement?limit=1": 45.0,
+    "/witness": 120.0,
+    COSIGN: 60.0,
     "/.well-known/auditor-jwks.json": 600.0,
     "/api/v1/federation/peer-trust/mine": 600.0,
 }
-"""What a registry reads of a peer, and how often: acts every 30 seconds and beside the cards."""
+"""What a registry reads of a peer, and how often."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class QuietPeer:
     svid: Svid
     bundle: TrustBundle
     kid: str
+    log: QuietLog
     answers: dict[str, bytes]
 
     def as_new(self) -> NewPeer:
@@ -87,7 +92,7 @@ def quiet_peer(number: int, port: int, directory: Path) -> QuietPeer:
     svid = authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=LIFETIME, hosts=["127.0.0.1"])
     bundle = bundle_of(domain, authority.bundle_pem, 1)
     public = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
-    kid = f"{spiffe_id}#1"
+    kid, log = f"{spiffe_id}#1", QuietLog(domain)
     page = {
         "items": [],
         "next": "place",
@@ -104,11 +109,11 @@ def quiet_peer(number: int, port: int, directory: Path) -> QuietPeer:
         "/api/v1/federation/agent-cards": page,
         "/api/v1/federation/enforcement": page,
         "/api/v1/federation/agent-cards/digest": {"ranges": []},
-        "/witness": {"key": verifier_key(domain, public).text, "logs": []},
+        "/.well-known/auditor-jwks.json": log.keys,
+        "/witness": log.witness,
     }
-    return QuietPeer(
-        port, svid, bundle, kid, {path: json.dumps(body).encode() for path, body in said.items()}
-    )
+    answers = {path: json.dumps(body).encode() for path, body in said.items()}
+    return QuietPeer(port, svid, bundle, kid, log, answers)
 
 
 @asynccontextmanager
@@ -134,7 +139,9 @@ def _answering(peer: QuietPeer):  # type: ignore[no-untyped-def]
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 path = head.split(" ", 2)[1].partition("?")[0]
-                body = peer.answers.get(path)
+                _, _, length = head.lower().partition("content-length:")
+                sent = await reader.readexactly(int(length.partition("\r\n")[0] or 0))
+                body = peer.log.cosigned(sent) if path == COSIGN else peer.answers.get(path)
                 status = "200 OK" if body is not None else "404 Not Found"
                 if path == "/.well-known/registry-card.json":
                     status = "304 Not Modified"
@@ -181,11 +188,17 @@ async def _read(  # noqa: PLR0917
     troubles: list[str],
 ) -> None:
     await asyncio.sleep(random.uniform(0, every))
+    since = ""
     while True:
+        call = Call("POST", path, peer.log.submission()) if path == COSIGN else Call("GET", path + since)
         try:
-            answer = await calls.send(number, end, peer.svid, Call("GET", path), LIMITS)
+            answer = await calls.send(number, end, peer.svid, call, LIMITS)
             if answer.status >= 400:
                 troubles.append(f"{path} {answer.status}")
+            elif path == COSIGN:
+                peer.log.was_cosigned()
+            elif "limit=" in path:
+                since = f"&since={json.loads(answer.body)['next']}"
         except OutgoingTrouble as trouble:
             troubles.append(f"{path} {trouble.reason}")
         await asyncio.sleep(every)

@@ -21,10 +21,10 @@ class MailServer:
             self.taken.append(envelope)
         return self.answer
 
-    def letters(self) -> list[EmailMessage]:
+    def messages(self) -> list[EmailMessage]:
         """The mails accepted so far, oldest first."""
         return [email.message_from_bytes(one.content, policy=mail_policy) for one in self.taken]
 
-    def letters_to(self, address: str) -> list[EmailMessage]:
+    def messages_to(self, address: str) -> list[EmailMessage]:
         """Those to one address, oldest first."""
-        return [letter for letter in self.letters() if letter["To"] == address]
+        return [mail for mail in self.messages() if mail["To"] == address]

@@ -393,9 +393,9 @@ async def on_database(settings: Settings, database: Database) -> AsyncIterator[T
             await SEARCHER.of(runtime).close()
 
 
-def text_of(letter: EmailMessage) -> str:
+def text_of(mail: EmailMessage) -> str:
     """The plain text of a mail."""
-    body = letter.get_body(("plain",))
+    body = mail.get_body(("plain",))
     assert body is not None
     return body.get_content()
 

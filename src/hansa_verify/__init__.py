@@ -7,7 +7,7 @@ from .card import CARD_PROFILE, Verdict, verify_card, verify_document
 from .contract_proof import verify_contract_proof
 from .dispute import RULES_VERSION, Proposal, propose
 from .jws import BadEntry, CompactSignature, DetachedSignature, read_compact, read_entry
-from .keys import AuditorKey, NotAKey, RegistryKey, public_key_of, read_auditor_keys, read_keys
+from .keys import AuditorKey, NotAKey, RegistryKey, has_ml_dsa, public_key_of, read_auditor_keys, read_keys
 from .liabilities import NotAProof, read_amount
 from .licence import (
     BadLicence,
@@ -18,19 +18,19 @@ from .licence import (
     read_issued_list,
 )
 from .licence_chain import LicenceVerdict, verify_licence
-from .log import LOG_KEY, WITNESS_KEY, VerifierKey, find_cosignature, read_verifier_key
+from .log import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, VerifierKey, find_cosignature, read_verifier_key
 from .registry_card import CardReader, CardVerdict, verify_registry_card
 from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
 from .settlement import SettlementVerdict, verify_settlement
 from .steps import Judgement, Step
 
 __all__ = [
-    "CARD_PROFILE", "FORMULA", "LOG_KEY", "RULES_VERSION", "WITNESS_KEY", "AuditorKey", "BadEntry",
+    "CARD_PROFILE", "FORMULA", "LOG_KEY", "ML_DSA_WITNESS_KEY", "RULES_VERSION", "WITNESS_KEY", "AuditorKey", "BadEntry",
     "BadLicence", "CardReader", "CardVerdict", "Certificate", "ChainVerdict", "CompactSignature",
     "DetachedSignature", "Judgement", "Kind", "LicenceVerdict", "NotAKey", "NotAProof", "NotASignal",
     "NotBase64url", "NotCanonical", "Proposal", "RegistryKey", "Score", "SettlementVerdict", "Signal", "Step", "Verdict",
     "VerifierKey", "Warned", "canonical_json", "decoded", "encoded", "find_cosignature", "grade_of",
-    "key_thumbprint", "licence_hash", "propose", "public_key_of", "read_amount", "read_auditor_keys",
+    "has_ml_dsa", "key_thumbprint", "licence_hash", "propose", "public_key_of", "read_amount", "read_auditor_keys",
     "read_certificate", "read_compact", "read_entry", "read_export", "read_issued_list", "read_json",
     "read_keys", "read_record", "read_signal", "read_verifier_key", "scores_of", "verify_attestations",
     "verify_card", "verify_contract_proof", "verify_document", "verify_liabilities", "verify_licence", "verify_registry_card",

@@ -9,10 +9,13 @@
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+
+from .steps import Unreadable
 
 DEPTH_MAX = 64
 DIGITS_MAX = 1000
@@ -24,12 +27,12 @@ _MOMENT = re.compile(rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}:[0-5]\d(\.\d{{1,9}})?(Z|[+
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
-class NotBase64url(ValueError):
+class NotBase64url(Unreadable):
     """The text is not base64url, or not in its canonical spelling; the message is one line."""
 
 
-class NotCanonical(ValueError):
-    """The text is no JSON, or could be read in two ways; the message is one line."""
+class NotCanonical(Unreadable):
+    """The text is no JSON, or is ambiguous; the message is one line."""
 
 
 def decoded(text: object) -> bytes:
@@ -55,13 +58,7 @@ def read_json(text: bytes | str, *, exact: bool = False) -> Any:
         # A text goes through UTF-8 too: half of a surrogate pair has no bytes.
         plain = (text.encode() if isinstance(text, str) else text).decode("utf-8")
         _require_shallow(plain)
-        value = json.loads(
-            plain,
-            object_pairs_hook=_object_without_twins,
-            parse_constant=_refuse_constant,
-            parse_float=_exact_decimal if exact else _exact_float,
-            parse_int=_bounded_int,
-        )
+        value = (_DECIMALS if exact else _FLOATS).decode(plain)
         if "\\u" in plain:
             # Only whole characters can be encoded; an escape could be half of a surrogate pair.
             json.dumps(value, ensure_ascii=False, default=str).encode()
@@ -136,3 +133,16 @@ def _exact_decimal(text: str) -> Decimal:
     if len(text) > EXACT_DIGITS_MAX or abs(value.adjusted()) > EXACT_DIGITS_MAX:
         raise NotCanonical("a number that is out of range")
     return value
+
+
+def _decoder(parse_float: Callable[[str], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_object_without_twins,
+        parse_constant=_refuse_constant,
+        parse_float=parse_float,
+        parse_int=_bounded_int,
+    )
+
+
+# Made once: a chain has a text for each record.
+_DECIMALS, _FLOATS = _decoder(_exact_decimal), _decoder(_exact_float)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from .canonical import NotCanonical, canonical_json, read_json
+from .canonical import canonical_json, read_json
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import CLOCK_SKEW, RegistryKey
-from .steps import Judgement, Refusal, take
+from .steps import JudgedText, Judgement, Refusal, refused_as
 
 CARD_PROFILE = "sorted-ascii-json/1"
 CARD_MAX_BYTES = 2 * 1024 * 1024
@@ -43,8 +43,8 @@ def verify_document(
     text: bytes | str, keys: Sequence[RegistryKey], *, typ: str, at: datetime | None = None
 ) -> Verdict:
     """As `verify_card`, of any document that a registry signed with a signature of this type. Never raises."""
-    judged = _Judged(text, keys, typ, at or datetime.now(UTC))
-    code, steps = take((name, getattr(judged, name)) for name in _STEPS)
+    judged = _Judged(text, keys, typ, at)
+    code, steps = judged.take()
     if code != "verified":
         return Verdict(code, steps)
     return Verdict(code, steps, judged.card, judged.signer.kid, judged.signed_at)
@@ -70,28 +70,22 @@ def time_of(stated: int | None, signer: RegistryKey, at: datetime) -> datetime:
     return signed_at
 
 
-_STEPS = ("form", "profile", "key", "time", "signature")
-
-
-class _Judged:
-    """One document as it is judged; each step returns what was found, or raises `Refusal`."""
-
+class _Judged(JudgedText):
     card: dict[str, Any]
     entries: list[Any]
     entry: DetachedSignature
     signer: RegistryKey
     signed_at: datetime
 
-    def __init__(self, text: bytes | str, keys: Sequence[RegistryKey], typ: str, at: datetime) -> None:
-        self.text, self.keys, self.typ, self.at = text, keys, typ, at
+    def __init__(self, text: bytes | str, keys: Sequence[RegistryKey], typ: str, at: datetime | None) -> None:
+        super().__init__(text, keys, at)
+        self.typ = typ
 
     def form(self) -> str:
         if len(self.text) > CARD_MAX_BYTES:
             raise Refusal("malformed", f"a document has at most {CARD_MAX_BYTES} bytes")
-        try:
+        with refused_as("malformed"):
             document = read_json(self.text)
-        except NotCanonical as trouble:
-            raise Refusal("malformed", str(trouble)) from None
         if not isinstance(document, dict):
             raise Refusal("malformed", "a signed document is an object")
         entries = document.pop("signatures", None)
@@ -127,3 +121,5 @@ class _Judged:
         if not self.entry.is_by(self.signer.public_key, canonical_json(self.card)):
             raise Refusal("bad_signature", "the document is not what was signed")
         return "the whole document is as it was signed"
+
+    steps = (form, profile, key, time, signature)

@@ -5,45 +5,38 @@ of its block `compliance`, whose own digest is a signed leaf: both documents com
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from .canonical import NotCanonical, canonical_json, read_json, read_moment
+from .canonical import canonical_json, read_json, read_moment
 from .keys import RegistryKey
 from .registry_card import verify_registry_card
 from .schema import form_error
-from .steps import Judgement, Refusal, take
+from .steps import JudgedText, Judgement, Refusal, refused_as
 
 
 def verify_contract_proof(
     text: bytes | str, card: bytes | str, keys: Sequence[RegistryKey], *, at: datetime | None = None
 ) -> Judgement:
     """Judge the text of a proof by the card of its registry and the keys of that host, as of `at`. Never raises."""
-    judged = _Judged(text, card, keys, at or datetime.now(UTC))
-    return Judgement(*take((name, getattr(judged, name)) for name in _STEPS))
+    return Judgement(*_Judged(text, card, keys, at).take())
 
 
-_STEPS = ("proof", "digest", "card", "compliance", "authorization")
-
-
-class _Judged:
-    """One proof as it is judged; each step returns what was found, or raises `Refusal`."""
-
+class _Judged(JudgedText):
     stated: Mapping[str, Any]
     signed: Mapping[str, Any]
     authorizations: Sequence[Mapping[str, Any]]
 
     def __init__(
-        self, text: bytes | str, card: bytes | str, keys: Sequence[RegistryKey], at: datetime
+        self, text: bytes | str, card: bytes | str, keys: Sequence[RegistryKey], at: datetime | None
     ) -> None:
-        self.text, self.card_text, self.keys, self.at = text, card, keys, at
+        super().__init__(text, keys, at)
+        self.card_text = card
 
     def proof(self) -> str:
-        try:
+        with refused_as("proof"):
             self.stated = read_json(self.text)
-        except NotCanonical as trouble:
-            raise Refusal("proof", str(trouble)) from None
         if error := form_error(self.stated, "contract_proof"):
             raise Refusal("proof", error)
         return f"contract {self.stated['contract_id']}"
@@ -62,10 +55,8 @@ class _Judged:
 
     def compliance(self) -> str:
         """The block is covered by its digest, which the card signs."""
-        try:
+        with refused_as("compliance", "the card has a number with two readings: "):
             block = dict(read_json(self.card_text).get("compliance") or {})
-        except NotCanonical as trouble:
-            raise Refusal("compliance", f"the card has a number with two readings: {trouble}") from None
         stated = block.pop("digest", None)
         found = f"sha256:{sha256(canonical_json(block)).hexdigest()}"
         if not found == stated == self.signed.get("compliance.digest"):
@@ -87,3 +78,5 @@ class _Judged:
         if ends is not None and (moment is None or moment <= self.at):
             raise Refusal("authorization", f"the authorization ended at {ends}")
         return f"{found[0]['action']} by {found[0]['authority']}"
+
+    steps = (proof, digest, card, compliance, authorization)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .canonical import NotBase64url, NotCanonical, decoded, encoded, read_json
 from .keys import is_signed
+from .steps import Unreadable
 
 ALGORITHM = "EdDSA"
 SIGNATURE_BYTES = 64
@@ -26,7 +27,7 @@ HEADERS_MAX = 256
 _TYPES = {"kid": str, "canon": str, "typ": str, "iat": int}
 
 
-class BadEntry(ValueError):
+class BadEntry(Unreadable):
     """The entry is not a detached signature that can be judged; `code` names why, the message is one line."""
 
     def __init__(self, code: str, sentence: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from .canonical import NotBase64url, decoded
 from .schema import form_error
-from .steps import Step
+from .steps import Step, Unreadable
 
 UNIT = 10**8
 SUM_MAX = 2**63 - 1
@@ -30,7 +30,7 @@ _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 Node = tuple[int, bytes]
 
 
-class NotAProof(ValueError):
+class NotAProof(Unreadable):
     """The document has no proof of this form; the message is one line."""
 
 

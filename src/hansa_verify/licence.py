@@ -13,12 +13,13 @@ from .canonical import canonical_json, encoded
 from .jws import CompactSignature, read_compact
 from .keys import NotAKey, public_key_of
 from .schema import form_error
+from .steps import Unreadable
 
 CERTIFICATE_TYP, CERTIFICATE_MAX_CHARACTERS = "licence+jws", 16_384
 LIST_TYP, LIST_MAX_CHARACTERS = "licence-list+jws", 8_388_608
 
 
-class BadLicence(ValueError):
+class BadLicence(Unreadable):
     """The text is no certificate or list of this form; the message is one line."""
 
 

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from .keys import CLOCK_SKEW
-from .licence import (
-    BadLicence,
-    Certificate,
-    IssuedList,
-    key_thumbprint,
-    read_certificate,
-    read_issued_list,
-)
-from .steps import Judgement, Refusal, take
+from .licence import Certificate, IssuedList, key_thumbprint, read_certificate, read_issued_list
+from .steps import Judged, Judgement, Refusal, refused_as
 
 LIST_MAX_AGE = timedelta(days=7)
 
@@ -51,42 +44,35 @@ def verify_licence(
     Never raises. Without `root_hash`, without a recent list of each issuer, or when the chain lacks a parent, the
     verdict is `unverified`.
     """
-    judged = _Judged(at or datetime.now(UTC), root_hash, list_max_age)
-    code, steps = take(
-        [
-            ("format", lambda: judged.read(certificate, chain, lists)),
-            ("chain", judged.walk),
-            ("root", judged.judge_root),
-            ("expiry", judged.judge_expiry),
-            ("lists", judged.judge_lists),
-        ]
-    )
+    judged = _Judged((certificate, chain, lists), root_hash, list_max_age, at or datetime.now(UTC))
+    code, steps = judged.take()
     reason = "every step holds" if code == "verified" else steps[-1].said
     own_hash = judged.path[0].hash if judged.path else None
     return LicenceVerdict(code, steps, reason, own_hash, judged.as_of, judged.expires_at())
 
 
-class _Judged:
-    """One certificate as it is judged; each step returns what was found, or raises `Refusal`."""
-
-    def __init__(self, moment: datetime, root_hash: str | None, list_max_age: timedelta) -> None:
-        self.moment, self.root_hash, self.list_max_age = moment, root_hash, list_max_age
+class _Judged(Judged):
+    def __init__(
+        self,
+        stated: tuple[object, Sequence[object], Iterable[object]],
+        root_hash: str | None,
+        list_max_age: timedelta,
+        moment: datetime,
+    ) -> None:
+        self.stated, self.root_hash, self.list_max_age, self.moment = stated, root_hash, list_max_age, moment
         self.path: list[Certificate] = []
-        self.parents: list[Certificate] = []
-        self.lists: list[IssuedList] = []
         self.troubles: list[Refusal] = []
         self.as_of: datetime | None = None
 
-    def read(self, certificate: object, chain: Sequence[object], lists: Iterable[object]) -> str:
-        try:
+    def format(self) -> str:
+        certificate, chain, lists = self.stated
+        with refused_as("malformed"):
             self.path = [read_certificate(certificate)]
             self.parents = [read_certificate(text) for text in chain]
-            self.lists = [read_issued_list(text) for text in lists]
-        except BadLicence as trouble:
-            raise Refusal("malformed", str(trouble)) from None
+            self.issued = [read_issued_list(text) for text in lists]
         return f"a certificate of type {self.path[0].kind}, hash {self.path[0].hash}"
 
-    def walk(self) -> str:
+    def chain(self) -> str:
         """From the certificate to the genesis, each signed by the key of the next."""
         while True:
             child = self.path[-1]
@@ -103,7 +89,7 @@ class _Judged:
                 return " issued by ".join(one.kind for one in self.path)
             self.path.append(parent)
 
-    def judge_root(self) -> str:
+    def root(self) -> str:
         root = self.path[-1].hash
         if self.root_hash is None:
             raise Refusal("unverified", "no_trusted_root: no genesis certificate is trusted here")
@@ -111,7 +97,7 @@ class _Judged:
             raise Refusal("untrusted_root", f"the genesis certificate {root} is not the trusted one")
         return f"the genesis certificate {root} is the trusted one"
 
-    def judge_expiry(self) -> str:
+    def expiry(self) -> str:
         """None expired. That an issuer ended a certificate counts for more."""
         self.troubles = [trouble for number in range(len(self.path)) for trouble in self._troubles_of(number)]
         if ended := [trouble for trouble in self.troubles if trouble.code in _ENDED]:
@@ -121,12 +107,14 @@ class _Judged:
             raise Refusal("expired", f"expired at {expires_at.isoformat()}")
         return "perpetual" if expires_at is None else f"until {expires_at.isoformat()}"
 
-    def judge_lists(self) -> str:
+    def lists(self) -> str:
         """A recent list of each issuer has each certificate of the chain."""
         if self.troubles:
             raise self.troubles[0]
         assert self.as_of is not None
         return f"not revoked as of {self.as_of.isoformat()}"
+
+    steps = (format, chain, root, expiry, lists)  # noqa: A003
 
     def expires_at(self) -> datetime | None:
         ends = [one.payload["exp"] for one in self.path if one.payload["exp"] is not None]
@@ -149,7 +137,7 @@ class _Judged:
         assert issuer_key is not None
         signed = [
             issued
-            for issued in self.lists
+            for issued in self.issued
             if issued.issuer == one.issuer
             and issued.generated_at <= self.moment + CLOCK_SKEW
             and issued.signature.is_by(issuer_key)

@@ -1,7 +1,7 @@
 """Whether a tiled log is one tree under a checkpoint that its auditor signed, and whether a leaf or an older log is in it.
 
-Checkpoints are signed notes (C2SP signed-note, tlog-checkpoint) with Ed25519, witnesses cosign them (tlog-cosignature);
-trees are those of RFC 6962.
+Checkpoints are signed notes (C2SP signed-note, tlog-checkpoint) with Ed25519; witnesses cosign them (tlog-cosignature) with
+Ed25519 or ML-DSA-44; trees are those of RFC 6962.
 """
 
 from base64 import b64decode, b64encode
@@ -9,24 +9,42 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import sha256
+from itertools import islice
+from typing import Literal
 
-from .keys import KEY_BYTES, AuditorKey, NotAKey, is_signed, require_usable
+from .keys import (
+    KEY_BYTES,
+    ML_DSA_KEY_BYTES,
+    AuditorKey,
+    NotAKey,
+    is_ml_dsa_signed,
+    is_signed,
+    require_usable,
+)
+from .steps import Unreadable
 
 NOTE_MAX_CHARACTERS = 64 * 1024
-NAME_MAX_CHARACTERS = 255
+NAME_MAX_BYTES = 255
 SIGNATURES_MAX = 32
 HASH_BYTES = 32
 SIZE_MAX = 2**62
 DIGITS_MAX = 19
 TILE_WIDTH = 256
-LOG_KEY, WITNESS_KEY = b"\x01", b"\x04"
+LOG_KEY, WITNESS_KEY, ML_DSA_WITNESS_KEY = b"\x01", b"\x04", b"\x06"
+Algorithm = Literal["Ed25519", "ML-DSA-44"]
+ALGORITHMS: dict[bytes, Algorithm] = {
+    LOG_KEY: "Ed25519",
+    WITNESS_KEY: "Ed25519",
+    ML_DSA_WITNESS_KEY: "ML-DSA-44",
+}
+TIMESTAMP_MAX = 2**63 - 1
 
-_KEY_ID_BYTES, _TIME_BYTES, _SIGNATURE_BYTES = 4, 8, 64
+_KEY_ID_BYTES, _TIME_BYTES, _COUNT_BYTES = 4, 8, 8
 _HEAD_LINES, _KEY_PARTS = 3, 3
 _PREFIX = "\u2014 "
 
 
-class BadCheckpoint(ValueError):
+class BadCheckpoint(Unreadable):
     """The note is not a checkpoint signed by one of the keys; the message is one line."""
 
 
@@ -45,7 +63,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class VerifierKey:
-    """The name and the key of a signer of notes; `kind` is that of a log or that of a witness."""
+    """The name and the key of a signer of notes; `kind` is one of `ALGORITHMS`: of a log, or of a witness."""
 
     name: str
     public_key: bytes
@@ -63,7 +81,7 @@ class VerifierKey:
 
     def signatures_in(self, lines: str) -> Iterator[tuple[str, bytes]]:
         """The lines that bear its name and key id, each with what follows the id; nothing in them is believed yet."""
-        for line in lines.split("\n")[:SIGNATURES_MAX]:
+        for line in lines.split("\n"):
             name, _, signature = line.removeprefix(_PREFIX).rpartition(" ")
             if not line.startswith(_PREFIX) or name != self.name:
                 continue
@@ -75,28 +93,33 @@ class VerifierKey:
                 yield line, raw[_KEY_ID_BYTES:]
 
     def has_signed(self, text: str, lines: str) -> bool:
-        """Whether one of the signature lines is by this log over the text of a note."""
-        found = self.signatures_in(lines)
-        return any(is_signed(self.public_key, signature, text.encode()) for _, signature in found)
+        """Whether the lines with its name and key id, at least one, are signatures of this log over the text of a note."""
+        found = list(islice(self.signatures_in(lines), SIGNATURES_MAX + 1))
+        return 0 < len(found) <= SIGNATURES_MAX and all(
+            is_signed(self.public_key, signature, text.encode()) for _, signature in found
+        )
 
 
-def read_verifier_key(text: str, kind: bytes) -> VerifierKey:
-    """The key in a text NAME+ID+KEY. Raises: NotAKey."""
+def read_verifier_key(text: str, *kinds: bytes) -> VerifierKey:
+    """The key of one of these kinds in a text NAME+ID+KEY. Raises: NotAKey."""
     # The key is base64 and may have a plus sign of its own, a name has none.
     name, *rest = text.split("+", _KEY_PARTS - 1)
-    is_name = 0 < len(name) <= NAME_MAX_CHARACTERS and name.isprintable() and name.split() == [name]
+    is_name = name.isprintable() and name.split() == [name] and len(name.encode()) <= NAME_MAX_BYTES
     if len(rest) != _KEY_PARTS - 1 or not is_name:
         raise NotAKey("a verifier key is NAME+ID+KEY")
     try:
         raw = b64decode(rest[1], validate=True)
     except ValueError:
         raise NotAKey("the key is not base64") from None
-    if raw[:1] != kind or len(raw) != 1 + KEY_BYTES:
-        raise NotAKey(f"the key is not an Ed25519 key of type {kind[0]}")
+    kind = raw[:1]
+    if kind not in kinds or len(raw) != 1 + (ML_DSA_KEY_BYTES if kind == ML_DSA_WITNESS_KEY else KEY_BYTES):
+        expected = " or ".join(f"an {ALGORITHMS[one]} key of type {one[0]}" for one in kinds)
+        raise NotAKey(f"the key is not {expected}")
     key = VerifierKey(name, raw[1:], kind)
     if key.text != text:
         raise NotAKey("the id is not that of name and key")
-    require_usable(key.public_key)
+    if kind != ML_DSA_WITNESS_KEY:
+        require_usable(key.public_key)
     return key
 
 
@@ -141,9 +164,21 @@ def text_of(note: str) -> str:
     return note.rpartition("\n\n")[0] + "\n"
 
 
-def cosigned_message(text: str, timestamp: int) -> bytes:
-    """What a witness signs of the text of a checkpoint."""
-    return f"cosignature/v1\ntime {timestamp}\n{text}".encode()
+def cosigned_message(text: str, timestamp: int, witness: VerifierKey) -> bytes:
+    """What a witness signs of the text of a checkpoint, by the kind of its key. Raises: BadCheckpoint."""
+    if witness.kind == WITNESS_KEY:
+        return f"cosignature/v1\ntime {timestamp}\n{text}".encode()
+    tree = _read_unsigned(f"{text}\n", None)
+    name, origin = witness.name.encode(), tree.origin.encode()
+    if len(origin) > NAME_MAX_BYTES or tree.size > SIZE_MAX:
+        raise BadCheckpoint(f"an origin has at most {NAME_MAX_BYTES} bytes, a tree at most {SIZE_MAX} leaves")
+    start = bytes(_COUNT_BYTES)
+    return b"".join(
+        (
+            *(b"subtree/v1\n\x00", bytes([len(name)]), name, timestamp.to_bytes(_TIME_BYTES, "big")),
+            *(bytes([len(origin)]), origin, start, tree.size.to_bytes(_COUNT_BYTES, "big"), tree.root),
+        )
+    )
 
 
 def cosignature_line(witness: VerifierKey, timestamp: int, signature: bytes) -> str:
@@ -152,12 +187,29 @@ def cosignature_line(witness: VerifierKey, timestamp: int, signature: bytes) -> 
     return f"{_PREFIX}{witness.name} {b64encode(raw).decode()}"
 
 
+def other_signers(note: str) -> int:
+    """How many signature lines of a note name another signer than the log; they were not judged."""
+    signers = (
+        line.removeprefix(_PREFIX).rpartition(" ")[0]
+        for line in note.rpartition("\n\n")[2].split("\n")
+        if line
+    )
+    return sum(signer != note.partition("\n")[0] for signer in signers)
+
+
 def find_cosignature(lines: str, text: str, witness: VerifierKey) -> tuple[int, str] | None:
     """The time and the line of a valid cosignature by this witness over the text of a checkpoint."""
-    for line, raw in witness.signatures_in(lines):
+    signed = is_ml_dsa_signed if witness.kind == ML_DSA_WITNESS_KEY else is_signed
+    for line, raw in islice(witness.signatures_in(lines), SIGNATURES_MAX):
         timestamp, signature = int.from_bytes(raw[:_TIME_BYTES], "big"), raw[_TIME_BYTES:]
-        if is_signed(witness.public_key, signature, cosigned_message(text, timestamp)):
-            return timestamp, line
+        # Without a time an ML-DSA-44 cosignature is of a subtree: not of the largest tree that the witness has seen.
+        if not 0 < timestamp <= TIMESTAMP_MAX:
+            continue
+        try:
+            if signed(witness.public_key, signature, cosigned_message(text, timestamp, witness)):
+                return timestamp, line
+        except BadCheckpoint:
+            return None
     return None
 
 

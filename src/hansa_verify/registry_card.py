@@ -8,16 +8,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Context, Decimal
 from functools import reduce
 from typing import Any
 
-from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, read_json, read_moment
-from .jws import BadEntry, read_entry
+from .canonical import NotCanonical, canonical_json, decoded, read_json, read_moment
+from .jws import read_entry
 from .keys import CLOCK_SKEW, RegistryKey, is_signed
 from .schema import form_error, form_of, schema_errors
-from .steps import Judgement, Refusal, take
+from .steps import JudgedText, Judgement, Refusal, refused_as
 
 REGISTRY_CARD_MAX_BYTES = 256 * 1024
 STRING_MAX_CHARACTERS = 2048
@@ -72,18 +72,13 @@ def verify_registry_card(
     reader: CardReader | None = None,
 ) -> CardVerdict:
     """Judge the text of a registry card by the keys of its host, as of `at`. Never raises."""
-    judged = _Judged(text, keys, reader or CardReader(), at or datetime.now(UTC))
-    code, steps = take((name, getattr(judged, name)) for name in _STEPS)
+    judged = _Judged(text, keys, reader or CardReader(), at)
+    code, steps = judged.take()
     signed = judged.signed if code == "verified" else None
     return CardVerdict(code, steps, signed, judged.kid, *judged.times)
 
 
-_STEPS = ("form", "namespace", "schema", "key", "paths", "signature", "window", "domain")
-
-
-class _Judged:
-    """One card as it is judged; each step returns what was found, or raises `Refusal`."""
-
+class _Judged(JudgedText):
     card: dict[str, Any]
     signed: dict[str, Any]
     signer: RegistryKey
@@ -91,17 +86,16 @@ class _Judged:
     times: tuple[datetime | None, datetime | None] = (None, None)
 
     def __init__(
-        self, text: bytes | str, keys: Sequence[RegistryKey], reader: CardReader, at: datetime
+        self, text: bytes | str, keys: Sequence[RegistryKey], reader: CardReader, at: datetime | None
     ) -> None:
-        self.text, self.keys, self.reader, self.at = text, keys, reader, at
+        super().__init__(text, keys, at)
+        self.reader = reader
 
     def form(self) -> str:
         if len(self.text) > REGISTRY_CARD_MAX_BYTES:
             raise Refusal("too_large", f"a registry card has at most {REGISTRY_CARD_MAX_BYTES} bytes")
-        try:
+        with refused_as("malformed"):
             self.card = read_json(self.text, exact=True)
-        except NotCanonical as trouble:
-            raise Refusal("malformed", str(trouble)) from None
         if not isinstance(self.card, dict):
             raise Refusal("malformed", "a registry card is an object")
         if any(len(text) > STRING_MAX_CHARACTERS for text in _texts(self.card)):
@@ -151,10 +145,8 @@ class _Judged:
         block = self.card["signature"]
         self.signed = {path: _at(self.card, path) for path in block["signed_canonical"]}
         times = {"_signed_at": block["signed_at"], "_expires_at": block["expires_at"]}
-        try:
+        with refused_as("malformed"):
             payload, raw = _canonical({**self.signed, **times}), decoded(block["value"])
-        except (NotCanonical, NotBase64url) as trouble:
-            raise Refusal("malformed", str(trouble)) from None
         if not is_signed(self.signer.public_key, raw, payload):
             raise Refusal("bad_signature", "the signed leaves are not what was signed")
         if "jws" in block:
@@ -185,13 +177,13 @@ class _Judged:
             raise Refusal("trust_domain_mismatch", f"the sender proved {proved}, not {domain}")
         return f"trust domain {domain}"
 
+    steps = (form, namespace, schema, key, paths, signature, window, domain)
+
 
 def _require_same_by_jws(jws: str, signer: RegistryKey, payload: bytes) -> None:
     protected, _, signature = jws.partition("..")
-    try:
+    with refused_as("malformed", "jws: "):
         entry = read_entry({"protected": protected, "signature": signature})
-    except BadEntry as trouble:
-        raise Refusal("malformed", f"jws: {trouble}") from None
     if dict(entry.header) != {"alg": "EdDSA", "kid": signer.kid, "typ": JWS_TYPE}:
         raise Refusal("malformed", f"the protected header of jws is alg, kid and typ {JWS_TYPE}")
     if not entry.is_by(signer.public_key, payload):

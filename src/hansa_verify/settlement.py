@@ -6,16 +6,16 @@ acknowledged. A request and an award have the facts of the dispute, which the sa
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from .canonical import NotCanonical, canonical_json, read_json
+from .canonical import canonical_json, read_json
 from .card import CARD_MAX_BYTES, signer_of, time_of, verify_document
 from .jws import CompactSignature, read_compact
 from .keys import RegistryKey
 from .schema import form_error
-from .steps import VERIFIED, Judgement, Refusal, take
+from .steps import VERIFIED, JudgedText, Judgement, Refusal, refused_as
 
 MESSAGE_TYPE, BUNDLE_TYPE = "fed-slash+jws", "dispute-bundle+jws"
 MESSAGE_MAX_CHARACTERS = 800_000
@@ -44,30 +44,20 @@ def verify_settlement(
     text: bytes | str, keys: Sequence[RegistryKey], *, at: datetime | None = None
 ) -> SettlementVerdict:
     """Judge the evidence of a settlement by the keys of the registry that wrote it, as of `at`. Never raises."""
-    judged = _Judged(text, keys, at or datetime.now(UTC))
-    code, steps = take((name, getattr(judged, name)) for name in _STEPS)
+    judged = _Judged(text, keys, at)
+    code, steps = judged.take()
     return SettlementVerdict(code, steps, judged.said() if code == VERIFIED else ())
 
 
-_STEPS = ("form", "key", "time", "signature", "claim", "outcome", "facts")
-
-
-class _Judged:
-    """The evidence as it is judged; each step returns what was found, or raises `Refusal`."""
-
+class _Judged(JudgedText):
     messages: list[CompactSignature]
     signers: list[RegistryKey]
-
-    def __init__(self, text: bytes | str, keys: Sequence[RegistryKey], at: datetime) -> None:
-        self.text, self.keys, self.at = text, keys, at
 
     def form(self) -> str:
         if len(self.text) > CARD_MAX_BYTES:
             raise Refusal("malformed", f"a document has at most {CARD_MAX_BYTES} bytes")
-        try:
+        with refused_as("malformed"):
             document = read_json(self.text)
-        except NotCanonical as trouble:
-            raise Refusal("malformed", str(trouble)) from None
         if error := form_error(document, "slash_evidence"):
             raise Refusal("malformed", error)
         self.messages = [_read_message(text) for text in document["messages"]]
@@ -115,6 +105,8 @@ class _Judged:
             if not _is_about(bundle.get("dispute"), stated):
                 raise Refusal("facts", "the facts are of another dispute")
         return "signed facts of the dispute" if bundles else "these messages rest on no facts"
+
+    steps = (form, key, time, signature, claim, outcome, facts)
 
     def said(self) -> tuple[Mapping[str, Any], ...]:
         """What the verified messages state, without the facts."""

@@ -1,7 +1,10 @@
 """What the verdicts share: steps that hold or not, and the refusal that ends a judgement."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 VERIFIED = "verified"
 
@@ -36,16 +39,41 @@ class Refusal(Exception):
         self.code, self.said, self.step = code, said, step
 
 
-def take(steps: Iterable[tuple[str, Callable[[], str]]]) -> tuple[str, tuple[Step, ...]]:
-    """Take named steps in order, each returns what it found. The code is that of the first refusal, which ends them."""
-    taken: list[Step] = []
-    for name, step in steps:
-        try:
-            taken.append(Step(name, holds=True, said=step()))
-        except Refusal as refusal:
-            failed = Step(refusal.step or name, holds=False, said=refusal.said)
-            return refusal.code, (*taken, failed)
-    return VERIFIED, tuple(taken)
+class Unreadable(ValueError):
+    """A text or a member has no value of the form that it must have; the message is one line."""
+
+
+@contextmanager
+def refused_as(code: str, prefix: str = "") -> Iterator[None]:
+    """What cannot be read inside is a refusal with this code."""
+    try:
+        yield
+    except Unreadable as trouble:
+        raise Refusal(code, f"{prefix}{trouble}") from None
+
+
+class Judged:
+    """Something as it is judged: each of `steps` is a method that returns what it found, or raises `Refusal`."""
+
+    steps: tuple[Callable[[Any], str], ...]
+
+    def take(self) -> tuple[str, tuple[Step, ...]]:
+        """The code and the steps that were taken. The code is that of the first refusal, which ends them."""
+        taken: list[Step] = []
+        for step in self.steps:
+            try:
+                taken.append(Step(step.__name__, holds=True, said=step(self)))
+            except Refusal as refusal:
+                failed = Step(refusal.step or step.__name__, holds=False, said=refusal.said)
+                return refusal.code, (*taken, failed)
+        return VERIFIED, tuple(taken)
+
+
+class JudgedText(Judged):
+    """The text of a document, judged by keys of its signer, as of a moment: now unless another is asked for."""
+
+    def __init__(self, text: bytes | str, keys: Sequence[Any], at: datetime | None) -> None:
+        self.text, self.keys, self.at = text, keys, at or datetime.now(UTC)
 
 
 def code_of(steps: Iterable[Step]) -> str:

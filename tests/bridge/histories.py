@@ -90,21 +90,21 @@ def explore(world: World, sagas: list[Terms], most: int) -> int:
     seen: set[object] = set()
     todo: list[tuple[World, frozenset[Message], bool]] = [(world, frozenset(), False)]
     while todo:
-        present, on_the_way, is_late = todo.pop()
-        key = (present.key(), on_the_way, is_late)
+        present, in_transit, is_late = todo.pop()
+        key = (present.key(), in_transit, is_late)
         if key in seen:
             continue
         seen.add(key)
         assert len(seen) <= most, "the model is too large"
         now = 1000.0 if is_late else 0.0
-        steps = [(present, on_the_way, True)] if not is_late else []
+        steps = [(present, in_transit, True)] if not is_late else []
         for name in present.sagas:
             after, messages = present.due(name, now)
-            steps.append((after, on_the_way | set(messages), is_late))
-        # What is on the way stays there: any message may arrive again at any time, or never.
-        for message in on_the_way:
+            steps.append((after, in_transit | set(messages), is_late))
+        # What is in transit stays so: any message may arrive again at any time, or never.
+        for message in in_transit:
             after, messages = present.received(message)
-            steps.append((after, on_the_way | set(messages), is_late))
+            steps.append((after, in_transit | set(messages), is_late))
         todo += steps
         _require_an_end(present, now=1000.0)
     return len(seen)

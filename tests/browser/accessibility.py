@@ -16,14 +16,14 @@ RUN = """async rules => {
 }"""
 # Its rule of contrast takes most of the time and asks for less than FAINT_TEXTS does, but looks at what is drawn.
 RULES = by_tier({"color-contrast": {"enabled": False}}, {}, {})
-# Every text with the contrast against the ground it stands on, as WCAG 2 computes it; only what is too low returns.
+# Every text with the contrast against its background, as WCAG 2 computes it; only what is too low returns.
 FAINT_TEXTS = """() => {
   const parts = color => color.match(/[0-9.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b]
     .map(v => v / 255)
     .map(v => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = element => {
+  const background = element => {
     for (let at = element; at; at = at.parentElement) {
       const color = parts(getComputedStyle(at).backgroundColor);
       if (color.length === 3 || color[3] === 1) return color;
@@ -31,7 +31,7 @@ FAINT_TEXTS = """() => {
     return [255, 255, 255];
   };
   const contrast = element => {
-    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+    const [a, b] = [light(parts(getComputedStyle(element).color)), light(background(element))];
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   };
   return [...document.querySelectorAll("body *")]

@@ -51,7 +51,7 @@ def get(
     if found := find(environ, places):
         return found
     tried = []
-    for name, commands in _ways(environ, may_install=may_install):
+    for name, commands in _installations(environ, may_install=may_install):
         print(f"no browser found: {name}", flush=True)
         if all(_runs(command, environ) for command in commands) and (found := find(environ, places)):
             return found
@@ -71,7 +71,7 @@ def _candidates(environ: Mapping[str, str], places: tuple[str, ...]) -> Iterator
         yield from sorted(map(str, Path(downloads).glob(pattern)), reverse=True)
 
 
-def _ways(environ: Mapping[str, str], *, may_install: bool) -> Iterator[tuple[str, list[list[str]]]]:
+def _installations(environ: Mapping[str, str], *, may_install: bool) -> Iterator[tuple[str, list[list[str]]]]:
     apt = shutil.which("apt-get", path=environ.get("PATH", ""))
     if may_install and apt:
         packages = ["chromium", "fonts-liberation"]
@@ -102,12 +102,14 @@ def _runs(command: list[str], environ: Mapping[str, str]) -> bool:
 
 
 def _starts(path: str) -> bool:
-    """Some distributions keep a script of that name that only tells of another package."""
+    """Some distributions keep a script of that name that only names another package."""
     try:
-        told = subprocess.run([path, "--version"], capture_output=True, timeout=ANSWER_SECONDS, check=False)
+        printed = subprocess.run(
+            [path, "--version"], capture_output=True, timeout=ANSWER_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return told.returncode == 0
+    return printed.returncode == 0
 
 
 if __name__ == "__main__":

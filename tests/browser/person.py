@@ -71,7 +71,7 @@ class PersonAtBrowser:
         """The link in the newest mail with this subject, as soon as it came."""
 
         def found() -> list[EmailMessage]:
-            return [one for one in self.mails.letters_to(self.email) if one["Subject"] == subject]
+            return [one for one in self.mails.messages_to(self.email) if one["Subject"] == subject]
 
         await until(found)
         return LINK.search(text_of(found()[-1]))[0]
@@ -108,9 +108,9 @@ class PersonAtBrowser:
         await page.goto("/account/agents/new")
         form = page.locator("form[action='/account/agents/new/from-form']")
         await form.get_by_label("Name", exact=True).fill(name)
-        await form.get_by_label("Description").fill(f"{name} writes letters.")
-        await form.get_by_label("Name of its first skill").fill("Letter")
-        await form.get_by_label("What this skill does").fill("Writes one letter.")
+        await form.get_by_label("Description").fill(f"{name} writes summaries.")
+        await form.get_by_label("Name of its first skill").fill("Summary")
+        await form.get_by_label("What this skill does").fill("Writes one summary.")
         await form.get_by_role("button", name="Review the card").click()
         await expect(page.get_by_text("Nothing has been created yet.")).to_be_visible()
         await self.press("Create the agent", "Agent created")
@@ -137,10 +137,10 @@ class PersonAtBrowser:
         """A contract whose amount is held from the acceptance on; its number."""
         page = self.page
         await page.goto(f"{self.base}/contracts/new?provider={other.agent.did}")
-        await page.get_by_label("Title").fill("Ten letters")
+        await page.get_by_label("Title").fill("Ten summaries")
         await page.get_by_label("Amount in AVT").fill(amount)
-        await page.get_by_label("Terms").fill("Ten letters in plain words.")
-        await page.get_by_label("Acceptance criteria").fill("Ten letters, each signed.")
+        await page.get_by_label("Terms").fill("Ten summaries in plain words.")
+        await page.get_by_label("Acceptance criteria").fill("Ten summaries, each signed.")
         due = datetime.now(UTC) + REVIEWED_WITHIN
         await page.get_by_label("Review due").fill(f"{due:%Y-%m-%dT%H:%M}")
         await page.get_by_label("Hold the amount").check()
@@ -157,7 +157,7 @@ class PersonAtBrowser:
         await self.reads(notice)
 
     async def deliver(self, number: int) -> None:
-        fields = {"SHA-256_of_the_work": "a" * 64, "Note": "Ten letters."}
+        fields = {"SHA-256_of_the_work": "a" * 64, "Note": "Ten summaries."}
         await self.act_on_contract(number, "Submit the work", "The work is submitted.", **fields)
 
     async def file_dispute(self, contract: int) -> int:
@@ -166,7 +166,7 @@ class PersonAtBrowser:
         await page.goto(f"{self.base}/contracts/{contract}")
         await page.get_by_role("link", name="File a dispute about this contract").click()
         await page.get_by_label("Reason").select_option("POOR_QUALITY")
-        await page.get_by_label("Description").fill("Only five letters are signed.")
+        await page.get_by_label("Description").fill("Only five summaries are signed.")
         await page.get_by_role("button", name="File the dispute").click()
         await self.reads("The dispute is filed.")
         return int(page.url.partition("?")[0].rpartition("/")[2])

@@ -7,7 +7,7 @@ from tests.registry import TestRegistry
 CARD = {"name": "Übersetzer 😀", "pricing": {"model": "per_request", "base_rate": 1e-7}}
 
 
-async def test_the_browser_checks_the_signature_of_the_card_and_tells_who_signed_what(
+async def test_the_browser_checks_the_signature_of_the_card_and_shows_who_signed_what(
     registry: TestRegistry, visit
 ):
     agent = await registry.agent(**CARD)
@@ -18,12 +18,12 @@ async def test_the_browser_checks_the_signature_of_the_card_and_tells_who_signed
     findings = page.locator("[data-findings]")
     export = (await registry.get(f"/agents/{agent.did}/card-export")).json()
     keys = (await registry.http.get("/.well-known/registry-jwks.json")).json()["keys"]
-    for told in (export["name"], keys[0]["kid"], keys[0]["kid"].partition("#")[0], "1e-07"):
-        await expect(findings).to_contain_text(told)
+    for expected in (export["name"], keys[0]["kid"], keys[0]["kid"].partition("#")[0], "1e-07"):
+        await expect(findings).to_contain_text(expected)
     assert opened.complaints == []
 
 
-async def test_a_card_that_was_changed_on_its_way_is_not_verified(registry: TestRegistry, visit):
+async def test_a_card_that_was_changed_in_transit_is_not_verified(registry: TestRegistry, visit):
     agent = await registry.agent(**CARD)
     page = (await visit(f"/agents/{agent.did}")).page
 

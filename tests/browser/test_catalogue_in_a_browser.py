@@ -27,7 +27,7 @@ def names(page: Page):
     return page.get_by_role("heading", level=2).filter(has=page.get_by_role("link"))
 
 
-async def test_typing_narrows_the_page_in_place_and_the_address_tells_it(market, visit):
+async def test_typing_narrows_the_page_in_place_and_the_address_shows_it(market, visit):
     opened = await visit("/catalogue", viewport=DESK)
     page = opened.page
     await page.evaluate("window.isStill = true")
@@ -73,7 +73,7 @@ async def test_the_keyboard_stays_on_the_choice_it_made(market, visit):
     await expect(names(page)).to_have_count(3)
 
 
-async def test_a_registry_that_does_not_answer_is_told_and_what_was_shown_stays(market, visit):
+async def test_a_registry_that_does_not_answer_is_reported_and_what_was_shown_stays(market, visit):
     page = (await visit("/catalogue", viewport=DESK)).page
     await page.context.set_offline(offline=True)
     await page.get_by_role("searchbox").press_sequentially("babel")
@@ -124,7 +124,7 @@ async def test_what_a_card_says_runs_nothing_and_leaves_its_place_nowhere(regist
 
 
 async def test_an_owner_draws_nothing_over_what_the_registry_says(registry: TestRegistry, visit):
-    """Letters that pile up or run the other way stay within the panel of their owner."""
+    """Characters that pile up or run from right to left stay within the panel of their owner."""
     pile = "Z" + "\u0489\u0336\u0315" * 40
     agent = await registry.agent(name="A" + pile, description="\u202e" + pile * 20 + "שלום" * 50)
     page = (await visit(f"/agents/{agent.did}", viewport=DESK)).page

@@ -17,7 +17,7 @@ from tests.properties.scale import by_tier, printed_seed
 
 DOCUMENTS = by_tier(800, 30_000, 200_000)
 MUTATIONS = by_tier(400, 30_000, 200_000)
-LETTERS = 'aZ0"\\/\b\f\n\r\t\x00\x1f\x7f\x80éß\u2028\u2029\ufeff\uffff\ue000中𝄞😀\U0010ffff'
+CHARACTERS = 'aZ0"\\/\b\f\n\r\t\x00\x1f\x7f\x80éß\u2028\u2029\ufeff\uffff\ue000中𝄞😀\U0010ffff'
 NUMBERS = [
     "0",
     "-0",
@@ -144,7 +144,7 @@ def _double(draw: random.Random) -> Any:
 
 
 def text_of(draw: random.Random) -> str:
-    return "".join(draw.choice(LETTERS) for _ in range(draw.randrange(6)))
+    return "".join(draw.choice(CHARACTERS) for _ in range(draw.randrange(6)))
 
 
 LEAVES = [text_of, _word, _whole, _short, _double]
@@ -223,7 +223,7 @@ class Signer:
             **header,
         }
         protected = base64url(
-            json.dumps({name: told for name, told in head.items() if told is not None}).encode()
+            json.dumps({name: content for name, content in head.items() if content is not None}).encode()
         )
         signature = self.key.sign(f"{protected}.{base64url(canonical_json(card))}".encode())
         return {"protected": protected, "signature": base64url(signature)}
@@ -265,7 +265,7 @@ def spoiled(signer: Signer) -> dict[str, dict[str, Any]]:
             "signatures": [{**ours, "signature": Signer().entry(CARD)["signature"]}],
         },
         "padding": {**CARD, "signatures": [{**ours, "signature": ours["signature"] + "=="}]},
-        "an alias of the last letter": {
+        "an alias of the last character": {
             **CARD,
             "signatures": [{**ours, "signature": ours["signature"][:-1] + "B"}],
         },
@@ -310,13 +310,15 @@ async def test_the_browser_takes_nothing_else_for_signed_and_says_why(script_pag
         assert verdict is not True
 
 
-async def test_no_letter_of_a_signed_card_can_be_changed(script_page: Page):
+async def test_no_character_of_a_signed_card_can_be_changed(script_page: Page):
     signer, draw = Signer(), random.Random(printed_seed())
     text = json.dumps(signer.signed(), ensure_ascii=False)
     changed = []
     for _ in range(MUTATIONS):
-        place, letter = draw.randrange(len(text)), draw.choice('aZ09 _-"{}[],:.eE\\')
-        changed.append(draw.choice([text[:place] + letter, text[:place]]) + text[place + draw.randrange(2) :])
+        place, character = draw.randrange(len(text)), draw.choice('aZ09 _-"{}[],:.eE\\')
+        changed.append(
+            draw.choice([text[:place] + character, text[:place]]) + text[place + draw.randrange(2) :]
+        )
     keys = read_keys(json.loads(signer.keys()))
     expected = [verify_card(one, keys).is_valid for one in changed]
     found = [verdict is True for verdict in await script_page.evaluate(VERDICTS, [changed, signer.keys()])]

@@ -23,7 +23,7 @@ def program(directory: Path, name: str, script: str = STARTS) -> str:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch) -> dict[str, str]:
-    """The environment of a machine with no browser and no way to get one; Playwright is not asked for real."""
+    """The environment of a machine with no browser and no means to get one; Playwright is not asked for real."""
     monkeypatch.setattr(sys, "executable", program(tmp_path, "python", DOES_NOT))
     return {"PATH": str(tmp_path), "HOME": str(tmp_path)}
 

@@ -109,7 +109,7 @@ async def front_page(visit):
     return opened
 
 
-async def test_the_front_page_follows_what_happens_tells_of_a_breach_and_of_a_registry_that_does_not_answer(
+async def test_the_front_page_follows_what_happens_and_shows_a_breach_and_a_registry_that_does_not_answer(
     registry, visit
 ):
     opened = await front_page(visit)
@@ -198,17 +198,17 @@ async def answer_shown(page, path):
 async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(registry, visit):
     ada = await person(registry)
     await registry.post("/auth/forgot-password", json={"email": ada.email})
-    (letter,) = await registry.outbox()
-    (link,) = re.findall(r"http\S+", text_of(letter))
+    (mail,) = await registry.outbox()
+    (link,) = re.findall(r"http\S+", text_of(mail))
     page = (await settled(visit, link.removeprefix(registry.settings.base_url))).page
     assert await page.evaluate("location.hash") == ""
-    for password, told in [
+    for password, text in [
         ("My-PassWord-Is-1-Long", "The password contains a common word."),
         ("Another-Horse-9-Stable", "The new password is set. You can log in with it."),
     ]:
         await page.get_by_label("New password").fill(password)
         await page.get_by_role("button", name="Set password").click()
-        await expect(page.locator("[data-status]")).to_have_text(told)
+        await expect(page.locator("[data-status]")).to_have_text(text)
     assert (await ada.try_login("Another-Horse-9-Stable")).status_code == 200
 
 

@@ -20,16 +20,16 @@ RIGHT_TO_LEFT = f"{HEBREW}{CLOSES}{TURNS} (5"
 PEER = "north.example.org"
 DID = f"did:hansa:{PEER}:1"
 
-# Every letter of the registry stands to the right of the one before it on its line, and so does every text of an owner,
+# Every character of the registry stands to the right of the one before it on its line, and so does every text of an owner,
 # which is isolated in an element of its own.
 TURNED = """() => {
   const turned = [], places = new Map(), range = document.createRange();
-  const put = (node, boxes, told) => {
+  const put = (node, boxes, text) => {
     let block = node.parentElement;
     while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
     const last = places.get(block), [first, end] = [boxes[0], boxes.at(-1)];
     const isSameLine = last && first.top < last.bottom - 2;
-    if (isSameLine && first.left < last.right - 1) turned.push(told);
+    if (isSameLine && first.left < last.right - 1) turned.push(text);
     places.set(block, { right: end.right, bottom: Math.max(end.bottom, isSameLine ? last.bottom : -Infinity) });
   };
   const walk = (node) => {
@@ -101,7 +101,7 @@ async def test_a_card_reorders_nothing_around_its_words(text: str, registry: Tes
         await require_readable(page)
 
 
-async def test_what_was_signed_is_told_without_signs_that_turn(registry: TestRegistry, visit):
+async def test_what_was_signed_is_shown_without_signs_that_turn(registry: TestRegistry, visit):
     agent = await registry.agent(name=f"safe{HIDDEN}", pricing={"base_rate": "1", "model": f"flat{HIDDEN}"})
     page = (await visit(f"/agents/{agent.did}")).page
     await page.get_by_role("button", name="Verify signature").click()
@@ -173,11 +173,11 @@ async def test_a_machine_reads_the_words_without_signs_and_addresses_as_they_are
 ):
     agent = await registry.agent(name=f"safe{HIDDEN}", **hostile_card(HIDDEN))
     page = (await visit(f"/agents/{agent.did}")).page
-    told = json.loads(await page.locator("script[type='application/ld+json']").text_content())
-    assert SIGNS.findall(json.dumps(told, ensure_ascii=False)) == []
-    assert told["name"] == "safeexe.gnp"
-    assert told["provider"]["url"].startswith("https://a.example.org/%E2%81%A9")
-    assert told["identifier"] == agent.did
+    returned = json.loads(await page.locator("script[type='application/ld+json']").text_content())
+    assert SIGNS.findall(json.dumps(returned, ensure_ascii=False)) == []
+    assert returned["name"] == "safeexe.gnp"
+    assert returned["provider"]["url"].startswith("https://a.example.org/%E2%81%A9")
+    assert returned["identifier"] == agent.did
 
 
 async def test_a_description_from_right_to_left_begins_at_the_right(registry: TestRegistry, visit):

@@ -104,7 +104,7 @@ async def rule_and_suspend(page: Page, dispute: int, did: str) -> None:
     await page.goto(f"/administration/disputes/{dispute}")
     await page.get_by_role("button", name="End the time for evidence").click()
     await page.get_by_label("Ruling", exact=True).select_option("IN_FAVOR_OF_COMPLAINANT")
-    await page.get_by_label("Note").fill("Five letters are not signed.")
+    await page.get_by_label("Note").fill("Five summaries are not signed.")
     await page.get_by_role("button", name="Rule", exact=True).click()
     await expect(page.get_by_role("status")).to_have_text("The ruling is carried out.")
     await page.goto(f"/administration/agents?q={did}")

@@ -1,4 +1,4 @@
-"""One way to call both clients, so that a test is written once."""
+"""One interface to both clients, so that a test is written once."""
 
 import asyncio
 import inspect

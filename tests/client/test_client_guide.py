@@ -1,4 +1,4 @@
-"""The guide of the client, followed to the letter with its own distribution and nothing else."""
+"""The guide of the client, followed exactly with its own distribution and nothing else."""
 
 from pathlib import Path
 

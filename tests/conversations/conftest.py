@@ -6,7 +6,9 @@ import pytest
 
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.operation.conftest import founded_data
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry
+from tests.rooms.commerce.agreements import Agreements, open_agreements
+from tests.rooms.ledger.purses import Purses, open_purses
 
 __all__ = ["founded_data"]
 
@@ -27,3 +29,34 @@ async def registry_of_file(
 async def registry_of_test(start_registry: StartRegistry) -> TestRegistry:
     """In such a file, for a test that needs one which no other has touched."""
     return await start_registry()
+
+
+@pytest.fixture(scope="module")
+async def purses_of_file(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Purses]:
+    """A registry whose treasury can pay the highest amount, for the transfers of a file."""
+    directory = tmp_path_factory.mktemp("purses")
+    async with open_purses(database_farm, directory, genesis_supply="90000000000") as purses:
+        yield purses
+
+
+@pytest.fixture(scope="module")
+async def refused_payer(purses_of_file: Purses) -> TestAgent:
+    """An agent of that registry with 100 units; each of its requests is refused."""
+    return await purses_of_file.agent("100")
+
+
+@pytest.fixture(scope="module")
+async def unpaid(purses_of_file: Purses) -> TestAgent:
+    """The payee of those requests."""
+    return await purses_of_file.agent()
+
+
+@pytest.fixture(scope="module")
+async def agreements_of_file(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Agreements]:
+    """A registry with contractors and providers, for the contracts of a file."""
+    async with open_agreements(database_farm, tmp_path_factory.mktemp("agreements")) as agreements:
+        yield agreements

@@ -25,7 +25,7 @@ NO_GRANT = {"genesis_grant_enabled": False}
 
 @pytest.fixture
 async def registry(start_registry: StartRegistry) -> TestRegistry:
-    """Its agents begin with nothing, so that nothing is in the way of a deletion."""
+    """Its agents begin with nothing, so that nothing blocks a deletion."""
     return await start_registry(**NO_GRANT)
 
 
@@ -174,14 +174,14 @@ async def test_requesting_deletion_ends_no_token_and_any_of_them_can_cancel(
     assert (await requested(again))["status"] == "requested"
 
 
-async def test_the_owner_is_told_by_mail_until_when_the_deletion_can_be_cancelled(
+async def test_the_owner_is_notified_by_mail_until_when_the_deletion_can_be_cancelled(
     registry: TestRegistry, developer: TestDeveloper
 ):
     asked = await requested(developer)
-    (letter,) = [letter for letter in await registry.outbox() if letter["To"] == developer.email]
-    assert letter["Subject"] == "Your account is to be deleted"
-    assert asked["effective_at"][:10] in text_of(letter)
-    assert "cancel" in text_of(letter)
+    (mail,) = [mail for mail in await registry.outbox() if mail["To"] == developer.email]
+    assert mail["Subject"] == "Your account is to be deleted"
+    assert asked["effective_at"][:10] in text_of(mail)
+    assert "cancel" in text_of(mail)
 
 
 async def test_asked_twice_the_first_request_counts(registry: TestRegistry, developer: TestDeveloper):
@@ -204,7 +204,9 @@ async def test_api_keys_work_until_the_account_is_closed(registry: TestRegistry,
     assert answer.status_code == 401
 
 
-async def test_what_the_agents_hold_is_in_the_way_and_each_thing_is_named(start_registry: StartRegistry):
+async def test_what_the_agents_hold_blocks_the_deletion_and_each_thing_is_named(
+    start_registry: StartRegistry,
+):
     registry = await start_registry()
     developer = await registry.developer()
     agent = await developer.agent()
@@ -216,8 +218,8 @@ async def test_what_the_agents_hold_is_in_the_way_and_each_thing_is_named(start_
     assert staked.status_code == 200, staked.text
     answer = await request(developer)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "DELETION_BLOCKED")
-    told = [(each["kind"], each["agent_did"], each["amount"]) for each in answer.json()["blockers"]]
-    assert told == [("balance", agent.did, "60"), ("stake", agent.did, "40")]
+    returned = [(each["kind"], each["agent_did"], each["amount"]) for each in answer.json()["blockers"]]
+    assert returned == [("balance", agent.did, "60"), ("stake", agent.did, "40")]
     assert answer.json()["error"]["context"]["blockers"] == answer.json()["blockers"]
     assert (await status_of(developer))["blockers"] == answer.json()["blockers"]
     assert (await status_of(developer))["status"] == "none"
@@ -294,7 +296,7 @@ async def test_with_the_account_its_agents_end_for_good(registry: TestRegistry, 
     assert {event["data"]["did"] for event in revoked.json()["items"]} == {agent.did for agent in agents}
 
 
-async def test_nothing_stored_tells_of_the_person_any_more(registry: TestRegistry):
+async def test_nothing_stored_names_the_person_any_more(registry: TestRegistry):
     admin = await registry.administrator("admin_support")
     code = (await registry.post("/admin/invite-codes/generate", json={}, headers=admin.headers)).json()[0]
     body = {

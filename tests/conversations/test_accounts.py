@@ -49,9 +49,9 @@ def code(answer):
     return answer.status_code, answer.json()["error"]["code"]
 
 
-def link_in(letter):
+def link_in(mail):
     """The route of the API that does what the link in a verification mail does."""
-    (token,) = re.findall(r"https?://\S+/verify-email\?token=(\S+)", text_of(letter))
+    (token,) = re.findall(r"https?://\S+/verify-email\?token=(\S+)", text_of(mail))
     return f"/auth/verify-email?token={token}"
 
 
@@ -178,7 +178,7 @@ async def test_a_display_name_that_reads_like_another_is_taken(registry, name):
     assert code(again) == (409, "DISPLAY_NAME_TAKEN")
 
 
-async def test_a_registered_address_is_told_before_a_taken_name(registry):
+async def test_a_registered_address_is_reported_before_a_taken_name(registry):
     await register(registry)
     assert code(await register(registry)) == (400, "EMAIL_REGISTERED")
 
@@ -251,7 +251,7 @@ async def test_registration_is_limited_to_five_a_minute_for_each_client_address(
     assert (await register(registry)).status_code == 201
 
 
-async def test_the_registration_config_tells_what_a_form_needs(start_registry):
+async def test_the_registration_config_states_what_a_form_needs(start_registry):
     registry = await start_registry(email_verification_required=True)
     answer = await registry.get("/auth/registration-config")
     assert answer.status_code == 200
@@ -432,12 +432,12 @@ async def test_the_mailed_link_verifies_and_a_second_visit_says_it_was_done(star
         email_verification_required=True, public_base_url="https://registry.example.org"
     )
     await register(registry)
-    (letter,) = await registry.outbox()
-    assert letter["To"] == "ada@example.org"
-    assert "https://registry.example.org/verify-email?token=" in text_of(letter)
+    (mail,) = await registry.outbox()
+    assert mail["To"] == "ada@example.org"
+    assert "https://registry.example.org/verify-email?token=" in text_of(mail)
 
-    first = await registry.get(link_in(letter))
-    second = await registry.get(link_in(letter))
+    first = await registry.get(link_in(mail))
+    second = await registry.get(link_in(mail))
     assert (first.status_code, first.json()["status"]) == (200, "verified")
     assert (second.status_code, second.json()["status"]) == (200, "already_verified")
     assert "token" not in first.text
@@ -447,10 +447,10 @@ async def test_the_mailed_link_verifies_and_a_second_visit_says_it_was_done(star
 async def test_the_mailed_link_opens_a_page_and_a_head_request_does_not_use_it(start_registry):
     registry = await start_registry(email_verification_required=True)
     await register(registry)
-    (letter,) = await registry.outbox()
-    page = "/verify-email" + link_in(letter).partition("/auth/verify-email")[2]
+    (mail,) = await registry.outbox()
+    page = "/verify-email" + link_in(mail).partition("/auth/verify-email")[2]
     assert (await registry.http.head(page)).status_code == 405
-    assert (await registry.http.head(f"/api/v1{link_in(letter)}")).status_code == 405
+    assert (await registry.http.head(f"/api/v1{link_in(mail)}")).status_code == 405
     assert code(await log_in(registry)) == (403, "EMAIL_UNVERIFIED")
 
     for _ in range(2):

@@ -133,9 +133,9 @@ async def test_a_forgotten_password_is_answered_the_same_for_every_address(regis
         pages.append((browser.page.status_code, browser.text))
     assert pages[0] == pages[1]
     assert pages[0][0] == 200
-    letters = await registry.outbox()
-    assert len(letters) == 1
-    assert "/set-password#token=" in text_of(letters[0])
+    mails = await registry.outbox()
+    assert len(mails) == 1
+    assert "/set-password#token=" in text_of(mails[0])
 
 
 async def test_a_recovery_key_sets_a_new_password_once(registry):

@@ -1,4 +1,4 @@
-"""An owner acts as its agent, for a while, under the agent's own limits, and the journal tells of it."""
+"""An owner acts as its agent, for a while, under the agent's own limits, and the journal records it."""
 
 import pytest
 
@@ -49,9 +49,9 @@ def code(answer):
 async def test_the_owner_gets_a_token_of_its_agent_for_a_quarter_of_an_hour(registry, owner, agent):
     answer = await ask(owner, agent.did)
     profile = (await registry.get("/auth/profile", headers=owner.headers)).json()
-    told = answer.json()
-    assert (answer.status_code, told.pop("access_token").count(".")) == (200, 2)
-    assert told == {
+    returned = answer.json()
+    assert (answer.status_code, returned.pop("access_token").count(".")) == (200, 2)
+    assert returned == {
         "token_type": "bearer",
         "expires_in": 900,
         "agent_did": agent.did,
@@ -78,14 +78,14 @@ async def test_the_agents_limits_bind_its_owner_too(registry, owner, agent):
     assert code(staked) == (403, "PERMISSION_MISSING")
 
 
-async def test_the_journal_tells_that_the_owner_acts(registry, owner, agent):
+async def test_the_journal_records_that_the_owner_acts(registry, owner, agent):
     answer = await ask(owner, agent.did)
     await registry.transactions_ended()
     path = f"/events/aggregate/{agent.did}"
-    told = (await registry.get(path, headers=registry.internal)).json()
-    (event,) = [event for event in told["items"] if event["event_type"] == "AgentActTokenIssued"]
+    returned = (await registry.get(path, headers=registry.internal)).json()
+    (event,) = [event for event in returned["items"] if event["event_type"] == "AgentActTokenIssued"]
     assert (event["data"]["did"], event["data"]["actor"]) == (agent.did, answer.json()["actor"])
-    assert answer.json()["access_token"] not in str(told)
+    assert answer.json()["access_token"] not in str(returned)
 
 
 async def test_nobody_else_acts_as_the_agent(registry, owner, agent):

@@ -95,7 +95,9 @@ async def test_a_developers_password_buys_no_agent_token(registry):
 
 
 @pytest.mark.parametrize("status", ["suspended", "revoked"])
-async def test_the_right_secret_of_a_stopped_agent_is_told_which_and_a_wrong_one_is_not(registry, status):
+async def test_the_right_secret_of_a_stopped_agent_is_answered_with_its_status_and_a_wrong_one_is_not(
+    registry, status
+):
     agent = await registry.agent()
     await set_status(registry, agent, status)
     answer = await ask(registry, **secret_of(agent))

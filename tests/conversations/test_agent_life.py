@@ -67,11 +67,11 @@ async def test_a_heartbeat_is_seen_where_the_agent_reads_about_itself(registry):
 async def test_heartbeats_close_together_are_written_once(registry):
     agent = await registry.agent()
     await sql(registry, "UPDATE agents_agent SET last_active_at = NULL")
-    told = [
+    times = [
         (await registry.post("/agents/me/heartbeat", headers=agent.headers)).json()["last_active_at"]
         for _ in range(3)
     ]
-    assert len(set(told)) == 1
+    assert len(set(times)) == 1
 
 
 async def test_a_heartbeat_counts_as_seen_alive_in_liveness_and_in_the_last_24_hours(registry):
@@ -225,7 +225,7 @@ async def test_the_21st_rotation_of_an_agent_in_an_hour_is_too_many(registry):
     assert (await rotate(other)).status_code == 200
 
 
-async def test_a_rotation_is_told_with_the_thumbprint(registry):
+async def test_a_rotation_is_published_with_the_thumbprint(registry):
     agent = await registry.agent()
     body = (await rotate(agent)).json()
     assert await events_of(agent, "AgentKeyRotated") == [
@@ -311,7 +311,7 @@ async def test_an_agent_that_holds_nothing_ends_itself_for_good(registry):
     assert last["valid_until"] is not None
 
 
-async def test_an_agent_that_holds_units_cannot_end_and_is_told_what_it_holds(registry):
+async def test_an_agent_that_holds_units_cannot_end_and_the_refusal_names_what_it_holds(registry):
     agent = await registry.agent()
     answer = await registry.http.delete("/api/v1/agents/me", headers=agent.headers)
     assert code(answer) == (409, "ACCOUNT_HOLDS_UNITS")

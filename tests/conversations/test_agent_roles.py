@@ -49,12 +49,12 @@ async def test_the_owner_gives_a_role_and_sees_what_it_permits(registry):
     agent = await developer.agent()
     answer = await give(registry, developer, agent.did, "governor")
     assert answer.status_code == 200
-    told = answer.json()
-    assert set(told) == {"agent_did", "roles", "permissions"}
-    assert (told["agent_did"], told["roles"]) == (agent.did, ["trader", "client", "governor"])
-    assert {"governance.propose", "governance.vote"} <= set(told["permissions"])
+    returned = answer.json()
+    assert set(returned) == {"agent_did", "roles", "permissions"}
+    assert (returned["agent_did"], returned["roles"]) == (agent.did, ["trader", "client", "governor"])
+    assert {"governance.propose", "governance.vote"} <= set(returned["permissions"])
     shown = (await authz(registry, developer, agent.did)).json()
-    assert (shown["roles"], shown["permissions"]) == (told["roles"], told["permissions"])
+    assert (shown["roles"], shown["permissions"]) == (returned["roles"], returned["permissions"])
 
 
 async def test_a_role_given_twice_is_held_once(registry):
@@ -101,8 +101,8 @@ async def test_the_owner_sees_whether_permissions_are_enforced(start_registry, m
     assert paid.status_code == (403 if mode == "enforce" else 200)
 
 
-@pytest.mark.parametrize(("mode", "told"), [("off", 0), ("shadow", 2), ("enforce", 0)])
-async def test_shadow_mode_logs_and_counts_what_it_would_refuse(start_registry, mode, told, capsys):
+@pytest.mark.parametrize(("mode", "returned"), [("off", 0), ("shadow", 2), ("enforce", 0)])
+async def test_shadow_mode_logs_and_counts_what_it_would_refuse(start_registry, mode, returned, capsys):
     registry = await start_registry(agent_rbac_mode=mode)
     developer = await registry.developer()
     agent, payee = await developer.agent(), await registry.agent()
@@ -112,9 +112,9 @@ async def test_shadow_mode_logs_and_counts_what_it_would_refuse(start_registry, 
     await agent.transfer(payee, "1")
     await registry.post("/staking/stake", json={"amount": "10"}, headers=agent.headers)
     await registry.get("/agents/me", headers=agent.headers)
-    assert would_be_refused() - before == told
+    assert would_be_refused() - before == returned
     lines = [line for line in capsys.readouterr().out.splitlines() if "would have been refused" in line]
-    assert len(lines) == told
+    assert len(lines) == returned
     assert all(agent.did in line and "PERMISSION_MISSING" in line for line in lines)
 
 
@@ -145,7 +145,7 @@ async def test_who_does_not_own_the_agent_gives_it_no_role(registry):
     assert me.json()["roles"] == ["trader", "client"]
 
 
-async def test_who_does_not_own_the_agent_cannot_tell_it_from_an_unknown_one_by_its_roles(registry):
+async def test_who_does_not_own_the_agent_cannot_distinguish_it_from_an_unknown_one_by_its_roles(registry):
     agent, stranger = await registry.agent(), await registry.developer()
     others = await authz(registry, stranger, agent.did)
     unknown = await authz(registry, stranger, "did:hansa:hansa.local:nobody")

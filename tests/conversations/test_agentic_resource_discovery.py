@@ -17,9 +17,9 @@ IDENTIFIER = re.compile(r"urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+")
 AGENT = "application/a2a-agent-card+json"
 KNOWN_TYPES = {AGENT, "application/ai-registry+json", "application/ai-catalog+json"}
 SEARCH_ONLY = {"score", "source"}
-EXAMPLES = ["Translate this letter into French", "What does this contract say in German?"]
+EXAMPLES = ["Translate this text into French", "What does this contract say in German?"]
 SKILLS = [
-    {"id": "letters", "name": "Letters", "description": "Letters.", "tags": ["mail"], "examples": EXAMPLES}
+    {"id": "messages", "name": "Messages", "description": "Messages.", "tags": ["mail"], "examples": EXAMPLES}
 ]
 
 
@@ -49,7 +49,7 @@ def faults_of(entry: dict[str, Any]) -> list[str]:
     return faults + [f"{name} belongs to a search" for name in SEARCH_ONLY & set(entry)]
 
 
-def is_told_in_both_forms(answer, status: int, code: str) -> bool:
+def is_refused_in_both_forms(answer, status: int, code: str) -> bool:
     body = answer.json()
     return (
         (answer.status_code, body["errorCode"]) == (status, code)
@@ -110,7 +110,7 @@ async def test_catalogues_of_a_hundred_form_a_chain_through_every_agent_of_this_
     assert seen == [f"Agent {number}" for number in range(103)]
 
 
-async def test_an_entry_tells_the_card_in_its_owners_words_under_an_identifier_made_from_the_did(registry):
+async def test_an_entry_shows_the_card_in_its_owners_words_under_an_identifier_made_from_the_did(registry):
     card = await publish(registry, "Translator", tags=["language"], skills=SKILLS, version="2.1")
     entry = (await registry.get("/ard/agents")).json()["items"][0]
     assert faults_of(entry) == []
@@ -118,7 +118,7 @@ async def test_an_entry_tells_the_card_in_its_owners_words_under_an_identifier_m
     assert entry["@context"] == "https://agenticresourcediscovery.org/context/v1"
     assert (entry["displayName"], entry["type"], entry["version"]) == ("Translator", AGENT, "2.1")
     assert entry["url"] == f"{BASE}/api/v1/agents/{card.did}/card-export"
-    assert (entry["tags"], entry["capabilities"]) == (["language", "mail"], ["letters"])
+    assert (entry["tags"], entry["capabilities"]) == (["language", "mail"], ["messages"])
     assert entry["representativeQueries"][:2] == EXAMPLES
     assert entry["metadata"]["did"] == card.did
     assert (await read(registry, entry["identifier"])).json() == entry
@@ -158,14 +158,14 @@ async def test_what_is_not_there_is_not_found_and_what_is_no_identifier_is_malfo
         "urn:air:agents.example.org:catalogue:after-7",
     ):
         answer = await read(registry, unknown)
-        assert is_told_in_both_forms(answer, 404, "NOT_FOUND"), answer.text
+        assert is_refused_in_both_forms(answer, 404, "NOT_FOUND"), answer.text
         assert "no-store" in answer.headers["cache-control"]
     for malformed in (
         *("not-a-urn", "urn:air:a", "urn:air::x", "urn:air:a:", "urn:air:a b:c", "URN:AIR:a.b:c", "a/b"),
         *("", "urn:air:a:b\u2028", "urn:air:ä:b", "urn%3Aair%3Aa%3Ab", "urn:air:a:" + "b" * 2000, "%zz"),
     ):
         answer = await read(registry, malformed)
-        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (malformed, answer.text)
+        assert is_refused_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (malformed, answer.text)
 
 
 async def test_an_entry_is_read_again_only_when_it_changed(registry):
@@ -222,11 +222,11 @@ async def test_a_page_of_large_cards_ends_early_and_loses_none(registry, monkeyp
     monkeypatch.setattr(store, "_PAGE", store._PAGE.replace(str(store.PAGE_MAX_BYTES), "4000"))
     first = (await registry.get("/ard/agents")).json()
     assert 0 < len(first["items"]) < 4
-    told = [entry["displayName"] for entry in first["items"]]
+    returned = [entry["displayName"] for entry in first["items"]]
     while "pageToken" in first:
         first = (await registry.get("/ard/agents", params={"pageToken": first["pageToken"]})).json()
-        told += [entry["displayName"] for entry in first["items"]]
-    assert told == [f"Agent {number}" for number in (3, 2, 1, 0)]
+        returned += [entry["displayName"] for entry in first["items"]]
+    assert returned == [f"Agent {number}" for number in (3, 2, 1, 0)]
 
 
 async def test_a_filter_joins_its_conditions_with_and_and_its_values_with_or(registry):
@@ -279,14 +279,14 @@ async def test_a_query_that_is_not_understood_is_refused_in_one_sentence(registr
     ]
     for query in queries:
         answer = await registry.get("/ard/agents", params=query)
-        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (query, answer.text)
+        assert is_refused_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (query, answer.text)
         assert "\n" not in answer.json()["message"]
 
 
-async def test_a_reader_beyond_its_limit_is_told_in_both_forms(start_registry):
+async def test_a_reader_beyond_its_limit_is_refused_in_both_forms(start_registry):
     registry = await start_registry(rate_limit_reads=2)
     answers = [await registry.get("/ard/agents") for _ in range(4)]
-    assert is_told_in_both_forms(answers[-1], 429, "RATE_LIMIT_EXCEEDED")
+    assert is_refused_in_both_forms(answers[-1], 429, "RATE_LIMIT_EXCEEDED")
     assert int(answers[-1].headers["retry-after"]) > 0
 
 
@@ -399,10 +399,10 @@ async def test_a_search_is_paged_to_its_end_and_a_token_is_good_for_its_own_sear
     assert (len(names), len(set(names)), "pageToken" in rest) == (3, 3, False)
     for query in ({"text": "weather"}, {"text": "translator", "filter": {"tags": "test"}}):
         answer = await market.post("/ard/search", json={"query": query, "pageToken": first["pageToken"]})
-        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT")
+        assert is_refused_in_both_forms(answer, 400, "INVALID_ARGUMENT")
 
 
-async def test_referrals_are_told_only_to_who_asks_for_them(market):
+async def test_referrals_are_returned_only_to_who_asks_for_them(market):
     assert (await search(market, "translator", federation="referrals"))["referrals"] == []
     for mode in ("auto", "none"):
         assert "referrals" not in await search(market, "translator", federation=mode)
@@ -466,7 +466,7 @@ async def test_a_search_that_is_malformed_is_refused_in_one_sentence_and_none_cr
     ]
     for body in bodies:
         answer = await market.post("/ard/search", json=body)
-        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (body, answer.text)
+        assert is_refused_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (body, answer.text)
         assert "\n" not in answer.json()["message"]
     explored = [
         *({}, {"resultType": {}}, {"resultType": {"facets": []}}, {"resultType": "facets"}),
@@ -479,12 +479,12 @@ async def test_a_search_that_is_malformed_is_refused_in_one_sentence_and_none_cr
     ]
     for body in explored:
         answer = await market.post("/ard/explore", json=body)
-        assert is_told_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (body, answer.text)
+        assert is_refused_in_both_forms(answer, 400, "INVALID_ARGUMENT"), (body, answer.text)
     raw = {
         "content": b'{"query": {"text": "a", "text": "b"}}',
         "headers": {"Content-Type": "application/json"},
     }
-    assert is_told_in_both_forms(await market.post("/ard/search", **raw), 400, "INVALID_ARGUMENT")
+    assert is_refused_in_both_forms(await market.post("/ard/search", **raw), 400, "INVALID_ARGUMENT")
     for hostile in ('" OR 1=1 --', "name:(", "+-!*?^~\\", "\u202e\u0000"[:1], "%' _", "🜁", "a " * 400):
         answer = await market.post("/ard/search", json={"query": {"text": hostile}})
         assert answer.status_code == 200, (hostile, answer.text)

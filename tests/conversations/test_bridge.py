@@ -81,10 +81,10 @@ async def test_units_are_locked_at_home_and_held_wrapped_at_the_other_registry(p
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     answer = await ask(alice, "transfer", receiver_did=bob.did, amount="10")
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    assert told.pop("expires_at")
-    saga_id = told.pop("saga_id")
-    assert told == {
+    returned = answer.json()
+    assert returned.pop("expires_at")
+    saga_id = returned.pop("saga_id")
+    assert returned == {
         "state": "COMPLETED",
         "amount": "10",
         "currency": "AVT",

@@ -7,27 +7,18 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.ledger.purses import Purses, open_purses
+from tests.registry import TestAgent
+from tests.rooms.ledger.purses import Purses
 
 STRANGER = "did:hansa:hansa.local:nobody"
 TREASURY = "did:hansa:system:treasury"
 
 
-@pytest.fixture(scope="module")
-async def open_registry_here(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Purses]:
-    directory = tmp_path_factory.mktemp("bulk")
-    async with open_purses(database_farm, directory, genesis_supply="90000000000") as purses:
-        yield purses
-
-
 @pytest.fixture
-async def purses(open_registry_here: Purses) -> AsyncIterator[Purses]:
+async def purses(purses_of_file: Purses) -> AsyncIterator[Purses]:
     """No unit is made or lost in any conversation."""
-    yield open_registry_here
-    await open_registry_here.prove()
+    yield purses_of_file
+    await purses_of_file.prove()
 
 
 @pytest.fixture
@@ -38,18 +29,6 @@ async def alice(purses: Purses) -> TestAgent:
 @pytest.fixture
 async def bob(purses: Purses) -> TestAgent:
     return await purses.agent()
-
-
-@pytest.fixture(scope="module")
-async def refused_payer(open_registry_here: Purses) -> TestAgent:
-    """An agent with 100 units; each of its requests is refused."""
-    return await open_registry_here.agent("100")
-
-
-@pytest.fixture(scope="module")
-async def unpaid(open_registry_here: Purses) -> TestAgent:
-    """The payee of those requests."""
-    return await open_registry_here.agent()
 
 
 @pytest.fixture(params=[False, True], ids=["each for itself", "all or none"])
@@ -93,13 +72,13 @@ async def test_each_line_is_answered_in_order_with_the_answer_of_a_single_transf
     alice: TestAgent, bob: TestAgent, atomic: bool
 ) -> None:
     answer = await bulk(alice, line(bob, "10", "a", message="one"), line(bob, "20", "b"), atomic=atomic)
-    told = answer.json()
-    assert (answer.status_code, told["completed"], told["refused"]) == (200, 2, 0)
-    assert [(one["index"], one["key"], one["status"], one["error"]) for one in told["items"]] == [
+    returned = answer.json()
+    assert (answer.status_code, returned["completed"], returned["refused"]) == (200, 2, 0)
+    assert [(one["index"], one["key"], one["status"], one["error"]) for one in returned["items"]] == [
         (0, "a", "completed", None),
         (1, "b", "completed", None),
     ]
-    first, second = (one["answer"] for one in told["items"])
+    first, second = (one["answer"] for one in returned["items"])
     assert first["transaction_id"] != second["transaction_id"]
     assert {name: first[name] for name in first if name not in {"transaction_id", "timestamp"}} == {
         "status": "completed",
@@ -133,9 +112,9 @@ async def test_a_refused_line_is_named_and_the_others_are_completed(alice: TestA
         "INSUFFICIENT_BALANCE",
         "completed",
     ]
-    told = answer.json()
-    assert (told["completed"], told["refused"]) == (2, 4)
-    assert told["items"][4]["error"]["context"] == {"available": "89.95", "required": "1005"}
+    returned = answer.json()
+    assert (returned["completed"], returned["refused"]) == (2, 4)
+    assert returned["items"][4]["error"]["context"] == {"available": "89.95", "required": "1005"}
     assert await bob.balance() == "15"
 
 

@@ -453,18 +453,20 @@ async def test_only_who_may_use_a_capability_draws_from_it_or_consumes_it(regist
         assert code(await act(payee, free, shows=held["token"])) == (404, "CAPABILITY_UNKNOWN")
 
 
-async def test_capabilities_of_others_cannot_be_told_from_those_that_do_not_exist(issuer, holder, payee):
+async def test_capabilities_of_others_cannot_be_distinguished_from_those_that_do_not_exist(
+    issuer, holder, payee
+):
     held, free = await issue(issuer, holder), await issue(issuer)
     nowhere = {"id": str(uuid4())}
 
-    def told(answer):
+    def returned(answer):
         problem = answer.json()
         return answer.status_code, problem["detail"], problem["error"]["code"]
 
     for act in (draw, consume, revoke):
-        unknown = told(await act(payee, nowhere))
+        unknown = returned(await act(payee, nowhere))
         assert unknown[::2] == (404, "CAPABILITY_UNKNOWN")
-        assert {told(await act(payee, held)), told(await act(payee, free))} == {unknown}
+        assert {returned(await act(payee, held)), returned(await act(payee, free))} == {unknown}
     assert (await mine(payee))["tokens"] == []
     assert (await seen(issuer, held))["status"] == "active"
 
@@ -592,9 +594,9 @@ async def test_the_owner_sees_what_its_agent_issued_and_holds(registry, owner, i
     made = await issue(issuer, holder, budget_total="5")
     taken = await issue(payee, issuer)
     answer = await registry.get(f"/agents/{issuer.did}/delegations", headers=owner.headers)
-    told = answer.json()
-    assert (answer.status_code, told["agent_did"]) == (200, issuer.did)
-    assert [(grant["id"], grant["role"]) for grant in told["grants"]] == [
+    returned = answer.json()
+    assert (answer.status_code, returned["agent_did"]) == (200, issuer.did)
+    assert [(grant["id"], grant["role"]) for grant in returned["grants"]] == [
         (taken["id"], "holder"),
         (made["id"], "issuer"),
     ]

@@ -133,7 +133,7 @@ async def test_signatures_that_an_owner_wrote_and_what_the_registry_alone_says_a
     assert document["did"] == agent.did
 
 
-async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_the_standing_changes(registry):
+async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_the_status_changes(registry):
     agent = await registry.agent()
     tags = []
     for change in (
@@ -157,8 +157,8 @@ async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_t
 async def test_a_suspended_agents_card_says_so_under_the_signature(registry):
     agent = await registry.agent(pricing={"model": "per-request", "base_rate": 2})
     await registry.database.act(lambda tx: catalogue.suspend_card(tx, agent.did))
-    (told,) = [one for one in (await verified(agent))["extensions"] if one["uri"] == ENFORCEMENT]
-    assert told["params"]["status"] == "suspended"
+    (extension,) = [one for one in (await verified(agent))["extensions"] if one["uri"] == ENFORCEMENT]
+    assert extension["params"]["status"] == "suspended"
     await registry.database.act(lambda tx: catalogue.reinstate_card(tx, agent.did))
     assert ENFORCEMENT not in [one["uri"] for one in (await verified(agent))["extensions"]]
 
@@ -170,8 +170,8 @@ async def test_of_a_revoked_agent_a_tombstone_is_exported_for_thirty_days(regist
     document = await verified(agent)
     assert set(document) == {"did", "name", "description", "extensions"}
     assert document["name"] == document["did"] == agent.did
-    (told,) = document["extensions"]
-    assert told["params"]["status"] == "revoked"
+    (extension,) = document["extensions"]
+    assert extension["params"]["status"] == "revoked"
 
     aged = "UPDATE catalogue_card SET hidden_since = now() - $2::interval WHERE did = $1"
     for age, status in ((timedelta(days=29, hours=23), 200), (timedelta(days=30, hours=1), 404)):

@@ -173,7 +173,7 @@ NO_CARDS: dict[str, Callable[[Ed25519PrivateKey], bytes]] = {
     "a JWS within": lambda key: compact(json.loads(flattened({}, key)), key),
     "deep": lambda key: compact(b"[" * 100_000, key),
     "padding": lambda key: compact({"a": 1}, key).replace(b".", b"=.", 1),
-    "payload of other letters": lambda key: json.dumps(
+    "payload of other characters": lambda key: json.dumps(
         {"payload": "a+/=", "protected": "e30", "signature": ""}
     ).encode(),
     "an empty payload": lambda key: flattened(b"", key),

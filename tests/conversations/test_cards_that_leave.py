@@ -63,21 +63,21 @@ async def test_a_follower_hears_of_cards_that_leave_and_learns_nothing_of_their_
     await registry.database.act(lambda tx: catalogue.retire_card(tx, str(cards["Revoked"].did)))
     seen, stones = await changes(registry, query)
     assert seen == []
-    told = {name: stones[str(card.did)] for name, card in cards.items() if name != "Shown"}
-    assert all(set(stone) == STONE for stone in told.values())
-    assert [told["Unlisted"][member] for member in ("listing", "status", "deleted_at")] == [
+    tombstones = {name: stones[str(card.did)] for name, card in cards.items() if name != "Shown"}
+    assert all(set(stone) == STONE for stone in tombstones.values())
+    assert [tombstones["Unlisted"][member] for member in ("listing", "status", "deleted_at")] == [
         {"unlisted": True},
         "active",
         None,
     ]
-    assert [told["Off"][member] for member in ("listing", "is_active", "deleted_at")] == [
+    assert [tombstones["Off"][member] for member in ("listing", "is_active", "deleted_at")] == [
         {"unlisted": False},
         False,
         None,
     ]
-    assert [told["Suspended"][member] for member in ("status", "deleted_at")] == ["suspended", None]
-    assert told["Revoked"]["status"] == "revoked"
-    assert told["Revoked"]["deleted_at"] is not None
+    assert [tombstones["Suspended"][member] for member in ("status", "deleted_at")] == ["suspended", None]
+    assert tombstones["Revoked"]["status"] == "revoked"
+    assert tombstones["Revoked"]["deleted_at"] is not None
     assert await changes(registry, query) == ([], {})
     await change(registry, cards["Unlisted"], unlisted=False)
     assert await changes(registry, query) == (["Unlisted"], {})
@@ -133,7 +133,7 @@ async def test_who_does_not_follow_changes_sees_no_tombstone_and_no_hidden_card(
     await change(registry, hidden, unlisted=True)
     listed = await page(registry)
     assert (listed["items"], listed["tombstones"], listed["pagination"]["total_items"]) == ([], None, 0)
-    # A filter does not tell whether a hidden card holds what is looked for.
+    # A filter does not reveal whether a hidden card holds what is looked for.
     for query in (
         {"search": "Hidden"},
         {"search": "No such"},
@@ -192,7 +192,7 @@ async def test_under_two_factor_for_administrators_an_account_without_it_lists_n
     assert (await registry.get("/agent-cards/?include_unlisted=true", headers=headers)).status_code == 403
 
 
-async def test_the_versions_of_a_card_tell_what_it_said_and_when(registry: TestRegistry):
+async def test_the_versions_of_a_card_show_what_it_said_and_when(registry: TestRegistry):
     developer = await registry.developer()
     agent = await developer.agent(name="One", pricing={"base_rate": 1})
     first = (await registry.get(f"/agent-cards/{agent.did}")).json()
@@ -228,18 +228,18 @@ async def test_the_versions_of_a_card_tell_what_it_said_and_when(registry: TestR
         assert (await registry.get(f"{paths[0]}/{number}")).status_code == 422
 
 
-@pytest.mark.parametrize("way", ["switched off", "deleted", "agent revoked"])
+@pytest.mark.parametrize("removal", ["switched off", "deleted", "agent revoked"])
 async def test_the_versions_of_a_withdrawn_card_are_readable_by_its_owner_alone(
-    way: str, registry: TestRegistry
+    removal: str, registry: TestRegistry
 ):
     owner, stranger = await registry.developer(), await registry.developer()
     agent = await owner.agent(name="One")
     path = f"/agent-cards/{agent.did}"
     body = {"card_data": card_of("Two")}
     assert (await registry.http.put("/api/v1" + path, json=body, headers=owner.headers)).status_code == 200
-    if way == "switched off":
+    if removal == "switched off":
         await registry.http.put("/api/v1" + path, json={"is_active": False}, headers=owner.headers)
-    elif way == "deleted":
+    elif removal == "deleted":
         await registry.http.delete("/api/v1" + path, headers=owner.headers)
     else:
         await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))

@@ -4,25 +4,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import DAY, HOUR, Agreements, in_days, open_agreements, proposal, refused
+from tests.registry import TestAgent
+from tests.rooms.commerce.agreements import DAY, HOUR, Agreements, in_days, proposal, refused
 
 HALVES = [{"title": "First half", "amount": "40"}, {"title": "Second half", "amount": "60"}]
 
 
-@pytest.fixture(scope="module")
-async def open_here(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Agreements]:
-    async with open_agreements(database_farm, tmp_path_factory.mktemp("deadlines")) as agreements:
-        yield agreements
-
-
 @pytest.fixture
-async def contracts(open_here: Agreements) -> AsyncIterator[Agreements]:
+async def contracts(agreements_of_file: Agreements) -> AsyncIterator[Agreements]:
     """No unit is made or lost, and no hold is left behind, in any conversation."""
-    yield open_here
-    await open_here.prove()
+    yield agreements_of_file
+    await agreements_of_file.prove()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The pages of contracts: public for attestation contracts, for parties by a link, for nobody else."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,8 +8,8 @@ import pytest
 
 from hansa.rooms.commerce.contracts import page_link
 from tests.doors.pages_read import ReadPage
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import Agreements, in_days, open_agreements
+from tests.registry import TestAgent
+from tests.rooms.commerce.agreements import Agreements, in_days
 
 JSON = {"Accept": "application/json"}
 PAGE = {"Accept": "text/html"}
@@ -18,11 +17,8 @@ HOSTILE = '</p></dd><script>alert(1)</script>"><img src=x onerror=alert(1)>\u202
 
 
 @pytest.fixture(scope="module")
-async def contracts(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Agreements]:
-    async with open_agreements(database_farm, tmp_path_factory.mktemp("contract-pages")) as agreements:
-        yield agreements
+def contracts(agreements_of_file: Agreements) -> Agreements:
+    return agreements_of_file
 
 
 async def link_of(contracts: Agreements, agent: TestAgent, contract: Any) -> str:
@@ -34,12 +30,12 @@ async def link_of(contracts: Agreements, agent: TestAgent, contract: Any) -> str
 
 async def test_a_party_opens_the_page_of_its_contract_by_a_link(contracts: Agreements):
     alice, bob = await contracts.contractor(), await contracts.provider()
-    contract = await contracts.submitted(alice, bob, title="Summaries of ten letters")
+    contract = await contracts.submitted(alice, bob, title="Summaries of ten books")
     for party in (alice, bob):
         link = await link_of(contracts, party, contract)
         answer = await contracts.registry.http.get(link, headers=PAGE)
         assert answer.status_code == 200
-        assert "Summaries of ten letters" in answer.text
+        assert "Summaries of ten books" in answer.text
         assert alice.did in answer.text
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["referrer-policy"] == "no-referrer"

@@ -1,20 +1,15 @@
 """Who reads a contract, what is recorded of it, and what comes of other registries."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from tests.notified import notified_of, subscribe
-from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import DAY, Agreements, in_days, open_agreements, refused
+from tests.registry import TestAgent
+from tests.rooms.commerce.agreements import DAY, Agreements, in_days, refused
 
 
 @pytest.fixture(scope="module")
-async def contracts(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Agreements]:
-    async with open_agreements(database_farm, tmp_path_factory.mktemp("reads")) as agreements:
-        yield agreements
+def contracts(agreements_of_file: Agreements) -> Agreements:
+    return agreements_of_file
 
 
 @pytest.fixture
@@ -138,13 +133,13 @@ async def test_ends_without_completion_are_events_that_state_why(
     await contracts.act(alice, cancelled, "cancel")
     await contracts.elapse(expired, DAY + 1)
     ended = await contracts.act(alice, failed, "mark-failed")
-    told = [(await contracts.events(one))[-1] for one in (cancelled, expired, failed)]
-    assert [(kind, data["ended_because"]) for kind, data in told] == [
+    published = [(await contracts.events(one))[-1] for one in (cancelled, expired, failed)]
+    assert [(kind, data["ended_because"]) for kind, data in published] == [
         ("ContractCancelled", "cancelled"),
         ("ContractExpired", "proposal_expired"),
         ("ContractFailed", "rejected"),
     ]
-    assert told[-1][1]["hold_release_at"][:19] == ended["hold_release_at"][:19]
+    assert published[-1][1]["hold_release_at"][:19] == ended["hold_release_at"][:19]
 
 
 async def test_the_public_reads_only_that_a_contract_was_completed(

@@ -9,8 +9,8 @@ import pytest
 
 from hansa.rooms import ledger
 from hansa.rooms.commerce.contracts.gathered import judged_of, order_of
-from tests.registry import DatabaseFarm, TestAgent, at_once
-from tests.rooms.commerce.agreements import Agreements, in_days, open_agreements, proposal, refused
+from tests.registry import TestAgent, at_once
+from tests.rooms.commerce.agreements import Agreements, in_days, proposal, refused
 
 CONTRACT = {
     "id",
@@ -49,19 +49,11 @@ DELIVERABLE = {"uri": "https://work.example.org/1", "sha256": SHA256, "note": "A
 TWO_PARTS = [{"title": "First half", "amount": "40"}, {"title": "Second half", "amount": "60"}]
 
 
-@pytest.fixture(scope="module")
-async def open_here(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Agreements]:
-    async with open_agreements(database_farm, tmp_path_factory.mktemp("contracts")) as agreements:
-        yield agreements
-
-
 @pytest.fixture
-async def contracts(open_here: Agreements) -> AsyncIterator[Agreements]:
+async def contracts(agreements_of_file: Agreements) -> AsyncIterator[Agreements]:
     """No unit is made or lost, and no hold is left behind, in any conversation."""
-    yield open_here
-    await open_here.prove()
+    yield agreements_of_file
+    await agreements_of_file.prove()
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ async def test_the_first_start_records_name_trust_domain_and_the_fingerprints_of
     assert len({key["fingerprint"] for key in keys}) == len(KEYS)
 
 
-async def test_a_process_of_another_name_or_trust_domain_is_refused_and_told_how_to_join(
+async def test_a_process_of_another_name_or_trust_domain_is_refused_and_the_refusal_says_how_to_join(
     database_farm: DatabaseFarm, tmp_path: Path
 ):
     dsn = await database_farm.fresh()
@@ -82,9 +82,9 @@ async def test_a_process_with_other_keys_is_refused_before_it_makes_any(
     dsn = await database_farm.fresh()
     async with open_registry(dsn, tmp_path / "first"):
         pass
-    told = await refusal_of(settings_of(dsn, tmp_path / "second"))
-    assert f"has not its keys ({', '.join(KEYS)})" in told
-    assert "`hansa keys import FILE`" in told
+    refusal = await refusal_of(settings_of(dsn, tmp_path / "second"))
+    assert f"has not its keys ({', '.join(KEYS)})" in refusal
+    assert "`hansa keys import FILE`" in refusal
     assert not (tmp_path / "second").exists()
     async with open_registry(await database_farm.fresh(), tmp_path / "third"):
         pass

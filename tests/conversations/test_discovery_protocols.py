@@ -88,8 +88,8 @@ async def test_agent_descriptions_form_a_chain_of_pages_through_every_agent(regi
     assert [len(page["items"]) for page in pages] == [2, 2, 1]
     assert {item["@type"] for item in items} == {"ad:AgentDescription"}
     assert [item["name"] for item in items] == [f"Agent {number}" for number in range(5)]
-    told = [(await fetch(registry, item["@id"])).json() for item in items]
-    assert [description["did"] for description in told] == [agent.did for agent in agents]
+    returned = [(await fetch(registry, item["@id"])).json() for item in items]
+    assert [description["did"] for description in returned] == [agent.did for agent in agents]
 
 
 async def test_the_sitemap_lists_every_page_of_an_own_agent_that_may_be_shown_and_no_other(
@@ -144,12 +144,12 @@ async def test_documents_that_only_settings_decide_are_kept_for_minutes_and_not_
         assert answer.headers["cache-control"] == "public, max-age=300"
         again = await registry.http.get(path, headers={"If-None-Match": answer.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
-    told = (await fetch(registry, "/robots.txt")).text.splitlines()
-    assert told[0] == "User-agent: *"
-    assert f"Sitemap: {BASE}/sitemap.xml" in told
+    returned = (await fetch(registry, "/robots.txt")).text.splitlines()
+    assert returned[0] == "User-agent: *"
+    assert f"Sitemap: {BASE}/sitemap.xml" in returned
 
 
-async def test_an_agents_data_block_tells_its_card_and_its_price(registry):
+async def test_an_agents_data_block_holds_its_card_and_its_price(registry):
     card = await publish(
         registry,
         "Translator",
@@ -159,13 +159,21 @@ async def test_an_agents_data_block_tells_its_card_and_its_price(registry):
         documentationUrl="https://acme.example.org/docs",
         pricing={"model": "per-request", "base_rate": 1.5},
     )
-    told = await json_ld(registry, card.did)
-    assert (told["@context"], told["@type"]) == ("https://schema.org", "SoftwareApplication")
-    assert (told["@id"], told["url"]) == (card.did, f"{BASE}/agents/{card.id}")
-    assert (told["name"], told["softwareVersion"], told["keywords"]) == ("Translator", "2.0", ["language"])
-    assert told["featureList"] == ["Translator"]
-    assert told["provider"] == {"@type": "Organization", "name": "Acme", "url": "https://acme.example.org"}
-    assert told["offers"] == {"@type": "Offer", "price": "1.5", "priceCurrency": "AVT"}
+    returned = await json_ld(registry, card.did)
+    assert (returned["@context"], returned["@type"]) == ("https://schema.org", "SoftwareApplication")
+    assert (returned["@id"], returned["url"]) == (card.did, f"{BASE}/agents/{card.id}")
+    assert (returned["name"], returned["softwareVersion"], returned["keywords"]) == (
+        "Translator",
+        "2.0",
+        ["language"],
+    )
+    assert returned["featureList"] == ["Translator"]
+    assert returned["provider"] == {
+        "@type": "Organization",
+        "name": "Acme",
+        "url": "https://acme.example.org",
+    }
+    assert returned["offers"] == {"@type": "Offer", "price": "1.5", "priceCurrency": "AVT"}
 
 
 async def price_at(registry, card, rate):
@@ -192,9 +200,9 @@ async def test_only_a_plain_number_becomes_a_price(registry):
     ):
         card = await publish(registry)
         await price_at(registry, card, rate)
-        told = (await json_ld(registry, card.did)).get("offers", {}).get("price")
-        assert told == price, rate
-        assert price is None or Decimal(told) >= 0
+        returned = (await json_ld(registry, card.did)).get("offers", {}).get("price")
+        assert returned == price, rate
+        assert price is None or Decimal(returned) >= 0
 
 
 async def test_the_offer_names_the_currency_that_the_owner_stated_and_none_is_guessed(registry):
@@ -207,8 +215,10 @@ async def test_the_offer_names_the_currency_that_the_owner_stated_and_none_is_gu
         ({"extensions": [{**payment, "params": {}}]}, None),
     ]:
         card = await publish(registry, f"Priced {members}"[:60], **members)
-        told = (await json_ld(registry, card.did)).get("offers")
-        assert told == (offer and {"@type": "Offer", "price": offer[0], "priceCurrency": offer[1]}), members
+        returned = (await json_ld(registry, card.did)).get("offers")
+        assert returned == (offer and {"@type": "Offer", "price": offer[0], "priceCurrency": offer[1]}), (
+            members
+        )
 
 
 async def test_hostile_texts_of_a_card_stay_data_in_every_document(registry):
@@ -219,8 +229,8 @@ async def test_hostile_texts_of_a_card_stay_data_in_every_document(registry):
         tags=[HOSTILE[:40]],
         provider={"organization": HOSTILE, "url": "https://acme.example.org"},
     )
-    told = await json_ld(registry, card.did)
-    assert (told["name"], told["description"]) == (seen(HOSTILE), seen(HOSTILE))
+    returned = await json_ld(registry, card.did)
+    assert (returned["name"], returned["description"]) == (seen(HOSTILE), seen(HOSTILE))
     entry = (await registry.get("/ard/agents")).json()["items"][0]
     assert entry["displayName"] == HOSTILE
     items = (await fetch(registry, "/.well-known/agent-descriptions")).json()["items"]

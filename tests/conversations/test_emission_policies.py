@@ -55,10 +55,10 @@ async def test_only_administrators_of_the_platform_see_and_change_policies(refus
 async def test_every_event_type_has_its_policy_from_the_start(refused: TestDeveloper):
     answer = await refused.registry.get(PATH, headers=refused.headers)
     assert answer.status_code == 200
-    told = {row["event_type"]: row for row in answer.json()["items"]}
-    assert {kind.__name__ for kind in event_types()} <= told.keys()
+    returned = {row["event_type"]: row for row in answer.json()["items"]}
+    assert {kind.__name__ for kind in event_types()} <= returned.keys()
     assert answer.json()["fail_closed"] is False
-    mover = told["LedgerBalanceChanged"]
+    mover = returned["LedgerBalanceChanged"]
     assert mover.keys() == {
         *("event_type", "emit_from_teg", "emit_from_registry", "skip_in_projection", "updated_at")
     }
@@ -126,8 +126,8 @@ async def test_the_registry_records_events_without_a_policy_unless_it_fails_clos
     for fails_closed in (False, True):
         registry = await start_registry(event_emitter_fail_closed=fails_closed)
         administrator = await registry.administrator("admin_platform")
-        told = (await registry.get(PATH, headers=administrator.headers)).json()
-        assert told["fail_closed"] is fails_closed
+        returned = (await registry.get(PATH, headers=administrator.headers)).json()
+        assert returned["fail_closed"] is fails_closed
         await forget_policy(registry, "AgentOnboarded")
         if fails_closed:
             with pytest.raises(Unavailable, match="AgentOnboarded"):
@@ -196,7 +196,7 @@ async def test_a_policy_that_switched_off_what_destroys_or_issues_units_is_corre
         assert sides == dict.fromkeys(types, (True, True))
 
 
-async def test_each_change_is_told_in_the_journal_and_only_changes_are(
+async def test_each_change_is_recorded_in_the_journal_and_only_changes_are(
     registry: TestRegistry, administrator: TestDeveloper
 ):
     await put(administrator, "TokensStaked", emit_from_teg=False)
@@ -205,23 +205,23 @@ async def test_each_change_is_told_in_the_journal_and_only_changes_are(
     answer = await registry.get(
         "/events/", params={"event_type": "EventEmissionPolicyUpdated"}, headers=registry.internal
     )
-    told = [event["data"] for event in answer.json()["items"]]
+    returned = [event["data"] for event in answer.json()["items"]]
     first, second, third = (
         {"emit_from_teg": teg, "emit_from_registry": False, "skip_in_projection": skip}
         for teg, skip in ((True, True), (False, True), (False, False))
     )
-    assert [(one["event_type"], one["before"], one["after"]) for one in told] == [
+    assert [(one["event_type"], one["before"], one["after"]) for one in returned] == [
         ("TokensStaked", first, second),
         ("TokensStaked", second, third),
     ]
-    assert {one["changed_by"].partition(":")[0] for one in told} == {"developer"}
+    assert {one["changed_by"].partition(":")[0] for one in returned} == {"developer"}
 
 
 async def test_a_type_that_nobody_has_heard_of_gets_a_policy(administrator: TestDeveloper):
     answer = await put(administrator, "BridgeCompleted", emit_from_registry=False)
     assert answer.status_code == 200
-    told = answer.json()
-    assert (told["emit_from_teg"], told["emit_from_registry"], told["skip_in_projection"]) == (
+    returned = answer.json()
+    assert (returned["emit_from_teg"], returned["emit_from_registry"], returned["skip_in_projection"]) == (
         *(None, False),
         False,
     )

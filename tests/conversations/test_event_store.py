@@ -64,15 +64,15 @@ async def test_anyone_reads_the_newest_events_first(purses: Purses) -> None:
     assert sequences == sorted(set(sequences), reverse=True)
 
 
-async def test_sixty_events_are_told_unless_asked_otherwise(purses: Purses) -> None:
-    told = await recent(purses.registry)
-    assert len(told["events"]) == told["count"] == 60
+async def test_sixty_events_are_returned_unless_asked_otherwise(purses: Purses) -> None:
+    listed = await recent(purses.registry)
+    assert len(listed["events"]) == listed["count"] == 60
 
 
 @pytest.mark.parametrize("limit", [1, 2, 59, 61])
-async def test_the_limit_is_the_number_of_events_told(purses: Purses, limit: int) -> None:
-    told = await recent(purses.registry, limit=limit)
-    assert len(told["events"]) == told["count"] == limit
+async def test_the_limit_is_the_number_of_events_returned(purses: Purses, limit: int) -> None:
+    listed = await recent(purses.registry, limit=limit)
+    assert len(listed["events"]) == listed["count"] == limit
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "501", "1e2", "ten", "", "1.5", "9" * 30])
@@ -82,27 +82,27 @@ async def test_a_limit_outside_1_to_500_is_refused(purses: Purses, limit: str) -
 
 
 async def test_the_answer_states_its_ring_and_its_scope(purses: Purses) -> None:
-    told = await recent(purses.registry, limit=1)
-    assert set(told) == {"events", "count", "ring_depth", "scope", "is_seed"}
-    assert told["scope"] == "hansa.local"
-    assert told["ring_depth"] == (await recent(purses.registry, limit=500))["count"]
-    assert isinstance(told["is_seed"], bool)
+    listed = await recent(purses.registry, limit=1)
+    assert set(listed) == {"events", "count", "ring_depth", "scope", "is_seed"}
+    assert listed["scope"] == "hansa.local"
+    assert listed["ring_depth"] == (await recent(purses.registry, limit=500))["count"]
+    assert isinstance(listed["is_seed"], bool)
 
 
 async def test_the_ring_is_as_deep_as_it_is_set(start_registry: StartRegistry) -> None:
     shallow = await start_purses(start_registry, recent_events_ring=3)
     payer, payee = await shallow.agent("100"), await shallow.agent()
     await payer.transfer(payee, "1")
-    told = await recent(shallow.registry, limit=500)
-    assert (told["count"], told["ring_depth"], len(told["events"])) == (3, 3, 3)
-    assert told["events"] == (await recent(shallow.registry))["events"]
+    listed = await recent(shallow.registry, limit=500)
+    assert (listed["count"], listed["ring_depth"], len(listed["events"])) == (3, 3, 3)
+    assert listed["events"] == (await recent(shallow.registry))["events"]
 
 
-async def test_a_fresh_registry_tells_of_its_genesis(start_registry: Any) -> None:
-    told = await recent(await start_registry(genesis_supply="1000"))
-    assert [event["event_type"] for event in told["events"]] == ["TokensIssued", "LedgerBalanceChanged"]
-    assert told["events"][0]["data"]["amount"] == "1000"
-    assert told["count"] == told["ring_depth"] == 2
+async def test_a_fresh_registry_publishes_its_genesis(start_registry: Any) -> None:
+    listed = await recent(await start_registry(genesis_supply="1000"))
+    assert [event["event_type"] for event in listed["events"]] == ["TokensIssued", "LedgerBalanceChanged"]
+    assert listed["events"][0]["data"]["amount"] == "1000"
+    assert listed["count"] == listed["ring_depth"] == 2
 
 
 async def test_a_record_has_every_member(purses: Purses) -> None:

@@ -113,7 +113,7 @@ async def test_an_internal_key_of_16_characters_is_accepted_and_below_32_the_sta
 
 
 @pytest.mark.parametrize("weak", ["short", "k" * 15, "k" * 15 + " ", "k" * 31 + "é", "k" * 257])
-def test_a_weak_internal_key_stops_the_start_and_is_not_told(weak: str, tmp_path: Path):
+def test_a_weak_internal_key_stops_the_start_and_is_not_printed(weak: str, tmp_path: Path):
     with pytest.raises(BadSetting) as trouble:
         read_settings(internal_api_key=weak)
     assert "INTERNAL_API_KEY" in str(trouble.value)
@@ -331,30 +331,30 @@ async def test_anyone_sees_how_large_the_log_is(registry: TestRegistry, pair: Pa
     for _ in range(3):
         answer = await registry.get("/public/eventstore-stats")
         assert answer.status_code == 200
-        told, whole = answer.json(), (await events(registry, limit=1000))["items"]
+        returned, whole = answer.json(), (await events(registry, limit=1000))["items"]
         kinds = [event["event_type"] for event in whole]
-        assert told["events_by_type"] == {kind: kinds.count(kind) for kind in set(kinds)}
-        assert told["total_events"] == len(whole)
-        assert (told["first_sequence"], told["last_sequence"]) == (
+        assert returned["events_by_type"] == {kind: kinds.count(kind) for kind in set(kinds)}
+        assert returned["total_events"] == len(whole)
+        assert (returned["first_sequence"], returned["last_sequence"]) == (
             min(sequences(whole)),
             max(sequences(whole)),
         )
-        assert told["last_timestamp"] == max(whole, key=lambda event: event["sequence"])["timestamp"]
-        assert told["scope"] == registry.settings.trust_domain
+        assert returned["last_timestamp"] == max(whole, key=lambda event: event["sequence"])["timestamp"]
+        assert returned["scope"] == registry.settings.trust_domain
         await registry.database.act(count_settled)
         await registry.database.act(lambda tx: journal.append(tx, onboarded("one more")))
 
 
-async def test_a_balance_of_the_past_is_the_one_that_was_told_then(registry: TestRegistry):
+async def test_a_balance_of_the_past_is_the_one_that_was_returned_then(registry: TestRegistry):
     payer, payee = await registry.agent(), await registry.agent()
-    told = []
+    returned = []
     for amount in ("1", "2", "0.00000001", "7"):
         answer = (await payer.transfer(payee, amount)).json()
         newest = (await events(registry, sort_order="desc", limit=1))["items"][0]
-        told.append(
+        returned.append(
             (answer["timestamp"], newest["sequence"], answer["new_sender_balance"], await payee.balance())
         )
-    for moment, sequence, payers, payees in told:
+    for moment, sequence, payers, payees in returned:
         for as_of in (moment, str(sequence)):
             assert await balance(payer, as_of) == {
                 "agent_id": payer.did,

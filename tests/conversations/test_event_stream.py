@@ -109,7 +109,7 @@ async def test_a_stream_resumed_by_its_last_id_misses_nothing_and_repeats_nothin
     assert amounts == ["1", "2", "3", "4"]
 
 
-async def test_a_reader_that_missed_too_much_is_told_of_a_gap(registry, monkeypatch):
+async def test_a_reader_that_missed_too_much_is_notified_of_a_gap(registry, monkeypatch):
     monkeypatch.setattr(public_stream, "MISSED_MAX", 4)
     monkeypatch.setattr(public_stream, "READ_AT_ONCE", 4)
     payer, payee = await registry.agent(), await registry.agent()

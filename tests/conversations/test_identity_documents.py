@@ -1,4 +1,4 @@
-"""Who a DID is, told to other systems: DID documents and agent descriptions."""
+"""Who a DID is, stated to other systems: DID documents and agent descriptions."""
 
 from datetime import UTC, datetime
 
@@ -52,8 +52,8 @@ def is_signed(method, message, signature):
 async def test_a_did_document_names_the_key_the_card_and_the_addresses(registry):
     agent = await registry.agent()
     did = agent.did
-    told = await of_agent(agent)
-    assert set(told) == {
+    returned = await of_agent(agent)
+    assert set(returned) == {
         "@context",
         "id",
         "verificationMethod",
@@ -61,17 +61,19 @@ async def test_a_did_document_names_the_key_the_card_and_the_addresses(registry)
         "assertionMethod",
         "service",
     }
-    assert told["@context"][0] == "https://www.w3.org/ns/did/v1"
-    assert told["id"] == did
-    (method,) = told["verificationMethod"]
+    assert returned["@context"][0] == "https://www.w3.org/ns/did/v1"
+    assert returned["id"] == did
+    (method,) = returned["verificationMethod"]
     assert method == {
         "id": f"{did}#key-1",
         "type": "JsonWebKey2020",
         "controller": did,
         "publicKeyJwk": (await registry.get(f"/agents/{did}/public-key")).json(),
     }
-    assert told["authentication"] == told["assertionMethod"] == [f"{did}#key-1"]
-    assert {service["id"]: (service["type"], service["serviceEndpoint"]) for service in told["service"]} == {
+    assert returned["authentication"] == returned["assertionMethod"] == [f"{did}#key-1"]
+    assert {
+        service["id"]: (service["type"], service["serviceEndpoint"]) for service in returned["service"]
+    } == {
         f"{did}#agent-card": ("AgentCard", f"{API}/agents/{did}/card-export"),
         f"{did}#agent-description": ("AgentDescription", f"{API}/agents/{did}/ad.json"),
         f"{did}#a2a": ("A2A", "https://agent.example.org/a2a"),
@@ -121,11 +123,13 @@ async def test_what_nobody_is_called_resolves_nowhere(registry):
 async def test_the_registrys_own_accounts_resolve_and_have_no_keys(registry):
     for account in ("treasury", "fee_collector"):
         did = f"did:hansa:system:{account}"
-        told = await document(registry, f"/api/v1/agents/{did}/did.json")
-        assert told == await document(registry, f"/agents/system:{account}/did.json")
-        assert told["id"] == did
-        assert told["verificationMethod"] == told["authentication"] == told["assertionMethod"] == []
-        assert told["service"] == [{"id": f"{did}#registry", "type": "Registry", "serviceEndpoint": API}]
+        returned = await document(registry, f"/api/v1/agents/{did}/did.json")
+        assert returned == await document(registry, f"/agents/system:{account}/did.json")
+        assert returned["id"] == did
+        assert (
+            returned["verificationMethod"] == returned["authentication"] == returned["assertionMethod"] == []
+        )
+        assert returned["service"] == [{"id": f"{did}#registry", "type": "Registry", "serviceEndpoint": API}]
 
 
 async def test_a_signature_made_before_a_rotation_stays_verifiable_as_of_its_time(registry):
@@ -133,9 +137,9 @@ async def test_a_signature_made_before_a_rotation_stays_verifiable_as_of_its_tim
     old = load_pem_private_key(agent.created["private_key_pem"].encode(), password=None)
     signature, signed_at = old.sign(b"my word"), datetime.now(UTC)
     new = load_pem_private_key((await rotate(agent))["private_key_pem"].encode(), password=None)
-    told = await of_agent(agent)
-    present, retired = told["verificationMethod"]
-    assert told["authentication"] == told["assertionMethod"] == [f"{agent.did}#key-2"]
+    returned = await of_agent(agent)
+    present, retired = returned["verificationMethod"]
+    assert returned["authentication"] == returned["assertionMethod"] == [f"{agent.did}#key-2"]
     assert present["id"] == f"{agent.did}#key-2"
     assert "expires" not in present
     assert retired["id"] == f"{agent.did}#key-1"
@@ -147,10 +151,10 @@ async def test_a_signature_made_before_a_rotation_stays_verifiable_as_of_its_tim
 async def test_a_suspended_agent_keeps_its_keys_on_record_but_none_speaks_for_it(registry):
     agent = await registry.agent()
     await act(agent, agents.suspend)
-    told = await of_agent(agent)
-    assert told["authentication"] == told["assertionMethod"] == []
-    assert [method["id"] for method in told["verificationMethod"]] == [f"{agent.did}#key-1"]
-    assert [service["type"] for service in told["service"]] == ["AgentCard"]
+    returned = await of_agent(agent)
+    assert returned["authentication"] == returned["assertionMethod"] == []
+    assert [method["id"] for method in returned["verificationMethod"]] == [f"{agent.did}#key-1"]
+    assert [service["type"] for service in returned["service"]] == ["AgentCard"]
     await act(agent, agents.reinstate)
     assert (await of_agent(agent))["authentication"] == [f"{agent.did}#key-1"]
 
@@ -158,9 +162,9 @@ async def test_a_suspended_agent_keeps_its_keys_on_record_but_none_speaks_for_it
 async def test_the_last_key_of_a_revoked_agent_ends_with_it(registry):
     agent = await registry.agent()
     await act(agent, agents.revoke, by="administrator")
-    told = await of_agent(agent)
-    assert told["authentication"] == told["assertionMethod"] == []
-    (method,) = told["verificationMethod"]
+    returned = await of_agent(agent)
+    assert returned["authentication"] == returned["assertionMethod"] == []
+    (method,) = returned["verificationMethod"]
     assert datetime.fromisoformat(method["expires"])
 
 
@@ -178,8 +182,8 @@ async def test_a_document_lists_the_hundred_newest_keys_and_the_rest_is_read_els
             agent.did,
         )
     )
-    told = await of_agent(agent)
-    assert [method["id"].rpartition("-")[2] for method in told["verificationMethod"]] == [
+    returned = await of_agent(agent)
+    assert [method["id"].rpartition("-")[2] for method in returned["verificationMethod"]] == [
         str(number) for number in range(120, 20, -1)
     ]
     rest = (await registry.get(f"/agents/{agent.did}/keys", params={"offset": 100})).json()
@@ -195,28 +199,28 @@ async def test_a_description_follows_the_agent_network_protocol(registry):
         provider={"organization": "Hanse", "url": "https://hanse.example.org"},
         securitySchemes={"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
     )
-    told = await description(agent)
-    assert (told["protocolType"], told["protocolVersion"], told["type"]) == (
+    returned = await description(agent)
+    assert (returned["protocolType"], returned["protocolVersion"], returned["type"]) == (
         "ANP",
         "1.0.0",
         "AgentDescription",
     )
-    assert (told["did"], told["name"], told["status"]) == (agent.did, "Polyglot", "active")
-    assert told["url"] == f"{API}/agents/{agent.did}/ad.json"
-    assert told["description"] == "Polyglot: an agent for tests."
-    assert told["owner"] == {
+    assert (returned["did"], returned["name"], returned["status"]) == (agent.did, "Polyglot", "active")
+    assert returned["url"] == f"{API}/agents/{agent.did}/ad.json"
+    assert returned["description"] == "Polyglot: an agent for tests."
+    assert returned["owner"] == {
         "type": "Organization",
         "name": "Hanse",
         "url": "https://hanse.example.org",
     }
-    assert datetime.fromisoformat(told["created"])
-    assert told["securityDefinitions"]["key"]["in"] == "header"
-    assert told["security"] == ["key"]
-    assert [one["url"] for one in told["Infomations"]] == [
+    assert datetime.fromisoformat(returned["created"])
+    assert returned["securityDefinitions"]["key"]["in"] == "header"
+    assert returned["security"] == ["key"]
+    assert [one["url"] for one in returned["Infomations"]] == [
         f"{API}/agents/{agent.did}/card-export",
         f"{API}/agents/{agent.did}/did.json",
     ]
-    assert told["interfaces"] == [
+    assert returned["interfaces"] == [
         {
             "type": "StructuredInterface",
             "protocol": "A2A",
@@ -230,8 +234,8 @@ async def test_a_description_follows_the_agent_network_protocol(registry):
 async def test_an_agent_that_is_not_active_is_described_without_interfaces(registry):
     agent = await registry.agent()
     await act(agent, agents.suspend)
-    told = await description(agent)
-    assert (told["status"], told["interfaces"]) == ("suspended", [])
+    returned = await description(agent)
+    assert (returned["status"], returned["interfaces"]) == ("suspended", [])
 
 
 async def test_a_stub_is_described_by_its_host_until_its_card_is_read(registry):
@@ -242,8 +246,8 @@ async def test_a_stub_is_described_by_its_host_until_its_card_is_read(registry):
         headers={"Bootstrap-Token": await developer.bootstrap_token(), **registry.elsewhere()},
     )
     did = answer.json()["agent_did"]
-    told = (await registry.get(f"/agents/{did}/ad.json")).json()
-    assert (told["name"], told["interfaces"]) == ("agent.hansa.dev", [])
+    returned = (await registry.get(f"/agents/{did}/ad.json")).json()
+    assert (returned["name"], returned["interfaces"]) == ("agent.hansa.dev", [])
     services = (await document(registry, f"/api/v1/agents/{did}/did.json"))["service"]
     assert [service["type"] for service in services] == ["AgentCard", "AgentDescription"]
 
@@ -261,7 +265,7 @@ async def test_a_card_of_the_old_form_is_described_too(registry):
         headers={"Bootstrap-Token": await developer.bootstrap_token(), **registry.elsewhere()},
     )
     assert answer.status_code == 201, answer.text
-    told = (await registry.get(f"/agents/{answer.json()['agent_did']}/ad.json")).json()
-    assert [(one["url"], one["version"]) for one in told["interfaces"]] == [
+    returned = (await registry.get(f"/agents/{answer.json()['agent_did']}/ad.json")).json()
+    assert [(one["url"], one["version"]) for one in returned["interfaces"]] == [
         ("https://elder.example.org/a2a", "0.3.0")
     ]

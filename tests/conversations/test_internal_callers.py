@@ -99,14 +99,14 @@ async def test_a_licence_key_is_hfl_v1_and_64_hex_digits_71_characters_in_all_an
     body = {"trust_domain": "once.example", "note": "A friend", "expires_in_days": 30}
     made = await registry.post(KEYS, json=body, headers=administrator.headers)
     assert made.status_code == 201, made.text
-    told = made.json()
-    key = told.pop("licence_key")
+    returned = made.json()
+    key = returned.pop("licence_key")
     assert len(key) == 71
     assert key.startswith("hfl_v1_")
     assert set(key.removeprefix("hfl_v1_")) <= set("0123456789abcdef")
-    assert await licence_of(administrator, "once.example") == told
-    assert (told["status"], told["note"], told["last_used_at"]) == ("active", "A friend", None)
-    ends, begins = [datetime.fromisoformat(told[member]) for member in ("expires_at", "issued_at")]
+    assert await licence_of(administrator, "once.example") == returned
+    assert (returned["status"], returned["note"], returned["last_used_at"]) == ("active", "A friend", None)
+    ends, begins = [datetime.fromisoformat(returned[member]) for member in ("expires_at", "issued_at")]
     assert ends - begins == 30 * DAY
     stored = await registry.database.look(
         lambda tx: tx.fetchval(
@@ -209,11 +209,11 @@ async def test_a_licence_that_is_not_there_is_not_found(administrator: TestDevel
         assert (await change(administrator, "1b4e28ba-2fa1-41d2-883f-0016d3cca427", act)).status_code == 404
 
 
-async def test_what_becomes_of_a_licence_is_told_in_the_journal_and_in_the_audit_log(
+async def test_what_becomes_of_a_licence_is_recorded_in_the_journal_and_in_the_audit_log(
     registry: TestRegistry, administrator: TestDeveloper
 ):
-    await registry.admitted("told.example")
-    licence = await licence_of(administrator, "told.example")
+    await registry.admitted("recorded.example")
+    licence = await licence_of(administrator, "recorded.example")
     acts = ("suspend", "reinstate", "revoke")
     for act in acts:
         await change(administrator, licence["id"], act)
@@ -223,16 +223,16 @@ async def test_what_becomes_of_a_licence_is_told_in_the_journal_and_in_the_audit
         for event in found.json()["items"]
         if event["data"].get("licence_id") == licence["id"]
     ]
-    data = {"licence_id": licence["id"], "trust_domain": "told.example", "kind": "admission_key"}
+    data = {"licence_id": licence["id"], "trust_domain": "recorded.example", "kind": "admission_key"}
     kinds = ("Issued", "Suspended", "Reinstated", "Revoked")
     assert events == [(f"FederationLicense{kind}", data) for kind in kinds]
     log = await registry.get(
         "/admin/audit-log", params={"subject": licence["id"]}, headers=administrator.headers
     )
-    told = [(item["act"], item["reason"]) for item in log.json()["items"]]
+    returned = [(item["act"], item["reason"]) for item in log.json()["items"]]
     expected = [("federation_licence.issue", None)]
     expected += [(f"federation_licence.{act}", f"To {act} it.") for act in acts]
-    assert told == expected[::-1]
+    assert returned == expected[::-1]
 
 
 async def test_the_use_of_a_licence_is_noted_to_the_minute(
@@ -346,7 +346,7 @@ async def test_no_altered_certificate_opens_anything_or_crashes_anything(registr
     der = x509.load_pem_x509_certificate(service.certificate_pem.encode()).public_bytes(Encoding.DER)
     draw = random.Random(printed_seed())
     bits = range(8 * len(der))
-    # Of the first bytes every bit: the forms that a certificate may have are told there.
+    # Of the first bytes every bit: the forms that a certificate may have are encoded there.
     for bit in {*bits[:512], *draw.sample(bits, by_tier(300, len(bits), len(bits)))}:
         altered = bytearray(der)
         altered[bit // 8] ^= 1 << bit % 8

@@ -1,11 +1,13 @@
 """Liabilities: each audit cycle commits to a Merkle-sum tree over all accounts, and an agent proves its balance in it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import auditor
-from hansa.rooms.auditor.liabilities import placement, store, sum_tree
+from hansa.rooms.auditor.liabilities import placing, store
 from hansa_verify import read_amount, read_auditor_keys, read_json, verify_attestations, verify_liabilities
 from tests.registry import TestRegistry, another_process, at_once
 from tests.rooms.ledger.treasury import destroy
@@ -53,7 +55,9 @@ async def blocks_verdict(registry: TestRegistry):
 
 async def rows(registry: TestRegistry):
     found = await registry.database.look(
-        lambda tx: tx.fetch("SELECT account, slot_a, slot_b, balance FROM auditor_liability")
+        lambda tx: tx.fetch(
+            "SELECT did AS account, slot_a, slot_b, balance FROM auditor_liability JOIN ledger_account ON id = account_id"
+        )
     )
     return {row["account"]: row for row in found}
 
@@ -115,6 +119,32 @@ async def test_a_cycle_that_was_rolled_back_leaves_no_trace_in_the_tree(registry
     assert (await blocks_verdict(registry)).code == "verified"
 
 
+@pytest.mark.parametrize("act", ["forget_tree", "owed", "add", "add_blocks", "keep_tree"])
+async def test_a_placement_whose_connection_is_lost_leaves_the_former_tree_in_use(registry, monkeypatch, act):
+    agent = await registry.agent()
+    await cycle(registry)
+    places = await rows(registry)
+    before = await proof_of(registry, agent)
+    done = getattr(store, act)
+
+    async def lost(tx, *values):
+        await done(tx, *values)
+        await tx.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    await sql(registry, "UPDATE auditor_liability_tree SET placed_at = placed_at - interval '25 hours'")
+    monkeypatch.setattr(store, act, lost)
+    with pytest.raises(Unavailable):
+        await cycle(registry)
+    monkeypatch.undo()
+    assert await rows(registry) == places
+    assert (await proof_of(registry, agent))["leaves"] == before["leaves"]
+    assert (await judged(registry, agent)).code == "verified"
+    await cycle(registry)
+    assert (await proof_of(registry, agent))["leaves"] != before["leaves"]
+    assert (await judged(registry, agent)).code == "verified"
+    assert (await blocks_verdict(registry)).code == "verified"
+
+
 async def test_leaves_move_every_day_and_their_salts_and_splits_with_them(registry):
     agent = await registry.agent()
     await cycle(registry)
@@ -136,13 +166,17 @@ async def test_an_auditor_that_hides_one_unit_or_one_account_is_caught_by_the_ag
     victim, other = await registry.agent(), await registry.agent()
     await cycle(registry)
     balance = (await registry.get("/teg/balance", headers=victim.headers)).json()["balance"]
-    honest = placement.parts_of
+    honest = placing.put
 
-    def short(secret, account, held):
-        return honest(secret, account, held - (account == victim.did.encode()))
+    def short(leaves, secret, placed):
+        less = [
+            held - (name == victim.did.encode())
+            for name, held in zip(placed.names, placed.balances, strict=True)
+        ]
+        honest(leaves, secret, replace(placed, balances=less))
 
     # The tree holds a unit less: the public level no longer adds up to the total, and the path no longer leads to the root.
-    monkeypatch.setattr(placement, "parts_of", short)
+    monkeypatch.setattr(placing, "put", short)
     await sql(registry, "UPDATE auditor_liability_tree SET placed_at = placed_at - interval '25 hours'")
     await cycle(registry)
     assert (await blocks_verdict(registry)).code == "sum"
@@ -155,10 +189,11 @@ async def test_an_auditor_that_hides_one_unit_or_one_account_is_caught_by_the_ag
     await sql(registry, "UPDATE auditor_liability_tree SET placed_at = placed_at - interval '25 hours'")
     await cycle(registry)
     assert (await judged(registry, victim, balance)).code == "verified"
+    the_victims = f"account_id = (SELECT id FROM ledger_account WHERE did = '{victim.did}')"
     # One account is left out, and another one gets its units so that the sum is right.
-    await sql(registry, f"UPDATE auditor_liability SET balance = 0 WHERE account = '{victim.did}'")
+    await sql(registry, f"UPDATE auditor_liability SET balance = 0 WHERE {the_victims}")
     assert not (await judged(registry, victim, balance)).is_valid
-    await sql(registry, f"DELETE FROM auditor_liability WHERE account = '{victim.did}'")
+    await sql(registry, f"DELETE FROM auditor_liability WHERE {the_victims}")
     answer = await registry.get("/teg/balance/proof", headers=victim.headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_COUNTED")
     assert not (await judged(registry, other)).is_valid
@@ -214,10 +249,14 @@ async def test_a_tree_of_many_blocks_shows_only_nodes_over_more_than_1024_accoun
     assert len(shown) == 3
     placed = await registry.database.look(lambda tx: _accounts_of_blocks(tx, len(shown)))
     assert min(placed) > 1024
-    assert (await judged(registry, agent)).code == "verified"
+    late = await registry.agent()
+    await cycle(registry)
+    for one in (agent, late):
+        assert (await judged(registry, one)).code == "verified"
     assert (await blocks_verdict(registry)).code == "verified"
+    found = await registry.database.look(lambda tx: _accounts_of_blocks(tx, len(shown)))
+    assert sum(found) > sum(placed)
 
 
 async def _accounts_of_blocks(tx, count):
-    width = sum_tree.BLOCK_LEAVES
-    return [len(await store.in_block(tx, block * width, (block + 1) * width)) for block in range(count)]
+    return [len(await store.in_block(tx, block)) for block in range(count)]

@@ -62,7 +62,7 @@ async def test_a_welcome_comes_first_then_the_confirmation_then_the_replay_then_
         assert heard == {"type": "event", "event": (await recent(house.registry, 1))[0]}
 
 
-async def test_the_channel_of_a_type_tells_that_type_alone_also_when_it_is_rare(
+async def test_the_channel_of_a_type_carries_that_type_alone_also_when_it_is_rare(
     start_registry: StartRegistry,
 ):
     registry = await start_registry(recent_events_ring=3)
@@ -78,7 +78,7 @@ async def test_the_channel_of_a_type_tells_that_type_alone_also_when_it_is_rare(
         assert (heard["event"]["event_type"], heard["event"]["data"]["did"]) == ("AgentOnboarded", second.did)
 
 
-async def test_an_event_of_several_channels_is_told_once(house: House):
+async def test_an_event_of_several_channels_is_sent_once(house: House):
     async with ear(house.address) as listener:
         for channel in ("events:all", "events:TokensIssued"):
             await listener.subscribe(channel)
@@ -88,7 +88,7 @@ async def test_an_event_of_several_channels_is_told_once(house: House):
         assert await listener.is_quiet()
 
 
-async def test_after_unsubscribing_nothing_more_is_told(house: House):
+async def test_after_unsubscribing_nothing_more_is_sent(house: House):
     async with ear(house.address) as listener:
         await listener.subscribe("events:all")
         answer = await listener.ask(action="unsubscribe", channel="events:all")
@@ -158,7 +158,7 @@ async def test_an_agent_follows_itself_and_its_balance_and_nobody_elses(house: H
         assert await listener.is_quiet()
 
 
-async def test_the_channel_of_an_agent_tells_what_speaks_of_it(house: House):
+async def test_the_channel_of_an_agent_carries_the_events_that_name_it(house: House):
     agent, other = house.agent, house.other
     third = await house.registry.agent()
     async with ear(house.address, agent.token) as listener:
@@ -199,7 +199,7 @@ async def test_an_owner_hears_a_transfer_of_the_own_agent(house: House):
         await owner.subscribe(f"agent:{second.did}")
         for listener in (owner, itself):
             await listener.subscribe(f"agent:{agent.did}")
-        # Both are the owner's, and what speaks of both is told once.
+        # Both are the owner's, and an event that names both is sent once.
         assert (await agent.transfer(second, "1")).status_code == 200
         heard = await owner.hear_many(3)
         kinds = {message["event"]["event_type"] for message in heard}
@@ -258,7 +258,7 @@ async def test_the_feed_without_a_token_leaves_out_messages_and_balances_and_an_
         ]
 
 
-async def test_spend_approvals_and_act_tokens_are_told_to_the_agent_and_its_owner_alone(house: House):
+async def test_spend_approvals_and_act_tokens_are_sent_to_the_agent_and_its_owner_alone(house: House):
     developer = await house.registry.developer()
     agent = await developer.agent()
     async with ear(house.address) as anyone, ear(house.address, developer.token) as owner:
@@ -310,7 +310,7 @@ async def test_a_replay_gives_the_latest_fifteen_events_of_its_channel_whatever_
                     assert [event["data"]["ref"] for event in issued] == [str(n) for n in range(485, 500)]
 
 
-async def test_what_is_told_while_a_replay_is_read_is_neither_missed_nor_repeated(house: House):
+async def test_what_is_published_while_a_replay_is_read_is_neither_missed_nor_repeated(house: House):
     agent = await house.registry.agent()
     enough = asyncio.Event()
     paying = asyncio.create_task(pay_until(enough, agent, house.other))
@@ -344,7 +344,7 @@ async def test_what_is_told_while_a_replay_is_read_is_neither_missed_nor_repeate
 
 
 async def hear_to_the_end(listener: Ear, sequences: list[int]) -> None:
-    """Note what is told up to the fee of the transfer of three units, the last event of all."""
+    """Note what is received up to the fee of the transfer of three units, the last event of all."""
     while True:
         event = (await listener.hear())["event"]
         sequences.append(event["sequence"])
@@ -411,7 +411,7 @@ async def test_a_strangers_agent_and_an_unknown_did_are_refused_alike(house: Hou
         assert await listener.is_quiet()
 
 
-async def told_of(listener: Ear, event_type: str) -> str:
+async def agent_in(listener: Ear, event_type: str) -> str:
     """The DID that the next event of this type is about; others are passed over."""
     while (heard := await listener.hear())["event"]["event_type"] != event_type:
         pass
@@ -432,14 +432,14 @@ async def test_an_owner_hears_that_an_agent_is_stopped_for_good_and_goes_on_hear
     async with ear(house.address, await ticket_of(developer)) as owner:
         for did in (agent.did, second.did):
             await owner.subscribe(f"agent:{did}")
-        for act, told in (
+        for act, expected in (
             ("suspend", "AgentSuspended"),
             ("reinstate", "AgentReinstated"),
             ("suspend", "AgentSuspended"),
             ("revoke", "AgentRevoked"),
         ):
             await enforce(house.registry, f"agents/bulk/{act}", agent_dids=[agent.did])
-            assert await told_of(owner, told) == agent.did
+            assert await agent_in(owner, expected) == agent.did
         assert await owner.is_quiet()
         assert (await house.agent.transfer(second, "1")).status_code == 200
         assert second.did in str(await owner.hear_many(2))
@@ -456,7 +456,7 @@ async def test_an_owner_who_is_suspended_may_read_and_so_follows_on(house: House
     async with ear(house.address, await ticket_of(developer)) as owner:
         await owner.subscribe(f"agent:{agent.did}")
         await enforce(house.registry, f"developers/{profile.json()['id']}/suspend")
-        assert await told_of(owner, "AgentSuspended") == agent.did
+        assert await agent_in(owner, "AgentSuspended") == agent.did
         assert "AgentSuspended" in {
             event["event_type"] for event in await owner.subscribe(f"agent:{agent.did}")
         }

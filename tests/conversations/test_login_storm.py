@@ -1,4 +1,4 @@
-"""A crowd at the login: only so many passwords wait, the others are told to come back, and nothing is left behind."""
+"""A crowd at the login: only so many passwords wait, the others get a Retry-After, and nothing is left behind."""
 
 import pytest
 

@@ -77,7 +77,7 @@ async def test_an_agent_takes_a_certificate_that_verifies_and_names_it(registry)
     assert timedelta(minutes=29) < leaf.not_valid_after_utc - row["now"] <= timedelta(minutes=30)
 
 
-async def test_the_status_tells_how_an_identity_stands(registry):
+async def test_the_status_shows_the_state_of_an_identity(registry):
     agent = await registry.agent()
     before = await status(agent)
     assert (before["status"], before["enabled"], before["spiffe_id"]) == ("not_enrolled", False, None)
@@ -115,9 +115,9 @@ async def test_an_identity_given_up_is_to_be_refused_until_its_last_certificate_
     await enable(agent)
     assert (await disable(agent)).json() == {"status": "disabled"}
     assert (await disable(agent)).json() == {"status": "not_enrolled"}
-    (told,) = await revoked(registry)
-    assert told["spiffe_id"] == spiffe_id_of(agent)
-    assert datetime.fromisoformat(told["revoked_at"])
+    (published,) = await revoked(registry)
+    assert published["spiffe_id"] == spiffe_id_of(agent)
+    assert datetime.fromisoformat(published["revoked_at"])
     await sql(
         registry,
         "UPDATE agents_mtls SET issued_at = now() - interval '31 minutes', expires_at = now() - interval '1 minute'",
@@ -131,8 +131,8 @@ async def test_an_identity_that_was_given_up_can_be_taken_again(registry):
     await disable(agent)
     assert (await enable(agent)).status_code == 200
     assert await revoked(registry) == []
-    told = await events_of(agent, "AgentMtlsEnrolled", "AgentMtlsRevoked")
-    assert sorted(told) == ["AgentMtlsEnrolled", "AgentMtlsEnrolled", "AgentMtlsRevoked"]
+    published = await events_of(agent, "AgentMtlsEnrolled", "AgentMtlsRevoked")
+    assert sorted(published) == ["AgentMtlsEnrolled", "AgentMtlsEnrolled", "AgentMtlsRevoked"]
 
 
 async def test_who_was_never_enrolled_has_nothing_to_give_up(registry):

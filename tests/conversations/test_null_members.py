@@ -27,7 +27,7 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "a search": (
         "/ard/search",
-        {"query": {"text": "letters", "filter": None}, "federation": None, "pageSize": None},
+        {"query": {"text": "summaries", "filter": None}, "federation": None, "pageSize": None},
         "agent",
     ),
     "a count": (

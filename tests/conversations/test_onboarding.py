@@ -251,12 +251,12 @@ async def test_a_key_that_is_brought_is_the_agents_and_no_private_key_is_shown(r
     assert published["kid"] != "mine"
 
 
-async def test_an_agent_onboarded_event_tells_of_card_and_funding(registry):
+async def test_an_agent_onboarded_event_states_card_and_funding(registry):
     made = await created(registry, await registry.developer())
     events = (await registry.get("/public/eventstore-recent")).json()["events"]
-    (told,) = [event for event in events if event["event_type"] == "AgentOnboarded"]
-    assert told["aggregate_id"] == made["agent_did"]
-    assert told["data"] == {
+    (onboarded,) = [event for event in events if event["event_type"] == "AgentOnboarded"]
+    assert onboarded["aggregate_id"] == made["agent_did"]
+    assert onboarded["data"] == {
         "did": made["agent_did"],
         "card_id": made["agent_card_id"],
         "first_agent": True,

@@ -16,11 +16,11 @@ from tests.rooms.catalogue.pulls.agent_host import registry_beside_a_host
 MARKUP = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 FIELDS = {
     "name": "Scribe",
-    "description": "Writes letters.",
+    "description": "Writes summaries.",
     "url": "https://scribe.example.org/a2a",
     "version": "1.0.0",
-    "skill_name": "Letter",
-    "skill_description": "Writes one letter.",
+    "skill_name": "Summary",
+    "skill_description": "Writes one summary.",
 }
 PARTS = (
     "",
@@ -73,9 +73,9 @@ async def pending_approval(registry: TestRegistry, agent: TestAgent) -> str:
 
 async def test_the_wizard_makes_an_agent_of_a_form_whose_credentials_work(registry):
     browser = await start(registry)
-    await browser.send("/account/agents/new/from-form", **FIELDS, tags="letters, ink", price="0.5")
+    await browser.send("/account/agents/new/from-form", **FIELDS, tags="summaries, ink", price="0.5")
     assert "Nothing has been created yet." in browser.text
-    assert "&#34;letters&#34;" in browser.text
+    assert "&#34;summaries&#34;" in browser.text
     await browser.send("/account/agents/new")
     assert "request-token" in browser.text
     assert "create_agent" in browser.text

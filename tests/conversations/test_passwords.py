@@ -35,13 +35,13 @@ async def recovery_token(ada, key=0):
     return answer.json()["access_token"]
 
 
-def token_in(letter):
-    (token,) = re.findall(r"#token=(\S+)", text_of(letter))
+def token_in(mail):
+    (token,) = re.findall(r"#token=(\S+)", text_of(mail))
     return token
 
 
 async def links(registry):
-    return [letter for letter in await registry.outbox() if "#token=" in text_of(letter)]
+    return [mail for mail in await registry.outbox() if "#token=" in text_of(mail)]
 
 
 async def change(registry, statement):
@@ -122,10 +122,10 @@ async def test_a_login_under_way_while_the_password_changes_leaves_no_session_of
             assert not await ada.is_logged_in()
 
 
-async def test_the_owner_is_told_of_a_changed_password(ada):
+async def test_the_owner_is_notified_of_a_changed_password(ada):
     await ada.post("/auth/change-password", current_password=ada.password, new_password=NEW_PASSWORD)
-    (letter,) = await ada.registry.outbox()
-    assert (letter["To"], letter["Subject"]) == ("ada@example.org", "Your password was changed")
+    (mail,) = await ada.registry.outbox()
+    assert (mail["To"], mail["Subject"]) == ("ada@example.org", "Your password was changed")
 
 
 # Forgetting it
@@ -134,7 +134,7 @@ async def test_the_owner_is_told_of_a_changed_password(ada):
 async def test_a_known_and_an_unknown_address_are_answered_alike(ada):
     known, unknown = await forget(ada.registry, ada.email), await forget(ada.registry, "nobody@example.org")
     assert (known.status_code, known.json()) == (unknown.status_code, unknown.json()) == (200, known.json())
-    assert [letter["To"] for letter in await ada.registry.outbox()] == [ada.email]
+    assert [mail["To"] for mail in await ada.registry.outbox()] == [ada.email]
 
 
 async def test_the_answer_looks_nothing_up(ada):
@@ -150,9 +150,9 @@ async def test_the_mailed_link_sets_a_new_password_once(start_registry):
     registry = await start_registry(public_base_url="https://registry.example.org")
     ada = await (await person(registry)).log_in()
     await forget(registry, ada.email.upper())
-    (letter,) = await links(registry)
-    assert "https://registry.example.org/set-password#token=" in text_of(letter)
-    token = token_in(letter)
+    (mail,) = await links(registry)
+    assert "https://registry.example.org/set-password#token=" in text_of(mail)
+    token = token_in(mail)
     assert (await set_password(registry, token)).status_code == 200
     assert (await ada.try_login(NEW_PASSWORD)).status_code == 200
     assert not await ada.is_logged_in()
@@ -165,9 +165,9 @@ async def test_no_header_of_a_request_gets_into_a_link(registry):
     hostile["Forwarded"] = "host=evil.example"
     answer = await registry.post("/auth/forgot-password", json={"email": ada.email}, headers=hostile)
     assert answer.status_code == 200
-    (letter,) = await links(registry)
-    assert "evil" not in letter.as_string()
-    assert f"{registry.settings.base_url}/set-password#token=" in text_of(letter)
+    (mail,) = await links(registry)
+    assert "evil" not in mail.as_string()
+    assert f"{registry.settings.base_url}/set-password#token=" in text_of(mail)
 
 
 async def test_one_link_is_mailed_in_five_minutes(ada):
@@ -194,25 +194,25 @@ async def test_of_two_links_alive_the_other_dies_with_the_change(ada):
     await ada.registry.outbox()
     await change(ada.registry, "UPDATE people_developer SET reset_mailed_at = NULL")
     await forget(ada.registry, ada.email)
-    first, second = [token_in(letter) for letter in await links(ada.registry)]
+    first, second = [token_in(mail) for mail in await links(ada.registry)]
     assert (await set_password(ada.registry, second)).status_code == 200
     assert (await set_password(ada.registry, first, WRONG_PASSWORD)).status_code == 401
 
 
 async def test_a_link_dies_with_a_change_of_the_password(ada):
     await forget(ada.registry, ada.email)
-    (letter,) = await links(ada.registry)
+    (mail,) = await links(ada.registry)
     await ada.post("/auth/change-password", current_password=ada.password, new_password=NEW_PASSWORD)
-    assert (await set_password(ada.registry, token_in(letter), WRONG_PASSWORD)).status_code == 401
+    assert (await set_password(ada.registry, token_in(mail), WRONG_PASSWORD)).status_code == 401
 
 
 async def test_a_link_ends_after_an_hour(ada):
     await forget(ada.registry, ada.email)
-    (letter,) = await links(ada.registry)
+    (mail,) = await links(ada.registry)
     await change(
         ada.registry, "UPDATE people_password_grant SET expires_at = expires_at - interval '60 minutes'"
     )
-    assert (await set_password(ada.registry, token_in(letter))).status_code == 401
+    assert (await set_password(ada.registry, token_in(mail))).status_code == 401
 
 
 async def test_a_malformed_address_is_a_validation_error(registry):
@@ -267,10 +267,10 @@ async def test_recovering_is_limited_to_ten_a_minute_for_each_account(ada):
     assert statuses == [401] * 10 + [429]
 
 
-async def test_the_owner_is_told_that_a_recovery_key_was_used(ada):
+async def test_the_owner_is_notified_that_a_recovery_key_was_used(ada):
     await recovery_token(ada)
-    (letter,) = await ada.registry.outbox()
-    assert (letter["To"], letter["Subject"]) == (ada.email, "A recovery key was used")
+    (mail,) = await ada.registry.outbox()
+    assert (mail["To"], mail["Subject"]) == (ada.email, "A recovery key was used")
 
 
 async def test_a_password_token_is_good_for_one_use(ada):

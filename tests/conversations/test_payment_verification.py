@@ -94,7 +94,7 @@ async def test_the_use_that_consumed_a_token_may_ask_again_and_is_named_to_the_p
     assert (await payments.verify(made["token"], use_id="store.2"))["first_use_id"] is None
 
 
-async def test_the_status_of_the_caller_is_told(payments: Payments):
+async def test_the_status_of_the_caller_is_returned(payments: Payments):
     made = await payments.authorized()
     administrator = await payments.registry.administrator("admin_enforcement")
     body = {"agent_dids": [payments.caller.did], "reason": "test"}

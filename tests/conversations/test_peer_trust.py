@@ -45,17 +45,17 @@ async def report(registry: TestRegistry) -> dict[str, Any]:
 
 async def test_without_evidence_a_peer_is_unmeasured_and_reads_a_half(registry: TestRegistry):
     peer = await add(registry)
-    told = await report(registry)
-    assert told["mode"] == "observe"
-    assert told["thresholds"] == {
+    returned = await report(registry)
+    assert returned["mode"] == "observe"
+    assert returned["thresholds"] == {
         "min_interactions": 10,
         "warn_below": 0.7,
         "restrict_below": 0.5,
         "suspend_below": 0.3,
         "recover_margin": 0.05,
     }
-    assert told["summary"] == {"unmeasured": 1}
-    assert told["peers"] == [
+    assert returned["summary"] == {"unmeasured": 1}
+    assert returned["peers"] == [
         {
             "name": peer.name,
             "ledger_id": "peer.example",

@@ -102,15 +102,15 @@ async def test_a_baseline_holds_every_balance_of_one_moment(
     monkeypatch.setattr(snapshot, "BALANCES_PER_EVENT", 2)
     agents = [await registry.agent() for _ in range(3)]
     await agents[0].transfer(agents[1], "1")
-    told = await take(administrator)
+    returned = await take(administrator)
     held = await in_the_book(registry)
-    assert (told["balances"], told["events"]) == (len(held), -(-len(held) // 2))
+    assert (returned["balances"], returned["events"]) == (len(held), -(-len(held) // 2))
     page = await registry.get(
         "/events/", params={"event_type": "ProjectionSnapshot"}, headers=registry.internal
     )
     parts = page.json()["items"]
-    assert (parts[0]["id"], parts[0]["sequence"]) == (told["event_id"], told["sequence"])
-    assert [part["data"]["part"] for part in parts] == list(range(told["events"]))
+    assert (parts[0]["id"], parts[0]["sequence"]) == (returned["event_id"], returned["sequence"])
+    assert [part["data"]["part"] for part in parts] == list(range(returned["events"]))
     assert [part["data"]["is_last"] for part in parts] == [False] * (len(parts) - 1) + [True]
     assert {part["aggregate_id"] for part in parts} == {"did:hansa:system:registry"}
     shown = [balance for part in parts for balance in part["data"]["balances"]]
@@ -131,20 +131,20 @@ async def test_a_transfer_that_is_open_while_the_baseline_is_read_comes_after_it
 
     late = asyncio.create_task(registry.database.act(slow))
     await written.wait()
-    told = await take(administrator)
+    returned = await take(administrator)
     release.set()
     await late
     assert (await third.transfer(payee, "2")).status_code == 200
-    assert told["sequence"] > await registry.database.look(
+    assert returned["sequence"] > await registry.database.look(
         lambda tx: tx.fetchval(
             f"SELECT max(seq) FROM {ALL_EVENTS} e WHERE data ->> 'tx_type' = 'transfer' AND seq < $1",
-            told["sequence"],
+            returned["sequence"],
         )
     )
     await prove(registry)
 
 
-async def test_a_baseline_that_folds_are_told_to_skip_is_skipped(
+async def test_a_baseline_marked_to_be_skipped_is_skipped_by_folds(
     registry: TestRegistry, administrator: TestDeveloper
 ):
     await registry.agent()

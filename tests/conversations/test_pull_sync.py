@@ -1,4 +1,4 @@
-"""The registry reads the card that each agent serves itself, and tells operators how that goes."""
+"""The registry reads the card that each agent serves itself, and shows operators the outcome."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -105,15 +105,15 @@ async def test_an_agent_reads_its_current_name_after_a_pull(stage: Stage):
     assert (await stage.registry.get("/agents/me", headers=headers)).json()["name"] == "Spinner"
 
 
-async def test_a_change_is_told_once_with_what_has_changed(stage: Stage):
+async def test_a_change_is_published_once_with_what_has_changed(stage: Stage):
     agent = await pulled_agent(stage)
     before = (await stage.events())["pagination"]["total_items"]
     assert await stage.pull() == 1
     stage.agents.serve(description="Better than ever.")
     for _ in range(2):
         assert await stage.pull() == 1
-    told = await stage.events(offset=before)
-    (event,) = told["items"]
+    returned = await stage.events(offset=before)
+    (event,) = returned["items"]
     assert event["event_type"] == "AgentCardPulled"
     assert event["data"]["did"] == agent.did
     assert event["data"]["card_id"] == agent.created["agent_card_id"]
@@ -136,7 +136,7 @@ async def test_an_unchanged_card_is_asked_for_by_its_tag_and_writes_no_document(
     assert (await observed(agent))["version"] == 2
 
 
-async def test_a_pull_that_changes_nothing_stands_in_no_owners_way_and_is_told_to_who_asks_for_news(
+async def test_a_pull_that_changes_nothing_blocks_no_owner_and_changes_the_etag(
     stage: Stage,
 ):
     agent = await pulled_agent(stage)

@@ -1,4 +1,4 @@
-"""The specification on POST /teg/send: the registry finds the way to the receiver."""
+"""The specification on POST /teg/send: the registry finds the route to the receiver."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def registry(registry_of_file: TestRegistry) -> TestRegistry:
     return registry_of_file
 
 
-async def test_a_receiver_on_this_registry_is_reached_by_the_local_way(registry: TestRegistry) -> None:
+async def test_a_receiver_on_this_registry_is_reached_by_the_local_route(registry: TestRegistry) -> None:
     alice, bob = await registry.agent(), await registry.agent()
     answer = await registry.post(
         "/teg/send", json={"receiver_did": bob.did, "amount": "10"}, headers=alice.headers
@@ -37,7 +37,7 @@ async def test_recipient_did_is_another_name_of_receiver_did(registry: TestRegis
     assert (await registry.post("/teg/send", json=body, headers=alice.headers)).status_code == 200
 
 
-async def test_a_dry_run_reports_the_way_and_moves_nothing(registry: TestRegistry) -> None:
+async def test_a_dry_run_reports_the_route_and_moves_nothing(registry: TestRegistry) -> None:
     alice, bob = await registry.agent(), await registry.agent()
     events_before = (await registry.get("/public/eventstore-recent")).json()["events"]
     body = {"receiver_did": bob.did, "amount": "10", "dry_run": True}

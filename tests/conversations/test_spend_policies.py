@@ -195,7 +195,8 @@ async def test_rights_replaced_at_the_same_moment_do_not_mix(owner, payer):
     shown = await authz(owner, payer)
     assert (shown["roles"], shown["spend_policy"]["per_tx_max"]) in wanted
     assert all(
-        (told.json()["roles"], told.json()["spend_policy"]["per_tx_max"]) in wanted for told in answers
+        (returned.json()["roles"], returned.json()["spend_policy"]["per_tx_max"]) in wanted
+        for returned in answers
     )
 
 
@@ -306,7 +307,7 @@ async def test_a_refused_payment_leaves_its_key_free(owner, payer, payee):
     assert (await pay(payer, payee, "5", key="k")).status_code == 200
 
 
-async def test_a_dry_run_tells_what_the_policy_would_say_and_counts_nothing(registry, owner, payer, payee):
+async def test_a_dry_run_returns_what_the_policy_would_say_and_counts_nothing(registry, owner, payer, payee):
     await govern(owner, payer, per_tx_max="10", approval_over="5")
 
     async def planned(amount):
@@ -324,8 +325,8 @@ async def test_a_payment_over_what_the_agent_may_alone_waits_for_its_owner(owner
     await govern(owner, payer, approval_over="5")
     answer = await pay(payer, payee, "6")
     assert answer.status_code == 202
-    told = answer.json()
-    assert {name: told[name] for name in ("status", "receiver_did", "amount", "currency")} == {
+    returned = answer.json()
+    assert {name: returned[name] for name in ("status", "receiver_did", "amount", "currency")} == {
         "status": "pending",
         "receiver_did": payee.did,
         "amount": "6",
@@ -333,11 +334,11 @@ async def test_a_payment_over_what_the_agent_may_alone_waits_for_its_owner(owner
     }
     assert await payee.balance() == "100"
     (waiting,) = (await approvals(owner, payer)).json()["items"]
-    assert (waiting["approval_id"], waiting["status"]) == (told["approval_id"], "pending")
+    assert (waiting["approval_id"], waiting["status"]) == (returned["approval_id"], "pending")
     assert (await pay(payer, payee, "5")).status_code == 200
 
 
-async def test_the_owners_webhooks_are_told_that_a_payment_waits(registry, owner, payer, payee):
+async def test_the_owners_webhooks_are_notified_that_a_payment_waits(registry, owner, payer, payee):
     body = {"url": "https://receiver.example.com/hook", "event_types": ["agent.approval_requested"]}
     hook = (await registry.post("/developers/webhooks", json=body, headers=owner.headers)).json()
     await govern(owner, payer, approval_over="5")
@@ -351,12 +352,12 @@ async def test_the_owners_webhooks_are_told_that_a_payment_waits(registry, owner
     )
     (event,) = stored(events)
     await registry.database.act(lambda tx: OWNER_NOTICES.react(tx, event))
-    told = await registry.database.read(
+    returned = await registry.database.read(
         lambda tx: tx.fetchval(
             "SELECT payload::text FROM notifications_webhook_delivery WHERE webhook_id = $1", hook["id"]
         )
     )
-    data = json.loads(told)["data"]
+    data = json.loads(returned)["data"]
     assert (data["did"], data["approval_id"]) == (payer.did, waiting["approval_id"])
     assert (data["receiver"], data["amount"], data["currency"]) == (payee.did, "6", "AVT")
 
@@ -581,7 +582,9 @@ async def test_an_owner_is_asked_about_a_hundred_payments_at_most(registry, owne
     assert (len(page["items"]), page["pagination"]["total_items"]) == (10, 100)
 
 
-async def test_approvals_of_others_cannot_be_told_from_those_that_do_not_exist(registry, owner, payer, payee):
+async def test_approvals_of_others_cannot_be_distinguished_from_those_that_do_not_exist(
+    registry, owner, payer, payee
+):
     stranger, other = await registry.developer(), await owner.agent(name="Other")
     foreign = await stranger.agent(name="Foreign")
     for one in (payer, other):
@@ -590,22 +593,22 @@ async def test_approvals_of_others_cannot_be_told_from_those_that_do_not_exist(r
     await decide(owner, payer, approval, "approve")
     assert (await pay(payee, other, "20")).status_code == 200
 
-    def told(answer):
+    def returned(answer):
         problem = answer.json()
         return answer.status_code, problem["detail"], problem["error"]["code"]
 
     nowhere = str(uuid4())
     for word in ("approve", "deny"):
-        assert told(await decide(stranger, payer, approval, word)) == told(
+        assert returned(await decide(stranger, payer, approval, word)) == returned(
             await decide(stranger, payer, nowhere, word)
         )
-        mine = told(await decide(stranger, foreign, approval, word))
-        assert mine == told(await decide(stranger, foreign, nowhere, word))
+        mine = returned(await decide(stranger, foreign, approval, word))
+        assert mine == returned(await decide(stranger, foreign, nowhere, word))
         assert mine[0] == 404
-        assert told(await decide(owner, other, approval, word)) == mine
+        assert returned(await decide(owner, other, approval, word)) == mine
     assert (await approvals(stranger, payer)).status_code == 404
-    shown = told(await pay(other, payee, "6", approval=approval))
-    assert shown == told(await pay(other, payee, "6", approval=nowhere))
+    shown = returned(await pay(other, payee, "6", approval=approval))
+    assert shown == returned(await pay(other, payee, "6", approval=nowhere))
     assert shown == (404, shown[1], "SPEND_APPROVAL_UNKNOWN")
     assert (await pay(payer, payee, "6", approval=approval)).status_code == 200
 

@@ -65,27 +65,35 @@ async def test_a_stake_moves_units_from_liquid_to_staked(stakers: Stakers, alice
     assert await alice.balance() == "60"
 
 
-async def test_the_answer_tells_the_position_and_both_balances(stakers: Stakers, alice: TestAgent) -> None:
-    told = await stakers.stake(alice, "40", lock_period=30)
-    assert set(told) == POSITION | {
+async def test_the_answer_returns_the_position_and_both_balances(stakers: Stakers, alice: TestAgent) -> None:
+    returned = await stakers.stake(alice, "40", lock_period=30)
+    assert set(returned) == POSITION | {
         "transaction_id",
         "status",
         "currency",
         "liquid_balance",
         "staked_balance",
     }
-    staked_at, unlocks_at = (datetime.fromisoformat(told[name]) for name in ("staked_at", "unlocks_at"))
+    staked_at, unlocks_at = (datetime.fromisoformat(returned[name]) for name in ("staked_at", "unlocks_at"))
     assert unlocks_at - staked_at == timedelta(days=30)
-    assert (told["agent_did"], told["amount"], told["lock_period"]) == (alice.did, "40", 30)
-    assert (told["is_active"], told["unstaked_at"], told["last_reward_claim"]) == (True, None, None)
-    assert (told["status"], told["liquid_balance"], told["staked_balance"]) == ("completed", "60", "40")
+    assert (returned["agent_did"], returned["amount"], returned["lock_period"]) == (alice.did, "40", 30)
+    assert (returned["is_active"], returned["unstaked_at"], returned["last_reward_claim"]) == (
+        True,
+        None,
+        None,
+    )
+    assert (returned["status"], returned["liquid_balance"], returned["staked_balance"]) == (
+        "completed",
+        "60",
+        "40",
+    )
 
 
 async def test_without_a_lock_period_a_stake_can_be_released_at_once(
     stakers: Stakers, alice: TestAgent
 ) -> None:
-    told = await stakers.stake(alice, "40")
-    assert (told["lock_period"], told["unlocks_at"]) == (0, told["staked_at"])
+    returned = await stakers.stake(alice, "40")
+    assert (returned["lock_period"], returned["unlocks_at"]) == (0, returned["staked_at"])
     await stakers.unstake(alice, "40")
     assert await stakers.held(alice) == ("100", "0")
 
@@ -269,17 +277,17 @@ async def test_a_release_draws_from_the_oldest_unlocked_positions_and_splits_the
 ) -> None:
     locked = await stakers.stake(alice, "10", lock_period=1)
     first, second = await stakers.stake(alice, "20"), await stakers.stake(alice, "30")
-    told = await stakers.unstake(alice, "25")
-    assert told["positions"] == [
+    returned = await stakers.unstake(alice, "25")
+    assert returned["positions"] == [
         {"position_id": first["position_id"], "amount": "20", "remaining": "0"},
         {"position_id": second["position_id"], "amount": "5", "remaining": "25"},
     ]
-    assert (told["amount"], told["liquid_balance"], told["staked_balance"]) == ("25", "65", "35")
+    assert (returned["amount"], returned["liquid_balance"], returned["staked_balance"]) == ("25", "65", "35")
     page = await stakers.read(alice, "my-positions")
     assert names(page["items"]) == [locked["position_id"], second["position_id"], first["position_id"]]
     assert [item["amount"] for item in page["items"]] == ["10", "25", "20"]
     assert [item["is_active"] for item in page["items"]] == [True, True, False]
-    assert page["items"][2]["unstaked_at"] == told["timestamp"]
+    assert page["items"][2]["unstaked_at"] == returned["timestamp"]
 
 
 async def test_more_than_is_unlocked_is_refused(stakers: Stakers, alice: TestAgent) -> None:
@@ -307,13 +315,13 @@ async def test_a_lock_ends_by_the_clock_of_the_database(stakers: Stakers, alice:
 async def test_a_named_position_alone_is_drawn_from(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.stake(alice, "20")
     named = (await stakers.stake(alice, "30"))["position_id"]
-    told = await stakers.unstake(alice, "12", position_id=named)
-    assert told["positions"] == [{"position_id": named, "amount": "12", "remaining": "18"}]
+    returned = await stakers.unstake(alice, "12", position_id=named)
+    assert returned["positions"] == [{"position_id": named, "amount": "12", "remaining": "18"}]
     answer = await stakers.post(alice, "unstake", amount="18.5", position_id=named)
     assert refused(answer) == (403, "INSUFFICIENT_UNLOCKED_STAKE")
 
 
-async def test_a_release_said_twice_is_refused_the_second_time(stakers: Stakers, alice: TestAgent) -> None:
+async def test_a_repeated_release_is_refused_the_second_time(stakers: Stakers, alice: TestAgent) -> None:
     one = {"amount": "20", "position_id": (await stakers.stake(alice, "20"))["position_id"]}
     await stakers.unstake(alice, **one)
     assert refused(await stakers.post(alice, "unstake", **one)) == (403, "INSUFFICIENT_UNLOCKED_STAKE")
@@ -351,7 +359,7 @@ async def test_less_than_the_smallest_stake_can_be_released(stakers: Stakers, al
     assert await stakers.held(alice) == ("90.00000001", "9.99999999")
 
 
-# Said twice
+# Idempotent requests
 
 
 @pytest.mark.parametrize("path", ["stake", "unstake"])
@@ -396,11 +404,11 @@ async def test_a_claim_pays_a_years_interest_of_the_tier(stakers: Stakers, alice
     await stakers.stake(alice, "50")
     await stakers.elapse(alice, 365)
     before = await stakers.fee_collector_holds()
-    told = await stakers.claim(alice)
+    returned = await stakers.claim(alice)
     # The seconds of the test itself earn a little too.
-    assert Decimal("3.5") <= Decimal(told["amount"]) < Decimal("3.5001")
-    assert (told["due"], told["liquid_balance"]) == ("0", told["amount"])
-    assert before - await stakers.fee_collector_holds() == parse_amount(told["amount"])
+    assert Decimal("3.5") <= Decimal(returned["amount"]) < Decimal("3.5001")
+    assert (returned["due"], returned["liquid_balance"]) == ("0", returned["amount"])
+    assert before - await stakers.fee_collector_holds() == parse_amount(returned["amount"])
 
 
 async def test_a_reward_is_paid_once(stakers: Stakers, alice: TestAgent) -> None:
@@ -415,8 +423,8 @@ async def test_a_reward_is_paid_once(stakers: Stakers, alice: TestAgent) -> None
 
 
 async def test_a_claim_of_nothing_answers_zero(stakers: Stakers, alice: TestAgent) -> None:
-    told = await stakers.claim(alice)
-    assert told == {
+    returned = await stakers.claim(alice)
+    assert returned == {
         "transaction_id": None,
         "agent_did": alice.did,
         "amount": "0",
@@ -426,7 +434,7 @@ async def test_a_claim_of_nothing_answers_zero(stakers: Stakers, alice: TestAgen
     }
 
 
-async def test_a_claim_tells_its_time_on_active_positions(stakers: Stakers, alice: TestAgent) -> None:
+async def test_a_claim_shows_its_time_on_active_positions(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.fill_fee_collector("50")
     await stakers.stake(alice, "100")
     await stakers.elapse(alice, 10)
@@ -478,7 +486,7 @@ async def test_rewards_switched_off_are_not_paid(start_registry: StartRegistry) 
 # Reads
 
 
-async def test_the_balance_tells_liquid_staked_locked_and_total(stakers: Stakers, alice: TestAgent) -> None:
+async def test_the_balance_shows_liquid_staked_locked_and_total(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.stake(alice, "20")
     await stakers.stake(alice, "30", lock_period=1)
     assert await stakers.read(alice, "balance") == {
@@ -489,7 +497,7 @@ async def test_the_balance_tells_liquid_staked_locked_and_total(stakers: Stakers
     }
 
 
-async def test_the_status_tells_the_policy_and_where_the_agent_stands(
+async def test_the_status_shows_the_policy_and_the_figures_of_the_agent(
     stakers: Stakers, alice: TestAgent
 ) -> None:
     await stakers.stake(alice, "20")
@@ -510,7 +518,7 @@ async def test_the_status_tells_the_policy_and_where_the_agent_stands(
     }
 
 
-async def test_the_stats_tell_what_was_ever_staked(stakers: Stakers, alice: TestAgent) -> None:
+async def test_the_stats_show_what_was_ever_staked(stakers: Stakers, alice: TestAgent) -> None:
     first = await stakers.stake(alice, "20")
     await stakers.stake(alice, "30", lock_period=1)
     await stakers.unstake(alice, "20")
@@ -529,7 +537,7 @@ async def test_the_stats_tell_what_was_ever_staked(stakers: Stakers, alice: Test
     }
 
 
-async def test_the_history_is_told_newest_first_in_pages(stakers: Stakers, alice: TestAgent) -> None:
+async def test_the_history_is_returned_newest_first_in_pages(stakers: Stakers, alice: TestAgent) -> None:
     first, second = await stakers.stake(alice, "20"), await stakers.stake(alice, "30")
     both, one = await stakers.unstake(alice, "25"), await stakers.unstake(alice, "5")
     page = await stakers.read(alice, "history", limit=3)
@@ -583,7 +591,7 @@ async def test_the_tiers_and_the_sum_of_all_stakes_are_public(stakers: Stakers, 
 
 
 @pytest.mark.parametrize("path", READS)
-async def test_what_an_agent_staked_is_told_to_itself_alone(stakers: Stakers, path: str) -> None:
+async def test_what_an_agent_staked_is_returned_to_itself_alone(stakers: Stakers, path: str) -> None:
     registry, developer = stakers.purses.registry, stakers.purses.developer
     assert (await registry.get(f"/staking/{path}")).status_code == 401
     assert (await registry.get(f"/staking/{path}", headers=developer.headers)).status_code == 401
@@ -592,7 +600,7 @@ async def test_what_an_agent_staked_is_told_to_itself_alone(stakers: Stakers, pa
 # Events
 
 
-async def test_staking_tells_the_journal_what_moved(stakers: Stakers, alice: TestAgent) -> None:
+async def test_staking_records_in_the_journal_what_moved(stakers: Stakers, alice: TestAgent) -> None:
     await stakers.fill_fee_collector("50")
     made = await stakers.stake(alice, "100", lock_period=365)
     await stakers.elapse(alice, 365)

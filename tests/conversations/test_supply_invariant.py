@@ -103,7 +103,7 @@ async def test_an_event_lost_from_the_log_is_a_breach(purses: Purses) -> None:
     assert (verdict["status"], verdict["tokens_issued"]) == ("BREACH", "0")
 
 
-async def test_the_last_cycle_is_told_beside_the_supply_of_now(purses: Purses) -> None:
+async def test_the_last_cycle_is_returned_beside_the_supply_of_now(purses: Purses) -> None:
     alice, bob = await purses.agent("100"), await purses.agent()
     database = purses.registry.database
     cycle = await database.act(auditor.audit, one_snapshot=True)

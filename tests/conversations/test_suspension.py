@@ -160,7 +160,7 @@ async def test_a_suspension_counts_in_every_process_within_a_second(
         assert await status_of(there) == 200
 
 
-async def test_the_live_feed_tells_a_suspended_agent_nothing_private_within_a_second(
+async def test_the_live_feed_sends_a_suspended_agent_nothing_private_within_a_second(
     enforcement: Enforcement,
 ):
     other = await enforcement.registry.agent()
@@ -200,8 +200,8 @@ async def test_nobody_pays_a_suspended_agent_and_its_units_stay_where_they_are(e
 async def test_a_soft_suspension_leaves_identity_and_ledger_account_alone(enforcement: Enforcement):
     payer, agent = await enforcement.registry.agent(), await enforcement.registry.agent()
     await enrol(agent)
-    told = await enforcement.suspend(agent.did, soft_suspend=True)
-    assert told == [row(agent.did, "suspended", "skipped", "skipped")]
+    returned = await enforcement.suspend(agent.did, soft_suspend=True)
+    assert returned == [row(agent.did, "suspended", "skipped", "skipped")]
     assert await status_of(agent) == 403
     assert (await payer.transfer(agent, "1")).status_code == 200
     assert await events_of(enforcement.registry, "AgentMtlsRevoked") == []
@@ -218,8 +218,8 @@ async def test_a_hard_suspension_revokes_the_identity_and_reinstatement_restores
         row(enrolled.did, "suspended", "revoked", "suspended"),
         row(other.did, "suspended", "not_enrolled", "suspended"),
     ]
-    told = await events_of(enforcement.registry, "AgentMtlsRevoked")
-    assert [data["did"] for _, data in told] == [enrolled.did]
+    returned = await events_of(enforcement.registry, "AgentMtlsRevoked")
+    assert [data["did"] for _, data in returned] == [enrolled.did]
     assert await enforcement.reinstate(enrolled.did, other.did) == [
         row(enrolled.did, "reinstated", "restored", "reinstated"),
         row(other.did, "reinstated", "not_enrolled", "reinstated"),
@@ -271,7 +271,7 @@ async def test_only_administrators_of_enforcement_suspend(registry: TestRegistry
     ("table", "failing"),
     [("agents_agent", "registry"), ("agents_mtls", "mtls"), ("ledger_account", "teg")],
 )
-async def test_one_failing_lever_aborts_no_other_and_is_pulled_again_by_repeating_the_act(
+async def test_one_failing_effect_aborts_no_other_and_is_applied_again_by_repeating_the_act(
     enforcement: Enforcement, table: str, failing: str
 ):
     registry = enforcement.registry
@@ -289,7 +289,7 @@ async def test_one_failing_lever_aborts_no_other_and_is_pulled_again_by_repeatin
     assert await enforcement.reinstate(agent.did) == [row(agent.did, "reinstated", "restored", "reinstated")]
 
 
-async def test_a_lever_that_fails_on_the_way_back_is_pulled_again_by_repeating_the_act(
+async def test_an_effect_that_fails_in_a_reinstatement_is_applied_again_by_repeating_the_act(
     enforcement: Enforcement,
 ):
     registry = enforcement.registry
@@ -316,9 +316,9 @@ async def test_a_card_carries_status_and_day_only_and_leaves_lists_and_discovery
     await enforcement.suspend(agent.did)
     card = await card_of(agent)
     assert card["status"] == "suspended"
-    (told,) = card["card_data"]["extensions"]
-    assert told["uri"] == "https://hansa.dev/extensions/v1/enforcement"
-    assert told["params"] == {"status": "suspended", "since": today()}
+    (returned,) = card["card_data"]["extensions"]
+    assert returned["uri"] == "https://hansa.dev/extensions/v1/enforcement"
+    assert returned["params"] == {"status": "suspended", "since": today()}
     assert REASON not in (await registry.get(f"/agents/by-did/{agent.did}")).text
     assert REASON not in (await registry.get("/public/eventstore-recent")).text
     for path in ("/agent-cards/", "/agent-cards/?active_only=false"):
@@ -333,7 +333,7 @@ async def test_a_card_carries_status_and_day_only_and_leaves_lists_and_discovery
     assert (await registry.get("/discover", params={"query": "vanisher"})).json()["total"] == 1
 
 
-async def test_suspension_and_reinstatement_are_told_without_the_reason(enforcement: Enforcement):
+async def test_suspension_and_reinstatement_are_published_without_the_reason(enforcement: Enforcement):
     agent = await enforcement.registry.agent()
     await enforcement.suspend(agent.did, soft_suspend=True)
     await enforcement.reinstate(agent.did, reason="Cleared.")
@@ -362,7 +362,7 @@ async def test_agent_status_changed_is_recorded_on_suspend_reinstate_and_revoke(
     ]
 
 
-async def test_a_repeated_act_changes_and_tells_nothing_more(enforcement: Enforcement):
+async def test_a_repeated_act_changes_and_publishes_nothing_more(enforcement: Enforcement):
     agent = await enforcement.registry.agent()
     await enforcement.suspend(agent.did)
     assert await enforcement.suspend(agent.did) == [
@@ -370,8 +370,8 @@ async def test_a_repeated_act_changes_and_tells_nothing_more(enforcement: Enforc
     ]
     await enforcement.reinstate(agent.did)
     assert await enforcement.reinstate(agent.did) == [row(agent.did, "already_active", "skipped", "skipped")]
-    told = await events_of(enforcement.registry, "AgentSuspended", "AgentReinstated")
-    assert [kind for kind, _ in told] == ["AgentSuspended", "AgentReinstated"]
+    returned = await events_of(enforcement.registry, "AgentSuspended", "AgentReinstated")
+    assert [kind for kind, _ in returned] == ["AgentSuspended", "AgentReinstated"]
 
 
 async def test_a_hard_suspension_makes_a_soft_one_hard_and_never_the_reverse(enforcement: Enforcement):
@@ -385,8 +385,8 @@ async def test_a_hard_suspension_makes_a_soft_one_hard_and_never_the_reverse(enf
         row(agent.did, "already_suspended", "skipped", "skipped")
     ]
     assert (await payer.transfer(agent, "1")).status_code == 403
-    told = await events_of(enforcement.registry, "AgentSuspended")
-    assert [data["soft"] for _, data in told] == [True, False]
+    returned = await events_of(enforcement.registry, "AgentSuspended")
+    assert [data["soft"] for _, data in returned] == [True, False]
 
 
 async def test_a_soft_reinstatement_leaves_withheld_what_is_withheld_until_a_hard_one(
@@ -410,8 +410,8 @@ async def test_a_suspended_developer_has_every_agent_suspended_hard(enforcement:
     developer = await registry.developer()
     first, second = await developer.agent(name="One"), await developer.agent(name="Two")
     bystander = await registry.agent()
-    told = await enforcement.suspend_developer(developer)
-    assert told == {
+    returned = await enforcement.suspend_developer(developer)
+    assert returned == {
         "developer_id": await id_of(developer),
         "status": "suspended",
         "results": [
@@ -427,8 +427,8 @@ async def test_a_suspended_developer_has_every_agent_suspended_hard(enforcement:
         )
     ]
     assert len(await events_of(registry, "AgentSuspended")) == 2
-    told = await enforcement.reinstate_developer(developer)
-    assert told["status"] == "active"
+    returned = await enforcement.reinstate_developer(developer)
+    assert returned["status"] == "active"
     assert [await status_of(agent) for agent in (first, second)] == [200, 200]
 
 
@@ -457,8 +457,8 @@ async def test_the_reinstatement_of_a_developer_lifts_whatever_stands_against_th
     await enforcement.suspend(itself.did)
     await enforcement.suspend(soft.did, soft_suspend=True)
     await enforcement.suspend_developer(developer)
-    told = await enforcement.reinstate_developer(developer)
-    assert told["results"] == [
+    returned = await enforcement.reinstate_developer(developer)
+    assert returned["results"] == [
         row(itself.did, "reinstated", "not_enrolled", "reinstated"),
         row(both.did, "reinstated", "not_enrolled", "reinstated"),
         row(soft.did, "reinstated", "not_enrolled", "reinstated"),
@@ -538,12 +538,12 @@ async def test_an_agent_that_is_not_suspended_is_not_revoked(enforcement: Enforc
     assert await status_of(agent) == 200
 
 
-async def test_of_acts_on_one_agent_at_once_each_is_done_and_told_once(enforcement: Enforcement):
+async def test_of_acts_on_one_agent_at_once_each_is_done_and_published_once(enforcement: Enforcement):
     agent = await enforcement.registry.agent()
-    told = await at_once(*(enforcement.suspend(agent.did) for _ in range(5)))
-    assert sorted(rows[0]["registry"] for rows in told) == ["already_suspended"] * 4 + ["suspended"]
-    told = await at_once(*(enforcement.reinstate(agent.did) for _ in range(5)))
-    assert sorted(rows[0]["registry"] for rows in told) == ["already_active"] * 4 + ["reinstated"]
+    returned = await at_once(*(enforcement.suspend(agent.did) for _ in range(5)))
+    assert sorted(rows[0]["registry"] for rows in returned) == ["already_suspended"] * 4 + ["suspended"]
+    returned = await at_once(*(enforcement.reinstate(agent.did) for _ in range(5)))
+    assert sorted(rows[0]["registry"] for rows in returned) == ["already_active"] * 4 + ["reinstated"]
     kinds = [kind for kind, _ in await events_of(enforcement.registry, "AgentSuspended", "AgentReinstated")]
     assert kinds == ["AgentSuspended", "AgentReinstated"]
 
@@ -602,7 +602,9 @@ async def test_the_blocklist_follows_hard_suspensions_and_their_end(enforcement:
         await until_blocklisted(registry, hard, wanted=False)
 
 
-async def test_the_blocklist_goes_by_what_stands_however_often_and_late_it_is_told(enforcement: Enforcement):
+async def test_the_blocklist_follows_the_status_however_often_and_late_it_is_notified(
+    enforcement: Enforcement,
+):
     registry = enforcement.registry
     agent, other = await registry.agent(), await registry.agent()
     await enforcement.suspend(agent.did, other.did)
@@ -614,12 +616,12 @@ async def test_the_blocklist_goes_by_what_stands_however_often_and_late_it_is_to
         )
     )
 
-    class Told:
+    class Event:
         def __init__(self, did: str) -> None:
             self.data = {"did": did}
 
     for row_ in [*rows, *rows]:
-        await registry.database.act(lambda tx, did=row_["did"]: BLOCKLIST.react(tx, Told(did)))
+        await registry.database.act(lambda tx, did=row_["did"]: BLOCKLIST.react(tx, Event(did)))
     assert (await is_blocklisted(registry, agent), await is_blocklisted(registry, other)) == (False, True)
 
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 import httpx2
 import pytest
 
-from tests.registry import DatabaseFarm, StartRegistry, TestAgent
-from tests.rooms.ledger.purses import Purses, open_purses, start_purses
+from tests.registry import StartRegistry, TestAgent
+from tests.rooms.ledger.purses import Purses, start_purses
 
 NOBODY = "did:hansa:hansa.local:7d3c3f6e-0000-4000-8000-000000000000"
 TREASURY, FEE_COLLECTOR = "did:hansa:system:treasury", "did:hansa:system:fee_collector"
@@ -43,20 +43,11 @@ NOT_AMOUNTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-async def open_registry_here(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Purses]:
-    directory = tmp_path_factory.mktemp("transfers")
-    async with open_purses(database_farm, directory, genesis_supply="90000000000") as purses:
-        yield purses
-
-
 @pytest.fixture
-async def purses(open_registry_here: Purses) -> AsyncIterator[Purses]:
+async def purses(purses_of_file: Purses) -> AsyncIterator[Purses]:
     """No unit is made or lost in any conversation."""
-    yield open_registry_here
-    await open_registry_here.prove()
+    yield purses_of_file
+    await purses_of_file.prove()
 
 
 @pytest.fixture
@@ -67,18 +58,6 @@ async def alice(purses: Purses) -> TestAgent:
 @pytest.fixture
 async def bob(purses: Purses) -> TestAgent:
     return await purses.agent()
-
-
-@pytest.fixture(scope="module")
-async def refused_payer(open_registry_here: Purses) -> TestAgent:
-    """An agent with 100 units; each of its transfers is refused."""
-    return await open_registry_here.agent("100")
-
-
-@pytest.fixture(scope="module")
-async def unpaid(open_registry_here: Purses) -> TestAgent:
-    """The payee of those transfers."""
-    return await open_registry_here.agent()
 
 
 def refused(answer: httpx2.Response) -> tuple[int, str]:
@@ -108,11 +87,11 @@ async def test_the_fee_goes_to_the_fee_collector(purses: Purses, alice: TestAgen
     assert await held_by(purses, FEE_COLLECTOR) - before == Decimal("0.05")
 
 
-async def test_the_answer_tells_the_whole_transfer(alice: TestAgent, bob: TestAgent) -> None:
-    told = (await alice.transfer(bob, "10", message="for the translation")).json()
-    assert told.pop("transaction_id")
-    assert abs(datetime.fromisoformat(told.pop("timestamp")) - datetime.now(UTC)) < timedelta(hours=1)
-    assert told == {
+async def test_the_answer_returns_the_whole_transfer(alice: TestAgent, bob: TestAgent) -> None:
+    returned = (await alice.transfer(bob, "10", message="for the translation")).json()
+    assert returned.pop("transaction_id")
+    assert abs(datetime.fromisoformat(returned.pop("timestamp")) - datetime.now(UTC)) < timedelta(hours=1)
+    assert returned == {
         "status": "completed",
         "sender_agent_id": alice.did,
         "receiver_agent_id": bob.did,
@@ -124,9 +103,9 @@ async def test_the_answer_tells_the_whole_transfer(alice: TestAgent, bob: TestAg
     }
 
 
-async def test_a_transfer_without_a_message_tells_null(alice: TestAgent, bob: TestAgent) -> None:
-    told = (await alice.transfer(bob, "10")).json()
-    assert told["message"] is None
+async def test_a_transfer_without_a_message_returns_null(alice: TestAgent, bob: TestAgent) -> None:
+    returned = (await alice.transfer(bob, "10")).json()
+    assert returned["message"] is None
 
 
 async def test_each_transfer_has_an_id_of_its_own(alice: TestAgent, bob: TestAgent) -> None:
@@ -135,14 +114,14 @@ async def test_each_transfer_has_an_id_of_its_own(alice: TestAgent, bob: TestAge
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "returned"),
     [("10.50", "10.5"), ("5.00000000", "5"), ("0.10", "0.1"), ("20", "20"), ("00012.5", "12.5")],
 )
-async def test_amounts_are_told_without_trailing_zeros(
-    alice: TestAgent, bob: TestAgent, sent: str, told: str
+async def test_amounts_are_returned_without_trailing_zeros(
+    alice: TestAgent, bob: TestAgent, sent: str, returned: str
 ) -> None:
-    assert (await alice.transfer(bob, sent)).json()["amount"] == told
-    assert await bob.balance() == told
+    assert (await alice.transfer(bob, sent)).json()["amount"] == returned
+    assert await bob.balance() == returned
 
 
 @pytest.mark.parametrize("amount", NOT_AMOUNTS, ids=lambda amount: repr(amount)[:24])
@@ -285,7 +264,7 @@ async def test_system_accounts_take_no_ordinary_transfer(
 @pytest.mark.parametrize(
     "authorization", [None, "", "Bearer", "Bearer nonsense", "Bearer a.b.c", "Basic YWxpY2U6"]
 )
-async def test_without_a_genuine_agent_token_nothing_is_moved_or_told(
+async def test_without_a_genuine_agent_token_nothing_is_moved_or_returned(
     unpaid: TestAgent, authorization: str | None
 ) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}

@@ -1,4 +1,4 @@
-"""Webhooks: an owner has an address told what happens to their agents."""
+"""Webhooks: an owner has an address notified of what happens to their agents."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -246,7 +246,7 @@ async def test_a_key_of_another_scope_manages_no_webhooks(registry: TestRegistry
         assert (await registry.get(HOOKS, headers=headers)).status_code == status
 
 
-async def test_an_owner_is_told_of_a_new_agent_and_of_its_end(start_registry):
+async def test_an_owner_is_notified_of_a_new_agent_and_of_its_end(start_registry):
     async with receiving() as receiver:
         registry = await registry_that_may_call(start_registry, receiver)
         owner, other = await registry.developer(), await registry.developer()
@@ -258,7 +258,9 @@ async def test_an_owner_is_told_of_a_new_agent_and_of_its_end(start_registry):
             await registry.database.act(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
             await until(lambda: len(receiver.received) == 2)
     assert all(got.is_signed_with(hooked.secret) for got in receiver.received)
-    assert [(told["type"], told["data"]) for told in (got.message for got in receiver.received)] == [
+    assert [
+        (delivered["type"], delivered["data"]) for delivered in (got.message for got in receiver.received)
+    ] == [
         (
             "agent.onboarded",
             {
@@ -273,7 +275,7 @@ async def test_an_owner_is_told_of_a_new_agent_and_of_its_end(start_registry):
     assert await stranger.deliveries() == []
 
 
-async def test_an_owner_is_told_of_suspensions_and_their_end(start_registry):
+async def test_an_owner_is_notified_of_suspensions_and_their_end(start_registry):
     async with receiving() as receiver:
         registry = await registry_that_may_call(start_registry, receiver)
         owner, administrator = await registry.developer(), await registry.administrator("admin_enforcement")
@@ -307,7 +309,7 @@ async def test_an_owner_is_told_of_suspensions_and_their_end(start_registry):
     assert soft == {True, False}
 
 
-async def test_an_event_that_is_reacted_to_twice_is_told_once_for_each_commit(registry: TestRegistry):
+async def test_an_event_that_is_reacted_to_twice_is_sent_once_for_each_commit(registry: TestRegistry):
     owner = await registry.developer()
     hooked = await hook(owner, URL)
     await owner.agent()

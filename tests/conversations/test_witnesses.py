@@ -1,19 +1,27 @@
 """Witnesses (C2SP tlog-witness): a registry cosigns other logs, and asks its witnesses to cosign its own."""
 
 import random
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
+from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.outgoing import Outgoing
+from hansa.foundation.plumbing.outgoing import Answer, Outgoing
 from hansa.rooms import auditor
 from hansa.rooms.auditor.transparency import merkle, notes
-from hansa.rooms.auditor.witnessing import forget_retired_witness_keys
+from hansa.rooms.auditor.witnessing import forget_retired_witness_keys, store
+from hansa.rooms.auditor.witnessing.keys import verifier_key
+from hansa.rooms.auditor.witnessing.peer_logs import PEERS_ASKED_MAX
+from hansa.rooms.auditor.witnessing.records import PeerLog
 from hansa_verify import (
     LOG_KEY,
+    ML_DSA_WITNESS_KEY,
     WITNESS_KEY,
     VerifierKey,
     decoded,
@@ -22,6 +30,8 @@ from hansa_verify import (
     read_auditor_keys,
     read_verifier_key,
 )
+from hansa_verify.log import cosignature_line, cosigned_message
+from tests.crossing.test_shared_namespaces import FRAME, add_peer, card_of_peer
 from tests.doors.served import served
 from tests.registry import at_once
 
@@ -53,6 +63,14 @@ class OtherLog:
         return body(old, self.proof(old, size), self.note(size))
 
 
+def spoilt(note: str) -> str:
+    """The note with a second line of the same key, which does not verify: malformed, as C2SP signed-note says."""
+    line = note.splitlines()[-1]
+    name, _, signature = line.rpartition(" ")
+    raw = b64decode(signature)
+    return f"{note}{name} {b64encode(raw[:-1] + bytes([raw[-1] ^ 1])).decode()}\n"
+
+
 def body(old: object, hashes: list[str], note: str) -> str:
     return "\n".join([f"old {old}", *hashes]) + "\n\n" + note
 
@@ -68,18 +86,27 @@ async def submit(registry, text: str | bytes):
 
 
 async def key_of(registry) -> VerifierKey:
-    return read_verifier_key((await registry.http.get("/witness")).json()["key"], WITNESS_KEY)
+    return (await keys_of(registry))[0]
+
+
+async def keys_of(registry) -> tuple[VerifierKey, VerifierKey]:
+    """The Ed25519 key and the ML-DSA-44 key."""
+    shown = (await registry.http.get("/witness")).json()
+    return (
+        read_verifier_key(shown["key"], WITNESS_KEY),
+        read_verifier_key(shown["ml_dsa_44_key"], ML_DSA_WITNESS_KEY),
+    )
 
 
 async def test_a_witness_cosigns_a_log_that_grows_and_shows_what_it_cosigned_last(witness):
-    other, key, known = OtherLog(), await key_of(witness), 0
-    assert key.name == "hansa.local/witness"
+    other, keys, known = OtherLog(), await keys_of(witness), 0
+    assert {key.name for key in keys} == {"hansa.local/witness"}
     for size in (0, 1, 7, 7, 8, 40):
         answer = await submit(witness, other.body(known, size))
         assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8")
-        found = find_cosignature(answer.text, log.text_of(other.note(size)), key)
-        assert found is not None
-        assert answer.text == f"{found[1]}\n"
+        found = [find_cosignature(answer.text, log.text_of(other.note(size)), key) for key in keys]
+        assert answer.text == "".join(f"{line}\n" for _, line in found)
+        assert found[0][0] == found[1][0] > 0
         shown = (await witness.http.get("/witness")).json()["logs"]
         assert [(one["origin"], one["size"]) for one in shown] == [(ORIGIN, size)]
         assert shown[0]["root"] == merkle.fold((0, size), other.nodes).hex()
@@ -95,6 +122,7 @@ async def test_the_refusals_are_404_403_400_409_and_422_and_change_nothing(witne
     refused = [
         (404, body(20, other.proof(20, 30), other.note(30, "unknown.example/log"))),
         (403, forged),
+        (403, body(20, other.proof(20, 30), spoilt(other.note(30)))),
         (400, body(31, [], other.note(30))),
         (409, other.body(0, 30)),
         (409, other.body(19, 30)),
@@ -162,9 +190,10 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
     trusted = VerifierKey("hansa.local/log", public[0], LOG_KEY).text
     async with served(start_registry, trust_domain="witness.example", witnessed_logs=[trusted]) as other:
         place = f"127.0.0.1:{other.settings.port}"
-        key = await key_of(other)
+        key, ml_dsa_44 = await keys_of(other)
         silent = VerifierKey("silent.example/w", bytes.fromhex("01" * 32), WITNESS_KEY)
-        named = [f"{key.text}@http://{place}/witness", f"{silent.text}@http://127.0.0.1:9/w"]
+        named = [f"{one.text}@http://{place}/witness" for one in (ml_dsa_44, key)]
+        named.append(f"{silent.text}@http://127.0.0.1:9/w")
         asking = replace(
             own.runtime,
             settings=own.settings.model_copy(update={"log_witnesses": named}),
@@ -175,7 +204,7 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
             await cycle(own)
             await auditor.ask_witnesses(asking)
             note = (await own.http.get("/log/checkpoint")).text
-            assert find_cosignature(note, log.text_of(note), key) is not None
+            assert all(find_cosignature(note, log.text_of(note), one) for one in (key, ml_dsa_44))
             size = log.read_checkpoint(note, public).size
             (shown,) = (await other.http.get("/witness")).json()["logs"]
             assert (shown["origin"], shown["size"]) == ("hansa.local/log", size)
@@ -185,7 +214,19 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
         assert [row["size"] for row in rows] == [None, size]
         assert rows[0]["trouble"]
         assert rows[1]["trouble"] is None
-        # A witness that knows more than this log has is told so, and nothing is kept of it.
+        listed = await own.database.look(lambda tx: auditor.list_log_witnesses(tx, asking.settings))
+        shown = auditor.LogWitnessesOut.of(listed).witnesses[0]
+        assert (shown.key, shown.ml_dsa_44_key) == (key.text, ml_dsa_44.text)
+        assert shown.cosigned_with == ["Ed25519", "ML-DSA-44"]
+        # A witness whose one key alone is known here is used with that one.
+        for one in (key, ml_dsa_44):
+            place_of_one = [f"{one.text}@http://{place}/witness"]
+            alone = asking.settings.model_copy(update={"log_witnesses": place_of_one})
+            await auditor.ask_witnesses(replace(asking, settings=alone))
+            note = (await own.http.get("/log/checkpoint")).text
+            found = [find_cosignature(note, log.text_of(note), each) is not None for each in (key, ml_dsa_44)]
+            assert found == [one is key, one is ml_dsa_44]
+        # A witness that has cosigned more leaves than this log has is shown with that, and nothing of it is kept.
         await other.database.act(lambda tx: tx.execute("UPDATE auditor_witnessed_log SET size = size + 1000"))
         await own.database.act(lambda tx: fill(tx, 1))
         await cycle(own)
@@ -208,7 +249,10 @@ async def test_who_cosigns_the_log_is_listed_from_the_settings_on(start_registry
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.json() == {
         "witnesses": [
-            {"name": silent.name, "key": silent.text, "size": None, "cosigned_at": None, "asked_at": None, "trouble": None}
+            {
+                "name": silent.name, "key": silent.text, "ml_dsa_44_key": None, "cosigned_with": [],
+                "size": None, "cosigned_at": None, "asked_at": None, "trouble": None,
+            }
         ]
     }  # fmt: skip
     admin = await registry.administrator("admin_platform")
@@ -251,36 +295,121 @@ async def cosigners(registry, other: OtherLog, old: int, size: int, *keys: Verif
 
 
 async def test_after_a_rotation_both_keys_cosign_for_seven_days_and_then_the_new_one_alone(witness):
-    other, first = OtherLog(), await key_of(witness)
+    other, first = OtherLog(), await keys_of(witness)
     await rotate(witness, stolen=False)
-    second = await key_of(witness)
-    assert second.text != first.text
-    assert await cosigners(witness, other, 0, 5, first, second) == [True, True]
+    second = await keys_of(witness)
+    assert not {key.text for key in second} & {key.text for key in first}
+    assert await cosigners(witness, other, 0, 5, *first, *second) == [True] * 4
     await witness.database.act(
         lambda tx: tx.execute(
             "UPDATE auditor_witness_key SET valid_from = valid_from - interval '8 days',"
             " retired_at = retired_at - interval '8 days'"
         )
     )
-    assert await cosigners(witness, other, 5, 6, first, second) == [False, True]
+    assert await cosigners(witness, other, 5, 6, *first, *second) == [False, False, True, True]
     await witness.database.act(forget_retired_witness_keys)
     kept = await witness.database.read(
         lambda tx: tx.fetch("SELECT public_key FROM auditor_witness_key WHERE sealed_key IS NOT NULL")
     )
-    assert [row["public_key"] for row in kept] == [second.public_key]
+    assert {row["public_key"] for row in kept} == {key.public_key for key in second}
 
 
 async def test_a_stolen_key_cosigns_nothing_any_more_and_its_private_half_is_gone(witness):
-    other, stolen = OtherLog(), await key_of(witness)
-    assert await cosigners(witness, other, 0, 5, stolen) == [True]
+    other, stolen = OtherLog(), await keys_of(witness)
+    assert await cosigners(witness, other, 0, 5, *stolen) == [True, True]
     await rotate(witness, stolen=True)
-    assert await cosigners(witness, other, 5, 6, stolen, await key_of(witness)) == [False, True]
+    new = await keys_of(witness)
+    assert await cosigners(witness, other, 5, 6, *stolen, *new) == [False, False, True, True]
     halves = "SELECT count(*) FROM auditor_witness_key WHERE sealed_key IS NOT NULL"
-    assert await witness.database.read(lambda tx: tx.fetchval(halves)) == 1
+    assert await witness.database.read(lambda tx: tx.fetchval(halves)) == 2
 
 
-async def test_rotations_at_once_leave_one_current_key(witness):
+async def test_rotations_at_once_leave_one_current_key_of_each_kind(witness):
     await at_once(*(rotate(witness, stolen=False) for _ in range(4)))
     current = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
     keys = await witness.database.read(lambda tx: tx.fetch(current))
-    assert [row["public_key"] for row in keys] == [(await key_of(witness)).public_key]
+    assert {row["public_key"] for row in keys} == {key.public_key for key in await keys_of(witness)}
+    assert len(keys) == 2
+
+
+async def test_a_registry_that_has_an_ed25519_key_alone_begins_the_other_at_its_next_start(witness):
+    former, _ = await keys_of(witness)
+    await witness.database.act(
+        lambda tx: tx.execute("DELETE FROM auditor_witness_key WHERE octet_length(public_key) > 32")
+    )
+    seal = witness.runtime.seal
+    await witness.database.act(lambda tx: auditor.initialize_auditor(tx, "hansa.local", seal))
+    key, ml_dsa_44 = await keys_of(witness)
+    assert key == former
+    assert await cosigners(witness, OtherLog(), 0, 5, key, ml_dsa_44) == [True, True]
+
+
+async def test_the_two_keys_of_a_witness_are_one_witness_in_the_policy(start_registry, witness):
+    keys = await keys_of(witness)
+    registry = await start_registry(log_witnesses=[f"{key.text}@https://w.example" for key in reversed(keys)])
+    policy = (await registry.http.get("/log/policy")).text.splitlines()
+    assert policy[-5:] == [
+        f"witness witness-1 {keys[0].text} https://w.example",
+        f"witness witness-1-ml-dsa-44 {keys[1].text} https://w.example",
+        "group either-1 any witness-1 witness-1-ml-dsa-44",
+        "group witnesses 1 either-1",
+        "quorum witnesses",
+    ]
+
+
+class _Answers:
+    """A witness that answers each request with these signature lines."""
+
+    def __init__(self, lines: str) -> None:
+        self.lines = lines
+
+    async def post(self, *_: object, **__: object) -> Answer:
+        return Answer(200, {}, self.lines.encode())
+
+
+async def test_a_cosignature_of_a_later_time_or_without_a_time_is_not_kept(start_registry):
+    own = await start_registry()
+    await auditor.run_cycle(own.runtime)
+    text = log.text_of((await own.http.get("/log/checkpoint")).text)
+    now = int(datetime.now(UTC).timestamp())
+    private = {
+        WITNESS_KEY: Ed25519PrivateKey.generate(),
+        ML_DSA_WITNESS_KEY: MLDSA44PrivateKey.generate(),
+    }
+    for kind, key in private.items():
+        witness = VerifierKey("late.example/w", key.public_key().public_bytes_raw(), kind)
+        for time, kept in ((2**64 - 1, 0), (2**62, 0), (now + 3600, 0), (0, 0), (now, 1)):
+            signature = key.sign(cosigned_message(text, time, witness))
+            asking = replace(
+                own.runtime,
+                settings=own.settings.model_copy(
+                    update={"log_witnesses": [f"{witness.text}@https://w.example"]}
+                ),
+                outgoing=_Answers(cosignature_line(witness, time, signature) + "\n"),
+            )
+            await own.database.act(lambda tx: tx.execute("DELETE FROM auditor_log_witness"))
+            await auditor.ask_witnesses(asking)
+            rows = await own.database.look(
+                lambda tx: tx.fetch("SELECT lines, trouble FROM auditor_log_witness")
+            )
+            assert [len(row["lines"]) for row in rows] == [kept], (kind, time)
+            assert (rows[0]["trouble"] is None) == bool(kept)
+
+
+async def test_of_many_peers_twelve_are_witnesses_so_that_a_checkpoint_stays_readable(
+    start_registry, tmp_path
+):
+    own, authority = await start_registry(), IdentityAuthority(Keyring(tmp_path), FRAME)
+    await auditor.run_cycle(own.runtime)
+    for number in range(PEERS_ASKED_MAX + 2):
+        ledger_id = f"{FRAME}/registry/p{number}"
+        await add_peer(own, authority, card_of_peer(f"p{number}", ledger_id))
+        raw = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
+        kept = PeerLog(ledger_id, [], [verifier_key(ledger_id, raw)])
+        await own.database.act(lambda tx, kept=kept: store.keep_peer_log(tx, kept))
+    await auditor.ask_witnesses(own.runtime)
+    asked = (await own.http.get("/log/witnesses")).json()["witnesses"]
+    names = {f"{FRAME}/registry/p{number}/witness" for number in range(PEERS_ASKED_MAX)}
+    assert {one["name"] for one in asked} == names
+    # Nobody answers at these addresses: each has its own reason, all of them are kept.
+    assert all(one["trouble"] and one["asked_at"] for one in asked)

@@ -589,10 +589,10 @@ async def test_priced_agents_are_listed_with_how_they_can_be_paid(purses: Purses
     assert answer.status_code == 200, answer.text
     listed = answer.json()
     (item,) = [one for one in listed["items"] if one["metadata"]["did"] == priced.did]
-    ways = {one["network"]: one for one in item["accepts"]}
-    assert ways[networks.wallet]["amount"] == ways[networks.native]["amount"] == "25000000"
-    assert ways[networks.wallet]["payTo"] == await receive_address(priced)
-    assert ways[networks.native]["payTo"] == priced.did
+    accepted = {one["network"]: one for one in item["accepts"]}
+    assert accepted[networks.wallet]["amount"] == accepted[networks.native]["amount"] == "25000000"
+    assert accepted[networks.wallet]["payTo"] == await receive_address(priced)
+    assert accepted[networks.native]["payTo"] == priced.did
     assert listed["pagination"]["total"] >= 1
     assert priced.did in item["resource"]
 

@@ -9,7 +9,7 @@ from tests.properties.scale import by_tier
 
 ONE = (("a", "b"),)
 OPPOSITE = (("a", "b"), ("b", "a"))
-SAME_WAY = (("a", "b"), ("a", "b"))
+SAME_DIRECTION = (("a", "b"), ("a", "b"))
 WHOLE_STATES = by_tier(15_000, 2_000_000, 20_000_000)
 
 
@@ -21,9 +21,9 @@ WHOLE_STATES = by_tier(15_000, 2_000_000, 20_000_000)
         (ONE, Budget(rewinds=1)),
         (OPPOSITE, Budget(lost=1)),
         (OPPOSITE, Budget(crashes=1)),
-        (SAME_WAY, Budget()),
+        (SAME_DIRECTION, Budget()),
     ],
-    ids=["faults", "timeout", "rewind", "opposite and lost", "opposite and crash", "same way"],
+    ids=["faults", "timeout", "rewind", "opposite and lost", "opposite and crash", "same direction"],
 )
 def test_a_small_model_holds_in_every_state_that_it_can_reach(
     transfers: tuple[tuple[str, str], ...], budget: Budget

@@ -63,7 +63,7 @@ def test_a_bug_in_swaps_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch):
 FROM_HOME = (("a", "b"),)
 TO_HOME = (("b", "a"),)
 OPPOSITE = (("a", "b"), ("b", "a"))
-SAME_WAY = (("b", "a"), ("b", "a"))
+SAME_DIRECTION = (("b", "a"), ("b", "a"))
 
 
 SMALL = {
@@ -73,7 +73,7 @@ SMALL = {
     "to home, timeout": (TO_HOME, Budget(lost=1, timeouts=1)),
     "to home, rewind": (TO_HOME, Budget(rewinds=1)),
     "opposite": (OPPOSITE, by_tier(Budget(), *2 * (Budget(lost=1),))),
-    "same way": (SAME_WAY, by_tier(Budget(), *2 * (Budget(lost=1),))),
+    "same direction": (SAME_DIRECTION, by_tier(Budget(), *2 * (Budget(lost=1),))),
 }
 
 

@@ -35,6 +35,8 @@ DAY = slashes.EXPIRY_SECONDS
 CHAIN_ENTRY = "slash_settled"
 SECONDS_OF_A_DAY = 300.0
 """As `SECONDS_OF_FIVE_MINUTES`, of a settlement."""
+SPENT_SECONDS = 300.0
+"""For so long after the last fault some defendants of forgotten slashes have nothing left."""
 
 
 @dataclass
@@ -118,18 +120,21 @@ class BusyRegistry(SwappingRegistry):
             kept.incoming[dispute] = slashes.claimed(claim, refusal, 0.0, is_auto=is_auto)
         return kept.incoming[dispute].outcome
 
-    def decide_slash(self, peer: str, dispute: int, *, approves: bool, now: float) -> None:
-        """An administrator decides, or what was approved is applied."""
+    def decide_slash(
+        self, peer: str, dispute: int, *, approves: bool, now: float, has_units: bool = True
+    ) -> None:
+        """An administrator decides, or what was approved is applied, if the defendant has units."""
         kept = self.slashes[peer]
         one = kept.incoming.get(dispute)
         if one is None:
             return
         if one.status is Status.SLASHING:
-            slashed = min(self.units, one.slashed or one.claim.amount)
+            slashed = min(self.units, one.slashed or one.claim.amount) if has_units else 0
             self.units, self.issued = self.units - slashed, self.issued - slashed
             kept.destroyed[dispute] = kept.destroyed.get(dispute, 0) + slashed
             kept.incoming[dispute] = slashes.applied(one, slashed)
-            self._record(peer, kept.incoming[dispute])
+            if slashed:
+                self._record(peer, kept.incoming[dispute])
         elif slashes.may_be_decided(one, now):
             kept.incoming[dispute] = slashes.approved(one) if approves else slashes.rejected(one, "No.")
         self._require_sound()
@@ -187,7 +192,7 @@ class TogetherHistory(SwapHistory):
 
     def begin(self) -> None:
         super().begin()
-        self.sagas, self.disputes = 0, 0
+        self.sagas = self.disputes = self.uncollected = 0
         for one in self._busy():
             one.begin_beside()
             self._at(self.rng.uniform(0, RESEND_SECONDS), lambda name=one.name: self._round(name))
@@ -225,6 +230,7 @@ class TogetherHistory(SwapHistory):
             "sagas": completed,
             "sagas after a restore": completed if any(one.was_restored for one in self._busy()) else 0,
             "slashes": settled,
+            "slashes asked for in vain": self.uncollected,
             "slashes after a restore": settled if any(one.was_restored for one in self._busy()) else 0,
         }
 
@@ -280,12 +286,20 @@ class TogetherHistory(SwapHistory):
             for dispute in list(kept.incoming):
                 if self.rng.random() < 0.3 or kept.incoming[dispute].status is Status.SLASHING:
                     approves, now = self.rng.random() < 0.7, self.now / SECONDS_OF_A_DAY * DAY
-                    one.decide_slash(peer, dispute, approves=approves, now=now)
+                    has_units = not self._has_spent(kept.incoming[dispute])
+                    one.decide_slash(peer, dispute, approves=approves, now=now, has_units=has_units)
                 self._confirm(one, peer, dispute)
             self._ask_about_sagas(one, peer)
             self._ask_about_slashes(one, peer)
         if self.now < self.quiet_after:
             self._at(self.now + 5 * RESEND_SECONDS, lambda: self._round(name))
+
+    def _has_spent(self, asked: Settlement) -> bool:
+        """Whether the defendant of a slash that a restore made forgotten has nothing left; later it has units again."""
+        is_again = asked.status is Status.SLASHING and asked.slashed > 0
+        has_spent = is_again and asked.claim.amount % 2 == 0 and self.now < HEALED + SPENT_SECONDS
+        self.uncollected += has_spent
+        return has_spent
 
     @property
     def _now_of_sagas(self) -> float:

@@ -1,4 +1,4 @@
-"""A guide taken from its Markdown and followed to the letter in one shell."""
+"""A guide taken from its Markdown and followed exactly in one shell."""
 
 import asyncio
 import atexit

@@ -87,7 +87,7 @@ async def test_who_has_gone_before_being_let_in_troubles_nobody(
     listener: socket.socket, crowd: list[socket.socket]
 ):
     for client in crowd:
-        # Closed at once, and the other side is told so by a reset.
+        # Closed at once, and the other side gets a reset.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
     troubles: list[object] = []

@@ -9,10 +9,17 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
+from hansa.doors.http.connection_bounds import ConnectionBounds
+from hansa.doors.http.connections import LONG_ANSWER_BYTES, SENT_AHEAD_MAX, giving_back
+from hansa.doors.http.direct_request import SEND_WHOLE
+from hansa.doors.http.per_address import AddressCounts
+from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.reference_map import empty_app, entrances
+from tests.doors.wires import Lagging, listen_with
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 BALANCE = "/api/v1/teg/balance"
@@ -90,9 +97,9 @@ async def test_a_client_that_went_away_leaves_its_place_to_the_next():
     assert asking.begun == [0, 2]
 
 
-async def test_a_budget_gives_way_while_another_is_in_use():
+async def test_a_budget_has_fewer_places_while_another_is_in_use():
     money = Admission(places=10)
-    search = Asking(Admission(places=4, gives_way_to=money, places_beside=1))
+    search = Asking(Admission(places=4, yields_to=money, places_beside=1))
     for number in range(6):
         search.ask(number)
     assert search.begun == [0, 1, 2, 3]
@@ -124,8 +131,8 @@ class Crowded:
         self.admission.ask(lambda: True, lambda: None)
 
     def let_wait(self) -> None:
-        """Nobody who comes from now on is refused for want of time, however slow the machine."""
-        self.admission._timeout_seconds = PATIENCE_SECONDS
+        """Nobody who comes from now on is refused by a timeout, however slow the machine."""
+        self.admission.timeout_seconds = PATIENCE_SECONDS
 
     def let_wait_after_the_next(self) -> None:
         ask = self.admission.ask
@@ -197,7 +204,7 @@ def transfer_to(payee: TestAgent, amount: str) -> bytes:
     return json.dumps({"receiver_agent_id": payee.did, "amount": amount}).encode()
 
 
-async def test_a_request_that_finds_no_place_is_told_so_in_the_words_of_every_refusal(crowded: Crowded):
+async def test_a_request_that_finds_no_place_is_refused_in_the_form_of_every_refusal(crowded: Crowded):
     crowded.take_the_place()
     async with httpx2.AsyncClient(base_url=f"http://{crowded.place}") as http:
         named = {**crowded.agent.headers, "X-Request-ID": "mine-7"}
@@ -275,6 +282,92 @@ async def test_requests_sent_one_behind_the_other_are_answered_in_their_order(cr
         assert json.loads((await line.answer())[2])["balance"] == "98.995"
 
 
+async def test_what_is_sent_ahead_asks_for_a_place_in_its_turn(crowded: Crowded):
+    crowded.take_the_place()
+    crowded.let_wait()
+    async with crowded.connected() as line:
+        line.send(crowded.request("GET", BALANCE) * 3)
+        await crowded.waiting(1)
+        await asyncio.sleep(0.02)
+        assert len(crowded.admission._waiting) == 1
+        crowded.admission.leave()
+        assert [(await line.answer())[0] for _ in range(3)] == [200] * 3
+
+
+async def test_a_request_without_a_place_ends_the_connection_of_a_client_that_sent_many_ahead(
+    crowded: Crowded,
+):
+    crowded.take_the_place()
+    async with crowded.connected() as few, crowded.connected() as many:
+        few.send(crowded.request("GET", BALANCE) * (1 + SENT_AHEAD_MAX))
+        assert [(await few.answer())[0] for _ in range(1 + SENT_AHEAD_MAX)] == [503] * (1 + SENT_AHEAD_MAX)
+        many.send(crowded.request("GET", BALANCE) * (2 + SENT_AHEAD_MAX))
+        status, headers, _ = await many.answer()
+        assert (status, headers["connection"]) == (503, "close")
+        assert await many.reader.read() == b""
+
+
+class Flow:
+    """Whether the client of an answer reads it."""
+
+    write_paused = False
+
+
+@pytest.mark.parametrize("goes_slow", [False, True])
+@pytest.mark.parametrize(("length", "holds"), [(LONG_ANSWER_BYTES, False), (LONG_ANSWER_BYTES + 1, True)])
+async def test_a_long_answer_holds_its_place_until_it_is_written_or_its_client_does_not_read(
+    length: int, holds: bool, goes_slow: bool
+):
+    admission, flow, seen = Admission(places=1), Flow(), []
+
+    async def app(_: Scope, __: Receive, send: Send) -> None:
+        fields = [(b"Content-Length", b"%d" % length)]
+        await send({"type": "http.response.start", "status": 200, "headers": fields})
+        seen.append(admission._taken == 1)
+        flow.write_paused = goes_slow
+        for is_last in (False, True):
+            await send({"type": "http.response.body", "body": b"a", "more_body": not is_last})
+            seen.append(admission._taken == 1)
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(_: Message) -> None: ...
+
+    admission.ask(lambda: True, lambda: None)
+    scope = {SEND_WHOLE: lambda _, __: False}
+    await giving_back(app, admission, flow, lambda: False)(scope, receive, send)  # type: ignore[arg-type]
+    assert seen == [holds, holds and not goes_slow, False]
+
+
+async def test_reads_of_an_address_that_does_not_read_its_answers_wait_and_money_does_not(
+    start_registry: StartRegistry,
+):
+    reads = Admission(timeout_seconds=0.5, is_for_reads=True)
+    unsent = UnsentAnswers(bytes_max=1000 * ADDRESSES_TO_FILL)
+    bounds = ConnectionBounds(unsent=unsent)
+    async with listen_with(start_registry, bounds, AddressCounts(100, exempt=[])) as listening:
+        app = listening.registry.app
+        budgets = Budgets(app, app.direct, Admissions(reads=reads))
+        BUDGETS.put(listening.registry.runtime, budgets)
+        agent = await listening.registry.agent()
+        lagging = Lagging(501)
+        unsent.add(lagging, "127.0.0.1")
+        async with httpx2.AsyncClient(base_url=f"http://{listening.place}") as http:
+            assert (await http.get("/api/v1/teg/fees/config")).status_code == 503
+            assert (await http.get(BALANCE, headers=agent.headers)).status_code == 200
+            assert (await http.get("/livez")).status_code == 200
+            reads.timeout_seconds = PATIENCE_SECONDS
+            waiting = asyncio.create_task(http.get("/api/v1/teg/fees/config"))
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            unsent.remove(lagging)
+            assert (await waiting).status_code == 200
+        unsent.add(Lagging(501), "192.0.2.1")
+        async with httpx2.AsyncClient(base_url=f"http://{listening.place}") as http:
+            assert (await http.get("/api/v1/teg/fees/config")).status_code == 200
+
+
 async def test_a_slow_sender_holds_no_place(crowded: Crowded):
     payee = await crowded.registry.agent()
     whole = crowded.request("POST", TRANSFER, transfer_to(payee, "1"))
@@ -296,7 +389,7 @@ async def test_a_body_too_large_to_be_kept_waiting_is_judged_at_once(crowded: Cr
         assert (await line.answer())[0] == 413
 
 
-async def test_who_asks_whether_to_send_the_body_is_told(crowded: Crowded):
+async def test_who_asks_whether_to_send_the_body_is_answered(crowded: Crowded):
     payee = await crowded.registry.agent()
     body = transfer_to(payee, "1")
     async with crowded.connected() as line:

@@ -189,7 +189,7 @@ async def test_whatever_the_page_of_an_agent_from_elsewhere_names_here_is_to_be_
         assert answer.status_code == 200, address
 
 
-async def test_the_page_of_an_agent_from_elsewhere_says_who_hands_out_its_signed_card(
+async def test_the_page_of_an_agent_from_elsewhere_says_who_serves_its_signed_card(
     registry: TestRegistry,
 ):
     did = await mirrored(registry)
@@ -217,7 +217,7 @@ async def test_the_page_of_a_revoked_agent_offers_its_signed_card_as_long_as_it_
 
 
 @pytest.mark.parametrize(
-    ("card", "told"),
+    ("card", "shown_price"),
     [
         ({}, ("0", "")),
         ({"pricing": {"model": "free"}}, ("0", "")),
@@ -250,9 +250,9 @@ async def test_the_page_of_a_revoked_agent_offers_its_signed_card_as_long_as_it_
         ),
     ],
 )
-def test_a_price_is_told_as_stated_and_never_guessed(card, told):
+def test_a_price_is_shown_as_stated_and_never_guessed(card, shown_price):
     price = price_of(card, "AVT")
-    assert (price.amount, price.unit) == told
+    assert (price.amount, price.unit) == shown_price
 
 
 def listed_at(url):
@@ -280,7 +280,7 @@ def test_the_page_of_a_card_without_an_agent_is_under_the_number_of_the_card():
 
 @pytest.mark.parametrize(("version", "price"), [("1.0", "0.5"), ("0.3.0", "0")])
 async def test_the_snippets_call_the_agent_as_they_stand(version, price):
-    """Each is run, against an agent that answers and a registry that hands out its card."""
+    """Each is run, against an agent that answers and a registry that serves its card."""
     heard: list[tuple[str, dict[str, str]]] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

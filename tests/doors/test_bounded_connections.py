@@ -14,7 +14,7 @@ from hansa.doors.http.sockets import FRAGMENTS_MAX
 from hansa.doors.http.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
 from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.listeners import SEND_BUFFER_BYTES, listen
-from tests.doors.wires import HOST, LIMIT_SECONDS, LIVEZ, MEBIBYTE, Listening, listen_with, statuses
+from tests.doors.wires import HOST, LIMIT_SECONDS, LIVEZ, MEBIBYTE, Lagging, Listening, listen_with, statuses
 from tests.hostile.bad_connections import LARGE
 from tests.registry import StartRegistry
 
@@ -101,9 +101,7 @@ async def test_the_second_head_of_a_connection_is_bounded_too(patient: Listening
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "not valid HTTP"),
     ],
 )  # fmt: skip
-async def test_a_head_that_could_be_read_in_two_ways_is_refused(
-    patient: Listening, head: bytes, sentence: str
-):
+async def test_an_ambiguous_head_is_refused(patient: Listening, head: bytes, sentence: str):
     status, _, detail = refusal_in(await patient.answers(head))
     assert (status, sentence in detail) == (400, True), detail
 
@@ -233,20 +231,6 @@ async def test_who_does_not_read_is_not_read_from_and_is_cut_off(hasty: Listenin
             pass
 
 
-class Lagging:
-    """A reader for which so many bytes wait."""
-
-    def __init__(self, unsent: int) -> None:
-        self.unsent = unsent
-        self.is_cut_off = False
-
-    def unsent_bytes(self) -> int:
-        return self.unsent
-
-    def cut_off(self) -> None:
-        self.is_cut_off = True
-
-
 def test_what_waits_for_all_slow_readers_together_is_bounded():
     answers = UnsentAnswers(bytes_max=1000)
     readers = [Lagging(300) for _ in range(10)]
@@ -281,9 +265,11 @@ def test_what_waits_for_the_slow_readers_of_one_address_is_bounded_and_others_ke
     assert not uncounted.is_cut_off
     assert not readers[-1].is_cut_off
     assert answers.total_bytes - 1900 <= 1000
+    assert answers.is_crowded("192.0.2.2")
     for reader in (*readers, other, uncounted):
         answers.remove(reader)
     assert answers.total_bytes == 0
+    assert not answers.is_crowded("192.0.2.2")
 
 
 def test_the_system_keeps_little_for_a_client_that_does_not_read():

@@ -88,8 +88,8 @@ async def test_words_find_and_say_where_they_were_found(market):
 async def test_every_choice_shows_its_count_and_leads_to_just_that(market):
     text = await catalogue_of(market)
     for label, count in [("Free", 1), ("Paid", 2), ("This registry", 3), ("translation", 2), ("billing", 1)]:
-        address, told = choice(text, label)
-        assert (label, told) == (label, count)
+        address, stated = choice(text, label)
+        assert (label, stated) == (label, count)
         found = (await market.http.get(address)).text
         assert (label, len(NAMES.findall(found))) == (label, count)
         # The same choice is left again by the same link.

@@ -207,7 +207,7 @@ async def test_a_file_of_the_console_is_kept_by_the_browser_and_asked_for_again(
 
 
 async def test_a_page_loads_one_style_sheet_that_the_browser_keeps_until_it_changes(registry: TestRegistry):
-    page = (await registry.http.get("/", headers={"Accept": "text/html"})).text
+    page = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
     (address,) = re.findall(r'<link rel="stylesheet" href="([^"]+)"', page)
     sheet = await registry.http.get(address)
     assert sheet.headers["cache-control"] == "public, max-age=31536000, immutable"

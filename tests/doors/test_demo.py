@@ -51,7 +51,7 @@ async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_ar
     async with served(start_registry) as registry:
         report = await demo(registry, to, Options(confirm=refuse))
         assert questions == [], "there are no agents of others"
-        assert_told_step_by_step(printed(to), report)
+        assert_shown_step_by_step(printed(to), report)
         await demo_refused(registry, refuse)
         assert "has 1 cards that are not from a demo" in questions[0]
 
@@ -67,9 +67,9 @@ async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_ar
     assert "rate limit, POST /api/v1/auth/register: retry in " in printed(again)
 
 
-def assert_told_step_by_step(told: str, report: dict[str, object]) -> None:
+def assert_shown_step_by_step(text: str, report: dict[str, object]) -> None:
     steps = [f"{number}/8 " for number in range(1, 9)]
-    assert [line[:4] for line in told.splitlines() if line[1:4] == "/8 "] == steps
+    assert [line[:4] for line in text.splitlines() if line[1:4] == "/8 "] == steps
     for line in (
         "transfers: 50 of 200",
         "transfers: 200 of 200",
@@ -78,7 +78,7 @@ def assert_told_step_by_step(told: str, report: dict[str, object]) -> None:
         "Final version: submitted",
         "left out: an administrator of this registry would have to rule",
     ):
-        assert line in told
+        assert line in text
     assert report["payments"] == 3
     assert report["supply"]["status"] == "OK"  # type: ignore[index]
 

@@ -13,8 +13,8 @@ async def test_every_command_of_the_guide_finds_the_agent_that_is_there(start_re
             registry, "Legal Translator", description="Translates a contract.", tags=["legal"]
         )
         await registry.indexed()
-        told = (await follow("discovery.md", registry.settings.base_url, tmp_path)).splitlines()
-    answers = [json.loads(line) for line in told if line.startswith("{")]
+        printed = (await follow("discovery.md", registry.settings.base_url, tmp_path)).splitlines()
+    answers = [json.loads(line) for line in printed if line.startswith("{")]
     searches = [answer["results"] for answer in answers if "results" in answer]
     assert [[result.get("did") or result["metadata"]["did"] for result in found] for found in searches] == [
         [card.did]
@@ -25,4 +25,4 @@ async def test_every_command_of_the_guide_finds_the_agent_that_is_there(start_re
     assert counts["tags"]["buckets"][0]["count"] == 1
     listed = [answer["items"] for answer in answers if "items" in answer]
     assert [len(items) for items in listed] == [1, 1, 1]
-    assert any(line.startswith("Sitemap: ") for line in told)
+    assert any(line.startswith("Sitemap: ") for line in printed)

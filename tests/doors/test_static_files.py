@@ -7,6 +7,7 @@ import pytest
 
 from hansa.doors.console import static_files
 from hansa.doors.console.static_files import PIECE_BYTES, PieceByPiece
+from hansa.foundation.plumbing.lines import IS_GONE
 from tests.registry import TestRegistry
 
 STATIC = Path(static_files.__file__).parent / "static"
@@ -58,4 +59,16 @@ async def test_the_next_piece_waits_until_the_client_has_taken_the_last():
 
     with pytest.raises(Enough):
         await PieceByPiece(b"a" * 10 * PIECE_BYTES)({"method": "GET"}, None, send)  # type: ignore[arg-type]
+    assert list(map(len, sent)) == [PIECE_BYTES, PIECE_BYTES]
+
+
+async def test_no_more_pieces_are_made_once_the_client_is_gone():
+    sent: list[bytes] = []
+
+    async def send(message: dict) -> None:
+        if message["type"] == "http.response.body":
+            sent.append(message["body"])
+
+    scope = {"method": "GET", IS_GONE: lambda: len(sent) == 2}
+    await PieceByPiece(b"a" * 10 * PIECE_BYTES)(scope, None, send)  # type: ignore[arg-type]
     assert list(map(len, sent)) == [PIECE_BYTES, PIECE_BYTES]

@@ -58,11 +58,11 @@ async def test_a_card_is_judged_behind_its_address_with_the_keys_of_its_host(reg
         assert (said.code, said.complaint) == (0, "")
         assert said.output.endswith("ok   signature: the whole document is as it was signed\nverified\n")
 
-        told = json.loads((await verify(address, "--json")).output)
-        assert (told["valid"], told["code"], len(told["steps"])) == (True, "verified", 5)
-        assert told["kid"] == "spiffe://hansa.local/registry/hansa#1"
+        returned = json.loads((await verify(address, "--json")).output)
+        assert (returned["valid"], returned["code"], len(returned["steps"])) == (True, "verified", 5)
+        assert returned["kid"] == "spiffe://hansa.local/registry/hansa#1"
 
-        # As of another moment the history of keys is asked, which tells when each began and ended.
+        # As of another moment the history of keys is asked, which states when each began and ended.
         await registry.database.act(
             lambda tx: federation.rotate_key(tx, registry.settings, registry.runtime.seal)
         )
@@ -88,7 +88,7 @@ async def test_a_card_in_a_file_is_judged_by_the_keys_that_are_given(files):
     assert (said.code, json.loads(said.output)["code"]) == (1, "profile_missing")
 
 
-async def test_what_cannot_be_read_is_told_in_one_line(files, tmp_path):
+async def test_what_cannot_be_read_is_reported_in_one_line(files, tmp_path):
     card, keys, at = files("valid")
     _, small_keys, _ = files("key_of_small_order_0")
     for arguments, trouble in (

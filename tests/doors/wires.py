@@ -93,5 +93,19 @@ async def listen_with(
             wire.writer.close()
 
 
+class Lagging:
+    """A reader for which so many bytes wait."""
+
+    def __init__(self, unsent: int) -> None:
+        self.unsent = unsent
+        self.is_cut_off = False
+
+    def unsent_bytes(self) -> int:
+        return self.unsent
+
+    def cut_off(self) -> None:
+        self.is_cut_off = True
+
+
 def statuses(answers: bytes) -> list[int]:
     return [int(status) for status in STATUS.findall(answers)]

@@ -58,7 +58,7 @@ class World:
 
     async def post(self, path: str, key: str | None = None, **body: object) -> Outcome:
         headers = {**self.alice.headers, **({"Idempotency-Key": key} if key else {})}
-        return told(await self.registry.post(path, json=body, headers=headers))
+        return outcome_of_response(await self.registry.post(path, json=body, headers=headers))
 
     async def execute(self, statement: str, *values: object) -> None:
         await self.registry.database.act(lambda tx: tx.execute(statement, *values))
@@ -80,7 +80,7 @@ class Act:
         return self.name
 
 
-def told(answer: httpx2.Response) -> Outcome:
+def outcome_of_response(answer: httpx2.Response) -> Outcome:
     return Outcome(answer.status_code, "retry-after" in answer.headers, answer.text)
 
 
@@ -195,7 +195,7 @@ async def _create_agent(world: World) -> Asking:
             json={"agent_did_method": world.registry.settings.did_method, "agent_card": card_of()},
             headers={"Bootstrap-Token": token, **world.registry.elsewhere()},
         )
-        return [told(answer)]
+        return [outcome_of_response(answer)]
 
     return asked
 
@@ -219,7 +219,9 @@ async def _pay_under_every_control(world: World) -> Asking:
         "X-Capability-Token": capability["token"],
     }
     headers = {**agent.headers, **shown}
-    return lambda: _alone(_told(world.registry.post("/teg/transfer", json=payment, headers=headers)))
+    return lambda: _alone(
+        _outcome_of_response(world.registry.post("/teg/transfer", json=payment, headers=headers))
+    )
 
 
 async def _rotate_key(world: World) -> Asking:
@@ -228,7 +230,7 @@ async def _rotate_key(world: World) -> Asking:
     jwk = jwk_of(Ed25519PrivateKey.generate().public_key().public_bytes_raw())
 
     return lambda: _alone(
-        _told(
+        _outcome_of_response(
             world.registry.post(
                 "/agents/me/rotate-signing-key", json={"public_key_jwk": jwk}, headers=agent.headers
             )
@@ -238,7 +240,9 @@ async def _rotate_key(world: World) -> Asking:
 
 async def _enrol(world: World) -> Asking:
     agent = await world.registry.agent()
-    return lambda: _alone(_told(world.registry.post("/agent/enable-mtls", headers=agent.headers)))
+    return lambda: _alone(
+        _outcome_of_response(world.registry.post("/agent/enable-mtls", headers=agent.headers))
+    )
 
 
 async def _end_agent(world: World) -> Asking:
@@ -248,11 +252,13 @@ async def _end_agent(world: World) -> Asking:
     agent = await developer.agent(name="Empty")
     enrolled = await world.registry.post("/agent/enable-mtls", headers=agent.headers)
     assert enrolled.status_code == 200, enrolled.text
-    return lambda: _alone(_told(world.registry.http.delete("/api/v1/agents/me", headers=agent.headers)))
+    return lambda: _alone(
+        _outcome_of_response(world.registry.http.delete("/api/v1/agents/me", headers=agent.headers))
+    )
 
 
-async def _told(answer: Awaitable[httpx2.Response]) -> Outcome:
-    return told(await answer)
+async def _outcome_of_response(answer: Awaitable[httpx2.Response]) -> Outcome:
+    return outcome_of_response(await answer)
 
 
 async def _mint(world: World) -> Asking:
@@ -307,7 +313,7 @@ OTHERS = (
     Act("stake", _stake),
     Act("unstake", _unstake),
     Act("claim of rewards", _claim, takes_key=False),
-    # Whoever repeats a creation whose answer was lost is told that the token is used up, and a mint or burn likewise.
+    # A client that repeats a creation whose answer was lost gets the answer that the token is used up, and a mint or burn likewise.
     Act("creation of an agent with its grant", _create_agent, ({201, Conflict.status},)),
     Act("rotation of a key", _rotate_key, ({200, Conflict.status},), takes_key=False),
     Act("enrolment for mutual TLS", _enrol, takes_key=False),

@@ -1,4 +1,4 @@
-"""A database whose statements fail, each once, in a way that is chosen: at the server, before it, behind it, on the wire.
+"""A database whose statements fail, each once, by a chosen fault: at the server, before it, behind it, on the wire.
 
 The connections are real ones; only what happens to the chosen statement is arranged. BEGIN, COMMIT and ROLLBACK are
 statements like every other.
@@ -17,7 +17,7 @@ _LAST_SECONDS = 0.02
 KILL_MILLISECONDS = 10_000
 
 
-class Way(Enum):
+class Fault(Enum):
     """How a statement fails."""
 
     REFUSED = "the server raises an error instead"
@@ -34,16 +34,16 @@ class Plan:
     def __init__(self, observer: "asyncpg.Connection[asyncpg.Record]") -> None:
         self._observer = observer
         self._fails_at: int | None = None
-        self._way = Way.REFUSED
+        self._fault = Fault.REFUSED
         self.listed: list[str] = []
 
     def watch(self) -> None:
         """Let every statement pass and list it."""
-        self.fail(None, Way.REFUSED)
+        self.fail(None, Fault.REFUSED)
 
-    def fail(self, number: int | None, way: Way) -> None:
+    def fail(self, number: int | None, fault: Fault) -> None:
         """Let statement `number` fail; the first one has number 0."""
-        self.listed, self._fails_at, self._way = [], number, way
+        self.listed, self._fails_at, self._fault = [], number, fault
 
     @property
     def has_failed(self) -> bool:
@@ -56,7 +56,7 @@ class Plan:
         self.listed.append(" ".join(statement.split()))
         if len(self.listed) - 1 != self._fails_at:
             return await run()
-        return await _FAILURES[self._way](self, connection, run)
+        return await _FAILURES[self._fault](self, connection, run)
 
     async def kill(self, connection: "FailingConnection") -> None:
         pid = connection.get_server_pid()
@@ -125,12 +125,12 @@ async def _answer_too_late(
 
 
 _FAILURES = {
-    Way.REFUSED: _refused,
-    Way.KILLED_BEFORE: _killed_before,
-    Way.KILLED_AFTER: _killed_after,
-    Way.ANSWER_LOST: _answer_lost,
-    Way.TOO_LATE: _too_late,
-    Way.ANSWER_TOO_LATE: _answer_too_late,
+    Fault.REFUSED: _refused,
+    Fault.KILLED_BEFORE: _killed_before,
+    Fault.KILLED_AFTER: _killed_after,
+    Fault.ANSWER_LOST: _answer_lost,
+    Fault.TOO_LATE: _too_late,
+    Fault.ANSWER_TOO_LATE: _answer_too_late,
 }
 
 

@@ -4,7 +4,7 @@ Each account's transfers, in the order of their ids, are a list. A transfer appe
 the payee's at once, and to the fee collector's when it is charged a fee; a reader sees the end of one list.
 
 1. A transfer stands once in each list it belongs to and in no other; nobody appended what was never asked for.
-2. What was acknowledged is there as it was told; what was refused is nowhere.
+2. What was acknowledged is there as it was answered; what was refused is nowhere.
 3. In a list each balance follows from the one before it.
 4. Whatever a reader saw is a row of neighbours in the list, so that readings of one list are prefixes of each other.
 5. The order in each list, what readers saw and did not see yet, and what was over before something else was asked
@@ -25,7 +25,7 @@ class Rule(Enum):
 
     APPENDED_ONCE = "a transfer is in its lists some other number of times than once"
     ASKED_FOR = "a list holds what nobody asked for"
-    ACKNOWLEDGED = "an acknowledged transfer is missing, or not as it was told"
+    ACKNOWLEDGED = "an acknowledged transfer is missing, or not as it was answered"
     REFUSED = "a refused transfer is in a list"
     BALANCE = "a balance does not follow from the one before"
     READING = "a reading is not a row of neighbours of its list"
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Transfer:
-    """A transfer as its client knows it, perhaps told several times: (transaction id, the payer's balance after it).
+    """A transfer as its client knows it, perhaps answered several times: (transaction id, the payer's balance after it).
 
     Moments are places in the row of everything that clients did.
     """
@@ -61,7 +61,7 @@ class Transfer:
     payer: str
     payee: str
     asked: int
-    told: int | None = None
+    answered_at: int | None = None
     answers: frozenset[tuple[int, int]] = frozenset()
     is_refused: bool = False
 
@@ -72,14 +72,14 @@ class Reading:
 
     account: str
     asked: int
-    told: int
+    answered_at: int
     entries: tuple[Entry, ...]
     is_whole: bool
 
 
 @dataclass
 class History:
-    """Everything that clients asked for and were told."""
+    """Everything that clients asked for and were answered."""
 
     transfers: dict[str, Transfer] = field(default_factory=dict)
     readings: list[Reading] = field(default_factory=list)
@@ -98,7 +98,7 @@ def find_contradictions(
     ]
     places = {account: {one.tx_id: place for place, one in enumerate(row)} for account, row in lists.items()}
     found += _first(Rule.READING, _broken_readings(history, lists, places))
-    # Among rows that are no rows a circle would tell nothing new.
+    # Among rows that are no rows a circle would show nothing new.
     return found or list(_first(Rule.CIRCLE, _circles(history, lists, places)))
 
 
@@ -138,7 +138,7 @@ def _lost(history: History, lists: Mapping[str, Sequence[Entry]]) -> Iterable[st
     for one in history.transfers.values():
         found = paid.get((one.payer, one.key))
         if one.answers - {found}:
-            yield f"{one.key}: told {set(one.answers)}, in the list {found}"
+            yield f"{one.key}: answered {set(one.answers)}, in the list {found}"
 
 
 def _refused_and_done(history: History, lists: Mapping[str, Sequence[Entry]]) -> Iterable[str]:
@@ -192,17 +192,19 @@ def _circles(
 
 
 def _order_by_time(nodes: Sequence[Transfer | Reading], after: list[list[int]]) -> None:
-    """Whatever was told precedes whatever was asked later.
+    """Whatever was answered precedes whatever was asked later.
 
-    A hurdle between the two keeps this linear: those told lead to the next hurdle, hurdles to each other and to those
+    A hurdle between the two keeps this linear: those answered lead to the next hurdle, hurdles to each other and to those
     asked behind them.
     """
     moments = [(node.asked, False, number) for number, node in enumerate(nodes)]
-    moments += [(node.told, True, number) for number, node in enumerate(nodes) if node.told is not None]
+    moments += [
+        (node.answered_at, True, number) for number, node in enumerate(nodes) if node.answered_at is not None
+    ]
     over: list[int] = []
     hurdle = None
-    for _, is_told, number in sorted(moments):
-        if is_told:
+    for _, is_answer, number in sorted(moments):
+        if is_answer:
             over.append(number)
             continue
         if over:

@@ -1,4 +1,4 @@
-"""Five ways to post transfers that look right and are wrong: the checker of histories must find each."""
+"""Five faulty postings of transfers that look right: the checker of histories must find each."""
 
 import asyncio
 from dataclasses import dataclass

@@ -12,11 +12,11 @@ from hansa.rooms.auditor.liabilities import hash_of, store
 from hansa.rooms.auditor.liabilities.committing import read_forest
 from hansa.rooms.auditor.liabilities.sum_tree import root_of
 from hansa_verify import AuditorKey, verify_attestations
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
 
-WAYS: tuple[Way, ...] = by_tier((Way.KILLED_AFTER,), tuple(Way), tuple(Way))
+FAULTS: tuple[Fault, ...] = by_tier((Fault.KILLED_AFTER,), tuple(Fault), tuple(Fault))
 STEP = by_tier(3, 1, 1)
 WITHIN_SECONDS = 30
 FORGET = "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET checked_at = '2026-01-01'"
@@ -65,8 +65,8 @@ async def prove_tree(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
     assert (newest["id"], newest["liabilities_root"]) == (tree.verdict_id, hash_of(root_of(tree.blocks)))
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_cycle_that_fails_at_any_statement_leaves_one_chain(planned, way):
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_cycle_that_fails_at_any_statement_leaves_one_chain(planned, fault):
     registry, plan = planned
     observer = plan._observer
     await cycle(registry)
@@ -74,7 +74,7 @@ async def test_a_cycle_that_fails_at_any_statement_leaves_one_chain(planned, way
     number, had = 0, 1
     while True:
         await observer.execute(f"BEGIN; {FORGET}; COMMIT")
-        plan.fail(number, way)
+        plan.fail(number, fault)
         try:
             await cycle(registry)
         except Exception:  # noqa: BLE001

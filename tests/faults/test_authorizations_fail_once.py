@@ -8,11 +8,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry
 
-WAYS: tuple[Way, ...] = by_tier((Way.REFUSED, Way.ANSWER_LOST), tuple(Way), tuple(Way))
+FAULTS: tuple[Fault, ...] = by_tier((Fault.REFUSED, Fault.ANSWER_LOST), tuple(Fault), tuple(Fault))
 WITHIN_SECONDS = 30
 PATH = "/api/v1/admin/jurisdiction/authorizations"
 BODY = {
@@ -57,8 +57,10 @@ async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
     await observer.close()
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_an_authorization_is_recorded_and_withdrawn_with_its_card_or_not_at_all(world: World, way: Way):
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_an_authorization_is_recorded_and_withdrawn_with_its_card_or_not_at_all(
+    world: World, fault: Fault
+):
     await put_under_plan(world.registry.database, world.plan)
     for act in ("record", "withdraw"):
         number, carried_out = 0, False
@@ -68,7 +70,7 @@ async def test_an_authorization_is_recorded_and_withdrawn_with_its_card_or_not_a
             if act == "withdraw" and not before:
                 assert await world.request("POST", PATH, json=BODY) == 201
                 before = await world.live()
-            world.plan.fail(number, way)
+            world.plan.fail(number, fault)
             if act == "record":
                 status = await world.request("POST", PATH, json=BODY)
             else:

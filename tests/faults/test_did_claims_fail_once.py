@@ -1,4 +1,7 @@
-"""Each statement of a claim of DIDs, and of keeping an operator licence, fails once: nothing has changed, and it is done once."""
+"""Each statement of what keeps a frame together fails once: nothing has changed, and it is done once.
+
+Claims of DIDs, the licence that an operator keeps, and the list of operators that it follows.
+"""
 
 from collections.abc import AsyncIterator
 
@@ -7,6 +10,7 @@ import pytest
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation.licences import AnsweredLicence, keep_operator_licence
 from hansa.rooms.federation.licences.operator_held import AnsweredCertificate, AnsweredNetwork
+from hansa.rooms.federation.peers import follow_frame
 from tests.conversations.test_did_claims import FRAME, Operator, new_digests
 from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage, status_of
 from tests.licences import TestGenesis, TestIssuer
@@ -42,7 +46,38 @@ async def _licence(operator: Operator) -> Asking:
     return keep
 
 
-ACTS: dict[str, FailingAct[Operator]] = {"claim": (_claim, {200}), "licence": (_licence, {200})}
+async def _followed(operator: Operator, before: set[str], listed: set[str]) -> Asking:
+    """The list of the frame as another operator follows it, after it followed the list `before`."""
+    database = operator.frame.database
+    settings = operator.frame.settings.model_copy(
+        update={"registry_tier": "cloud-operator", "registry_name": "south"}
+    )
+    await database.act(lambda tx: follow_frame(tx, settings, before))
+
+    async def follow() -> int:
+        try:
+            await database.act(lambda tx: follow_frame(tx, settings, listed))
+        except Refused as refusal:
+            return refusal.status
+        return 200
+
+    return follow
+
+
+async def _unlisted(operator: Operator) -> Asking:
+    return await _followed(operator, {operator.spiffe_id}, set())
+
+
+async def _listed_again(operator: Operator) -> Asking:
+    return await _followed(operator, set(), {operator.spiffe_id})
+
+
+ACTS: dict[str, FailingAct[Operator]] = {
+    "claim": (_claim, {200}),
+    "licence": (_licence, {200}),
+    "unlisted": (_unlisted, {200}),
+    "listed again": (_listed_again, {200}),
+}
 
 
 @pytest.fixture(scope="module")

@@ -83,17 +83,17 @@ async def test_nothing_is_lost_when_the_disk_runs_full_and_all_goes_on_when_ther
     )
 
 
-def _told(history: History, status: int) -> int:
+def _recorded(history: History, status: int) -> int:
     return history.path.read_text().count(f'"status": {status}')
 
 
 async def _run_full(disk: SmallDisk, history: History) -> None:
     """Fill the disk, and whatever the database frees, until many were refused."""
-    before = _told(history, 503)
+    before = _recorded(history, 503)
 
     def is_refusing() -> bool:
         disk.fill()
-        return _told(history, 503) >= before + REFUSALS_AWAITED
+        return _recorded(history, 503) >= before + REFUSALS_AWAITED
 
     await until(is_refusing, FULL_SECONDS)
 
@@ -109,8 +109,8 @@ async def _exhaust_the_log(disk: SmallDisk) -> None:
 
 
 async def _is_back(registry: RegistryProcess, history: History) -> None:
-    before = _told(history, 200)
-    await until(lambda: _told(history, 200) >= before + REFUSALS_AWAITED, RECOVERY_SECONDS)
+    before = _recorded(history, 200)
+    await until(lambda: _recorded(history, 200) >= before + REFUSALS_AWAITED, RECOVERY_SECONDS)
     assert await health(registry.url) == 200
 
 

@@ -1,4 +1,4 @@
-"""Each statement of each act of enforcement fails once, in each way there is; repeating the act completes it."""
+"""Each statement of each act of enforcement fails once, by each fault there is; repeating the act completes it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,11 +8,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 
-WAYS: tuple[Way, ...] = by_tier((Way.REFUSED, Way.ANSWER_LOST), tuple(Way), tuple(Way))
+FAULTS: tuple[Fault, ...] = by_tier((Fault.REFUSED, Fault.ANSWER_LOST), tuple(Fault), tuple(Fault))
 ACTS = {"suspend": "reinstate", "reinstate": "suspend"}
 EVENTS = {"suspend": {3}, "reinstate": {3, 4}}
 TRIES = 4
@@ -20,7 +20,7 @@ WITHIN_SECONDS = 30
 
 _PARTS = """
 SELECT a.status, c.status AS card, l.status AS account, m.status AS identity, s.withheld_since IS NOT NULL AS withheld,
-  (SELECT count(*) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS standing,
+  (SELECT count(*) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS active,
   (SELECT count(*) FROM journal_event WHERE aggregate_id = a.did) AS events
 FROM agents_agent a JOIN catalogue_card c USING (did) JOIN ledger_account l USING (did)
 JOIN agents_mtls m ON m.agent_id = a.id LEFT JOIN enforcement_agent s USING (did) WHERE did = $1
@@ -43,7 +43,7 @@ class World:
     observer: "asyncpg.Connection[asyncpg.Record]"
 
     async def ask(self, act: str) -> tuple[int, list[str]]:
-        """The status, and what became of each lever."""
+        """The status, and the result of each effect."""
         body = {"agent_dids": [self.agent.did], "reason": "For a test."}
         async with asyncio.timeout(WITHIN_SECONDS):
             answer = await self.registry.post(
@@ -55,7 +55,7 @@ class World:
         return 200, [row["registry"], row["mtls"], row["teg"]]
 
     async def complete(self, act: str) -> None:
-        """Repeat the act until every lever is pulled."""
+        """Repeat the act until every effect is applied."""
         for _ in range(TRIES):
             status, effects = await self.ask(act)
             if status == 200 and "failed" not in effects:
@@ -79,7 +79,7 @@ async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
 
 
 @pytest.mark.parametrize("act", ACTS)
-async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and_tells_it_once(
+async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and_publishes_it_once(
     act: str, world: World
 ):
     back = ACTS[act]
@@ -92,13 +92,13 @@ async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and
     assert (await world.ask(act))[0] == 200
     statements = list(world.plan.listed)
     for number, statement in enumerate(statements):
-        for way in WAYS:
+        for fault in FAULTS:
             world.plan.watch()
             await world.complete(back)
             before = (await world.parts())["events"]
-            world.plan.fail(number, way)
+            world.plan.fail(number, fault)
             status, _ = await world.ask(act)
-            site = f"{act}, statement {number} ({statement[:60]}): {way.value}"
+            site = f"{act}, statement {number} ({statement[:60]}): {fault.value}"
             assert world.plan.has_failed, site
             assert status in {200, 503}, site
             world.plan.watch()
@@ -106,6 +106,6 @@ async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and
             now = await world.parts()
             assert {**now, "events": 0} == {**wanted, "events": 0}, site
             # The status and the identity: each has one event of its own. What is given back later than the status
-            # is told by one more, so that the blocklist follows.
+            # is published by one more, so that the blocklist follows.
             assert now["events"] - before in EVENTS[act], site
-    print(f"{act}: {len(statements)} statements x {len(WAYS)} ways, each failed once")
+    print(f"{act}: {len(statements)} statements x {len(FAULTS)} faults, each failed once")

@@ -9,14 +9,14 @@ import asyncpg
 import pytest
 
 from hansa.rooms.federation.operators import renew_certificates
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.other_registry import let_reach
 from tests.peer_administrator import PeerAdministrator, peer_administrator
 from tests.properties.scale import by_tier
 from tests.registries_of_one_frame import OtherFrame
 from tests.registry import StartRegistry
 
-WAYS: tuple[Way, ...] = by_tier((Way.REFUSED,), tuple(Way), tuple(Way))
+FAULTS: tuple[Fault, ...] = by_tier((Fault.REFUSED,), tuple(Fault), tuple(Fault))
 # Each commit fails every fourth statement of an acceptance, which has some forty; the deeper tiers fail all.
 STEP = by_tier(4, 1, 1)
 WITHIN_SECONDS = 30
@@ -77,16 +77,16 @@ async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
     await observer.close()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_an_acceptance_that_fails_at_any_statement_is_completed_by_the_same_command(
-    world: World, way: Way
+    world: World, fault: Fault
 ):
     await put_under_plan(world.operator.registry.database, world.plan)
     number, carried_out = 0, False
     while not carried_out:
         world.plan.watch()
         await world.observer.execute(_AFRESH)
-        world.plan.fail(number, way)
+        world.plan.fail(number, fault)
         status = await world.accept()
         carried_out = not world.plan.has_failed
         world.plan.watch()
@@ -100,9 +100,9 @@ async def test_an_acceptance_that_fails_at_any_statement_is_completed_by_the_sam
     assert number > 10
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_a_renewal_that_fails_at_any_statement_leaves_valid_certificates_and_is_completed_by_the_next(
-    world: World, way: Way
+    world: World, fault: Fault
 ):
     assert await world.accept() == 201
     runtime = world.operator.registry.runtime
@@ -111,7 +111,7 @@ async def test_a_renewal_that_fails_at_any_statement_leaves_valid_certificates_a
     while not carried_out:
         await world.observer.execute(_HALF_GONE)
         before = await certificates_of(world)
-        world.plan.fail(number, way)
+        world.plan.fail(number, fault)
         async with asyncio.timeout(WITHIN_SECONDS):
             await asyncio.gather(renew_certificates(runtime), return_exceptions=True)
         carried_out = not world.plan.has_failed

@@ -1,4 +1,4 @@
-"""Each statement of each act that moves units fails once, in each way there is; nothing is lost and all goes on."""
+"""Each statement of each act that moves units fails once, by each fault there is; nothing is lost and all goes on."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from tests.all_events import ALL_EVENTS
 from tests.faults.acts import BATCH, OTHERS, TRANSFER, UNIT, Act, Asking, Outcome, World, outcome_of, render
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.faults.traffic import request_of
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier
@@ -82,11 +82,11 @@ async def test_nothing_is_lost_whichever_statement_fails_and_however(
     statements, growth = await _undisturbed(act, world, plan, observer)
     assert statements[-1].startswith(("COMMIT", "ROLLBACK", "SELECT * FROM ledger_apply(")), statements
     for number, statement in enumerate(statements):
-        for way in Way:
-            site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {way.value}"
+        for fault in Fault:
+            site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {fault.value}"
             asked = await act.prepare(world)
             before = await _extent(observer)
-            plan.fail(number, way)
+            plan.fail(number, fault)
             outcomes = await _within_reason(asked)
             assert plan.has_failed, site
             assert all(outcome.is_polite for outcome in outcomes), (site, outcomes)
@@ -97,7 +97,7 @@ async def test_nothing_is_lost_whichever_statement_fails_and_however(
             assert await _grown(observer, before) == growth, site
             await prove_book(observer)
     await _prove_pool(world)
-    print(f"{act}: {len(statements)} statements x {len(Way)} ways, each failed once")
+    print(f"{act}: {len(statements)} statements x {len(Fault)} faults, each failed once")
 
 
 async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
@@ -157,14 +157,16 @@ async def test_whatever_a_batch_fails_to_write_its_transfers_are_written_once(
         f"CREATE TRIGGER refusing BEFORE {written} FOR EACH ROW EXECUTE FUNCTION refuse_batches()"
     )
     try:
-        told = await asyncio.gather(*(group.transfer(order, request_of(order, key), render) for key in keys))
+        returned = await asyncio.gather(
+            *(group.transfer(order, request_of(order, key), render) for key in keys)
+        )
     finally:
         await observer.execute("DROP FUNCTION refuse_batches() CASCADE")
         await observer.execute("DROP SEQUENCE refusals")
-    assert [one.replayed for one in told] == [False] * 3
+    assert [one.replayed for one in returned] == [False] * 3
     assert (await _grown(observer, before))["transactions"] == 3
     again = await group.transfer(order, request_of(order, keys[0]), render)
-    assert (again.replayed, again.answer) == (True, told[0].answer)
+    assert (again.replayed, again.answer) == (True, returned[0].answer)
     await prove_book(observer)
 
 
@@ -230,7 +232,7 @@ async def _grown(observer: "asyncpg.Connection[asyncpg.Record]", before: dict[st
 
 
 async def _prove_pool(world: World) -> None:
-    """Every connection of the pool works; those found dead on the way are replaced."""
+    """Every connection of the pool works; those found dead are replaced."""
     for _ in range(TRIES):
         answers = await at_once(*(world.registry.http.get("/health") for _ in range(POOL_SIZE * 2)))
         if all(answer.status_code == 200 for answer in answers):

@@ -1,4 +1,4 @@
-"""Each statement of a pull fails once, in each way there is: the card arrives all the same, told of once, and no lease is left."""
+"""Each statement of a pull fails once, by each fault there is: the card arrives all the same, published once, and no lease is left."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.catalogue.pulls import CARD_PULLS
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
@@ -20,7 +20,7 @@ from tests.rooms.catalogue.pulls.agent_host import (
     registry_that_pulls,
 )
 
-WAYS = by_tier((Way.KILLED_AFTER, Way.ANSWER_LOST), tuple(Way), tuple(Way))
+FAULTS = by_tier((Fault.KILLED_AFTER, Fault.ANSWER_LOST), tuple(Fault), tuple(Fault))
 TRIES = 6
 
 
@@ -51,20 +51,20 @@ async def test_a_changed_card_arrives_whichever_statement_fails_and_however(
     await pull_cards(registry)
     statements = list(plan.listed)
     assert [statement for statement in statements if statement.startswith("UPDATE catalogue_card")]
-    told = await _told(observer)
+    published = await _published(observer)
     for number, statement in enumerate(statements):
-        for way in WAYS:
-            site = f"statement {number} ({statement[:60]}), {way.value}"
+        for fault in FAULTS:
+            site = f"statement {number} ({statement[:60]}), {fault.value}"
             agents.serve(description=site)
             await _let_be_due(observer)
-            plan.fail(number, way)
+            plan.fail(number, fault)
             await _pull(registry)
             assert plan.has_failed, site
             plan.watch()
             await _pull_until_done(registry, observer, site)
-            told += 1
-            assert await _told(observer) == told, site
-    print(f"{len(statements)} statements x {len(WAYS)} ways, each failed once")
+            published += 1
+            assert await _published(observer) == published, site
+    print(f"{len(statements)} statements x {len(FAULTS)} faults, each failed once")
 
 
 async def _pull(registry: TestRegistry) -> None:
@@ -98,5 +98,5 @@ async def _let_be_due(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
     )
 
 
-async def _told(observer: "asyncpg.Connection[asyncpg.Record]") -> int:
+async def _published(observer: "asyncpg.Connection[asyncpg.Record]") -> int:
     return await observer.fetchval("SELECT count(*) FROM journal_event WHERE event_type = 'AgentCardPulled'")

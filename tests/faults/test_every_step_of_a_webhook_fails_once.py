@@ -1,4 +1,4 @@
-"""Each statement of sending a delivery fails once, in each way there is: it arrives all the same, with one id, and ends."""
+"""Each statement of sending a delivery fails once, by each fault there is: it arrives all the same, with one id, and ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.notifications.webhooks import WEBHOOKS, WebhookEvent, enqueue_webhook
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
 from tests.rooms.notifications.webhooks.receiver import (
@@ -20,7 +20,7 @@ from tests.rooms.notifications.webhooks.receiver import (
     send_due,
 )
 
-WAYS = by_tier((Way.KILLED_AFTER, Way.ANSWER_LOST), tuple(Way), tuple(Way))
+FAULTS = by_tier((Fault.KILLED_AFTER, Fault.ANSWER_LOST), tuple(Fault), tuple(Fault))
 STATUSES = by_tier((200,), (200, 500), (200, 500))
 TRIES = 6
 
@@ -50,13 +50,13 @@ async def test_a_delivery_arrives_whichever_statement_fails_and_however(
     statements = list(plan.listed)
     assert [statement for statement in statements if statement.startswith("COMMIT")]
     for number, statement in enumerate(statements):
-        for way in WAYS:
+        for fault in FAULTS:
             for status in STATUSES:
-                site = f"statement {number} ({statement[:60]}), {way.value}, answer {status}"
+                site = f"statement {number} ({statement[:60]}), {fault.value}, answer {status}"
                 receiver.received.clear()
                 receiver.status = status
                 await _queue(observer)
-                plan.fail(number, way)
+                plan.fail(number, fault)
                 await _send(registry)
                 assert plan.has_failed, site
                 plan.watch()
@@ -64,7 +64,7 @@ async def test_a_delivery_arrives_whichever_statement_fails_and_however(
                 await _send_until_done(registry, observer, site)
                 assert len({got.id for got in receiver.received}) == 1, site
                 assert 1 <= len(receiver.received) <= 3, site
-    print(f"{len(statements)} statements x {len(WAYS)} ways x {len(STATUSES)} answers, each failed once")
+    print(f"{len(statements)} statements x {len(FAULTS)} faults x {len(STATUSES)} answers, each failed once")
 
 
 async def _queue(observer: "asyncpg.Connection[asyncpg.Record]") -> None:

@@ -13,9 +13,11 @@ def sound() -> tuple[History, dict[str, list[Entry]]]:
     """Alice pays Bob twice, one after the other; a reader comes between and one after both."""
     history = History(
         {
-            "first": Transfer("first", "alice", "bob", asked=1, told=2, answers=frozenset({(1, 89)})),
-            "second": Transfer("second", "alice", "bob", asked=5, told=6, answers=frozenset({(2, 78)})),
-            "none": Transfer("none", "bob", "alice", asked=9, told=10, is_refused=True),
+            "first": Transfer("first", "alice", "bob", asked=1, answered_at=2, answers=frozenset({(1, 89)})),
+            "second": Transfer(
+                "second", "alice", "bob", asked=5, answered_at=6, answers=frozenset({(2, 78)})
+            ),
+            "none": Transfer("none", "bob", "alice", asked=9, answered_at=10, is_refused=True),
         }
     )
     lists = {
@@ -24,8 +26,8 @@ def sound() -> tuple[History, dict[str, list[Entry]]]:
         COLLECTOR: [Entry(1, "first", 1, 1), Entry(2, "second", 1, 2)],
     }
     history.readings = [
-        Reading("bob", asked=3, told=4, entries=tuple(lists["bob"][:1]), is_whole=True),
-        Reading("bob", asked=7, told=8, entries=tuple(lists["bob"][1:]), is_whole=False),
+        Reading("bob", asked=3, answered_at=4, entries=tuple(lists["bob"][:1]), is_whole=True),
+        Reading("bob", asked=7, answered_at=8, entries=tuple(lists["bob"][1:]), is_whole=False),
     ]
     return history, lists
 
@@ -93,7 +95,7 @@ def test_a_reading_that_skips_an_entry_is_found(is_whole: bool):
     lists["bob"].append(Entry(3, "third", 10, 30))
     lists[COLLECTOR].append(Entry(3, "third", 1, 3))
     entries = (lists["bob"][0], lists["bob"][2])
-    history.readings = [Reading("bob", asked=7, told=8, entries=entries, is_whole=is_whole)]
+    history.readings = [Reading("bob", asked=7, answered_at=8, entries=entries, is_whole=is_whole)]
     assert broken_rules(history, lists) == {Rule.READING}
 
 
@@ -105,14 +107,14 @@ def test_a_reading_that_takes_the_end_of_a_list_for_all_of_it_is_found():
 
 def test_a_list_in_another_order_than_time_is_found():
     history, lists = sound()
-    history.transfers["first"].asked, history.transfers["first"].told = 7, 8
+    history.transfers["first"].asked, history.transfers["first"].answered_at = 7, 8
     history.readings = []
     assert broken_rules(history, lists) == {Rule.CIRCLE}
 
 
 def test_a_reader_that_does_not_see_what_an_earlier_one_saw_is_found():
     history, lists = sound()
-    nothing = Reading("bob", asked=5, told=6, entries=(), is_whole=True)
+    nothing = Reading("bob", asked=5, answered_at=6, entries=(), is_whole=True)
     history.readings.append(nothing)
     assert broken_rules(history, lists) == {Rule.CIRCLE}
 
@@ -120,7 +122,7 @@ def test_a_reader_that_does_not_see_what_an_earlier_one_saw_is_found():
 def test_two_lists_that_hold_the_same_two_transfers_in_opposite_orders_are_found():
     history, lists = sound()
     for one in history.transfers.values():
-        one.asked, one.told = 1, None
+        one.asked, one.answered_at = 1, None
     history.readings = []
     lists["bob"] = [Entry(1, "second", 10, 10), Entry(2, "first", 10, 20)]
     assert broken_rules(history, lists) == {Rule.CIRCLE}

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from tests.faults.acts import Outcome
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.faults.payment_acts import PAYMENT_ACTS, PaymentAct, PaymentAsking, PaymentWorld
 from tests.payment_proof import prove_tokens
 from tests.properties.proof import prove_book, prove_supply
@@ -55,11 +55,11 @@ async def test_whichever_statement_fails_the_token_is_in_one_state_and_a_repetit
     world, plan, observer = stage
     statements = await _undisturbed(act, world, plan)
     for number, statement in enumerate(statements):
-        for way in _ways(statement):
-            site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {way.value}"
+        for fault in _faults(statement):
+            site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {fault.value}"
             before = await _states(observer)
             asked = await act.prepare(world)
-            plan.fail(number, way)
+            plan.fail(number, fault)
             outcome = await _within_reason(asked)
             assert plan.has_failed, site
             assert outcome.is_polite, (site, outcome)
@@ -76,11 +76,11 @@ async def test_whichever_statement_fails_the_token_is_in_one_state_and_a_repetit
     print(f"{act}: {len(statements)} statements, each failed once")
 
 
-def _ways(statement: str) -> tuple[Way, ...]:
-    """How a statement fails here: for each commit in the ways that differ most, else in each way."""
+def _faults(statement: str) -> tuple[Fault, ...]:
+    """How a statement fails here: for each commit by the faults that differ most, else by each fault."""
     is_committing = any(words in statement for words in COMMITTING)
-    few = (Way.REFUSED, Way.ANSWER_LOST) if is_committing else (Way.REFUSED,)
-    return by_tier(few, tuple(Way), tuple(Way))
+    few = (Fault.REFUSED, Fault.ANSWER_LOST) if is_committing else (Fault.REFUSED,)
+    return by_tier(few, tuple(Fault), tuple(Fault))
 
 
 async def _undisturbed(act: PaymentAct, world: PaymentWorld, plan: Plan) -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 from hansa.rooms.commerce.payments import purchase
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
 from hansa.rooms.commerce.payments.settlements import resume_settlements
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.outside import Host, host
 from tests.paying import Payments
 from tests.payment_proof import open_tokens, prove_tokens
@@ -138,11 +138,11 @@ async def test_whichever_statement_of_a_purchase_fails_it_is_paid_once_or_not_at
     monkeypatch.setattr(purchase, "SETTLED_WITHIN_SECONDS", SETTLED_WITHIN_SECONDS)
     statements = await _undisturbed(market)
     for number, statement in enumerate(statements):
-        for way in _ways(statement):
-            site = f"statement {number} of {len(statements)} ({statement[:60]}): {way.value}"
+        for fault in _faults(statement):
+            site = f"statement {number} of {len(statements)} ({statement[:60]}): {fault.value}"
             paid, called = await market.paid(), len(market.called_with)
             key = market.new_key()
-            market.plan.fail(number, way)
+            market.plan.fail(number, fault)
             first = await market.buy(key)
             assert market.plan.has_failed, site
             assert first.status_code in {200, 503}, (site, first.text)
@@ -163,10 +163,10 @@ async def test_whichever_statement_of_a_purchase_fails_it_is_paid_once_or_not_at
     print(f"purchase: {len(statements)} statements, each failed once")
 
 
-def _ways(statement: str) -> tuple[Way, ...]:
-    """How a statement fails here: each commit in the ways that differ most, else in each way."""
-    few = (Way.REFUSED, Way.ANSWER_LOST) if "COMMIT" in statement else (Way.REFUSED,)
-    return by_tier(few, tuple(Way), tuple(Way))
+def _faults(statement: str) -> tuple[Fault, ...]:
+    """How a statement fails here: each commit by the faults that differ most, else by each fault."""
+    few = (Fault.REFUSED, Fault.ANSWER_LOST) if "COMMIT" in statement else (Fault.REFUSED,)
+    return by_tier(few, tuple(Fault), tuple(Fault))
 
 
 def _require_same_purchase(first: httpx2.Response, repeated: dict[str, Any], site: str) -> None:

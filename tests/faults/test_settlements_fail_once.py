@@ -1,7 +1,7 @@
 """Each statement of a slash across registries fails once: nothing has changed, and the step is done once."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import commerce, federation, transfers
 from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
-from hansa.rooms.commerce.settlements.administering import approve, reject
+from hansa.rooms.commerce.settlements.administering import approve, reject, write_off
 from hansa.rooms.commerce.settlements.awarding import take_award
 from hansa.rooms.commerce.settlements.envelope import Confirmation
 from hansa.rooms.commerce.settlements.opening import Request
@@ -142,6 +142,29 @@ async def _reject(scene: Scene) -> Asking:
     return scene.asking(lambda tx: reject(tx, scene.administrator, settlement_id, "No such job."))
 
 
+async def _write_off(scene: Scene) -> Asking:
+    claim = scene.claim(against_own=False)
+    settled = replace(
+        protocol.opened(claim, AMOUNT, 0.0), status=Status.SETTLED, slashed=AMOUNT, is_closed=True
+    )
+    settlement_id = await scene.kept(settled)
+    act = scene.purses.registry.database.act
+    await act(lambda tx: store.write(tx, settlement_id, settled))
+    await act(lambda tx: store.note_uncollected(tx, settlement_id))
+    return scene.asking(lambda tx: write_off(tx, scene.administrator, settlement_id, "It is gone."))
+
+
+async def _slash_in_vain(scene: Scene) -> Asking:
+    """A slash that is to be applied again to a defendant that has nothing left."""
+    registry = scene.purses.registry
+    poor = await scene.purses.agent()
+    claim = replace(scene.claim(against_own=True), defendant_did=poor.did)
+    asked = protocol.claimed(claim, None, 0.0, is_auto=True)
+    settlement_id = await scene.kept(replace(asked, slashed=AMOUNT))
+    slash_bond = commerce.SLASH_BOND.of(registry.runtime)
+    return scene.asking(lambda tx: apply_slash(tx, settlement_id, slash_bond, registry.settings))
+
+
 # What its repetition is answered after a step was done and its answer was lost.
 STEPS: dict[str, FailingAct[Scene]] = {
     "request": (_request, {200}),
@@ -154,6 +177,8 @@ STEPS: dict[str, FailingAct[Scene]] = {
     "refusal of an award": (_refused_award, {200}),
     "approve": (_approve, {409}),
     "reject": (_reject, {409}),
+    "write off": (_write_off, {409}),
+    "slash of a defendant with nothing left": (_slash_in_vain, {200}),
 }
 
 

@@ -23,6 +23,7 @@ from hansa.rooms.commerce.contracts.abroad.schemas import StatedContract
 from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
 from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
+from hansa.rooms.transfers import PAYMENT_DECIDED, CrossingDecision
 from hansa.rooms.transfers.crossing import SIGNATORY, sent_store, store
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
@@ -219,6 +220,30 @@ def _answered_for_contract(kind: MessageType) -> Callable[[Scene], Awaitable[Ask
     return prepare
 
 
+def _comes_to_light(*, is_paid_again: bool) -> Callable[[Scene], Awaitable[Asking]]:
+    """The COMMIT of a first payment that was aborted, while the second one is under way or after it was paid."""
+
+    async def prepare(scene: Scene) -> Asking:
+        contract, registry = await _submitted_contract(scene), scene.purses.registry
+        bodies = []
+        for _ in range(2):
+            await registry.database.act(await _approval(scene, contract))
+            found = await registry.database.look(lambda tx: contracts.find(tx, contract["id"]))
+            assert found is not None
+            memo, provider = f"Contract {found.id}", contract["provider_did"]
+            body = Body(str(found.crossing), scene.agent.did, provider, AMOUNT, "AVT", memo, purpose=CONTRACT)
+            bodies.append(body)
+            if len(bodies) == 1:
+                await scene.taken(await scene.entering(MessageType.REFUSED, body))
+        if is_paid_again:
+            await scene.taken(await scene.entering(MessageType.PREPARED, bodies[1]))
+        decision = CrossingDecision(UUID(bodies[0].transfer_id), 1, None)
+        decided = PAYMENT_DECIDED.of(registry.runtime)
+        return scene.work(lambda tx: decided(tx, [decision], registry.settings))
+
+    return prepare
+
+
 async def _statement(scene: Scene) -> Asking:
     """The second statement about a contract of the peer: one move more than the first."""
     moment, contractor = "2026-01-01T00:00:00Z", f"did:hansa:{PEER}:{uuid4()}"
@@ -273,6 +298,8 @@ STEPS = {
     "approval of a contract": _approve_contract,
     "prepared for a contract": _answered_for_contract(MessageType.PREPARED),
     "refused for a contract": _answered_for_contract(MessageType.REFUSED),
+    "the first payment of a contract while the second is under way": _comes_to_light(is_paid_again=False),
+    "the first payment of a contract that the second has paid": _comes_to_light(is_paid_again=True),
     "a statement about a contract": _statement,
 }
 

@@ -49,7 +49,7 @@ class GatheringDesk:
         )
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
-        return _read(await self._group.transfer(order, request_of(order, key), _tell))
+        return _read(await self._group.transfer(order, request_of(order, key), _rendered))
 
 
 class PlainDesk:
@@ -60,7 +60,7 @@ class PlainDesk:
         self._book = ledger.Book.of(runtime.settings)
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
-        ticket = Ticket.of_transfer(order, request_of(order, key), _tell)
+        ticket = Ticket.of_transfer(order, request_of(order, key), _rendered)
         (rows,) = await self.database.act(lambda tx: post_batch(tx, [ticket], self._book, ledger.FeePolicy()))
         return _read(answer_of(ticket, rows))
 
@@ -70,7 +70,7 @@ def request_of(order: ledger.TransferOrder, key: str) -> Repeatable:
     return Repeatable(order.payer, ROUTE, key, {"to": order.payee, "amount": order.amount})
 
 
-def _tell(receipt: ledger.Receipt) -> str:
+def _rendered(receipt: ledger.Receipt) -> str:
     return f"{receipt.tx_id} {receipt.payer_balance_after}"
 
 
@@ -113,7 +113,7 @@ class Traffic:
         answers = await asyncio.gather(*(self._insist(desk, order, key) for desk in self._some_desks(times)))
         transfer.answers = frozenset(answer for answer in answers if answer)
         transfer.is_refused = None in answers
-        transfer.told = next(self._moments)
+        transfer.answered_at = next(self._moments)
 
     def _some_desks(self, times: int) -> list[Desk]:
         """The last desk gets few transfers: a plain one would hold up the others."""

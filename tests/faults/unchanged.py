@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import asyncpg
 import httpx2
 
-from tests.faults.failing import Plan, Way, put_under_plan
+from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.proof import prove_book
 from tests.registry import TestRegistry
 
@@ -50,8 +50,10 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(h::text, ',' ORDER BY holder)) FROM federation_did_holder h) AS did_holders,
   (SELECT md5(string_agg(l::text, ',')) FROM federation_held_operator_licence l) AS operator_licence,
   (SELECT md5(string_agg(n.hash, ',')) FROM federation_network_certificate n) AS network_certificate,
+  (SELECT md5(string_agg(concat(id, status, quarantined_at, quarantine_reason), ',' ORDER BY id)) FROM federation_peer) AS peers,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
-    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%') AS events
+    OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%'
+    OR event_type LIKE '%Registry%') AS events
 """
 
 World = TypeVar("World")
@@ -108,7 +110,7 @@ async def fail_each_statement(
     asked = await prepare()
     before = await observer.fetchrow(_WRITTEN)
     for number, statement in enumerate(statements):
-        plan.fail(number, Way.REFUSED)
+        plan.fail(number, Fault.REFUSED)
         status = await _within_reason(asked)
         assert plan.has_failed, (number, statement)
         assert status >= 500, (status, statement)
@@ -118,7 +120,7 @@ async def fail_each_statement(
         for number, statement in enumerate(statements)
         if any(words in statement for words in COMMITTING)
     )
-    plan.fail(commit, Way.ANSWER_LOST)
+    plan.fail(commit, Fault.ANSWER_LOST)
     assert await _within_reason(asked) >= 500
     plan.watch()
     done = await observer.fetchrow(_WRITTEN)

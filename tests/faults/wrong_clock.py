@@ -48,7 +48,7 @@ class WrongClock:
         return _real_time_ns() + int(self.shift * 10**9)
 
     def _datetime(self) -> type[datetime]:
-        tell = self._time
+        seconds_now = self._time
 
         class AnyDatetime(type):
             def __instancecheck__(cls, instance: object) -> bool:
@@ -57,7 +57,7 @@ class WrongClock:
         class WrongDatetime(_real_datetime, metaclass=AnyDatetime):
             @classmethod
             def now(cls, tz: tzinfo | None = None) -> Any:
-                return _real_datetime.fromtimestamp(tell(), tz)
+                return _real_datetime.fromtimestamp(seconds_now(), tz)
 
             @classmethod
             def today(cls) -> Any:

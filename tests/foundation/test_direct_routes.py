@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from hansa.doors.http import problems
 from hansa.doors.http.guard import RequestGuard
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers, direct_members
+from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers, direct_members, direct_trees
 from hansa.foundation.values.errors import Forbidden
 from tests.registry import TestRegistry
 
@@ -206,3 +206,48 @@ async def test_a_parameter_that_a_direct_route_cannot_find_stops_the_start() -> 
     router.get("/unclear")(unclear)
     with pytest.raises(TypeError, match="limit"):
         direct_handlers([router], "")
+
+
+async def test_a_direct_route_of_the_last_part_answers_as_an_ordinary_one(registry: TestRegistry) -> None:
+    async def read(number: Annotated[int, Path(ge=1, le=9)]) -> Response:
+        return JSONResponse({"number": number})
+
+    ordinary_router, direct_router = APIRouter(route_class=GuardedRoute), APIRouter(route_class=DirectRoute)
+    ordinary_router.get("/things/{number}")(read)
+    direct_router.get("/things/{number}")(read)
+    app = FastAPI()
+    app.state.runtime = registry.runtime
+    problems.install(app)
+    app.include_router(ordinary_router)
+    trees = direct_trees([direct_router], "")
+    guard = RequestGuard(app, direct={}, members={}, trees=trees)
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        await guard({**scope, "app": app}, receive, send)
+
+    for path in (
+        "/things/3",
+        "/things/0",
+        "/things/x",
+        "/things/%33",
+        "/things/3/4",
+        "/things/3/",
+        "/things/",
+        "/things",
+    ):
+        answers = []
+        for served in (app, guarded):
+            transport = httpx2.ASGITransport(served)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
+                answers.append(await http.get(path))
+        ordinary, direct = answers
+        assert (direct.status_code, direct.text) == (ordinary.status_code, ordinary.text), path
+    # What is below it is left to the other routes.
+    (tree,) = trees
+    assert [tree.value_in("GET", path) for path in ("/things/3", "/things/3/4", "/things/", "/thing")] == [
+        "3",
+        None,
+        None,
+        None,
+    ]
+    assert tree.value_in("POST", "/things/3") is None

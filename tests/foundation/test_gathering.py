@@ -42,7 +42,7 @@ async def test_what_comes_while_a_statement_runs_shares_the_next(shelf: Shelf):
     assert shelf.asked == [["a"], ["a", "b", "unknown"]]
 
 
-async def test_what_has_arrived_and_is_on_its_way_to_its_lookup_is_taken_in(shelf: Shelf):
+async def test_what_has_arrived_and_waits_for_its_lookup_is_taken_in(shelf: Shelf):
     gathering = Gathering(shelf.load)
     shelf.may_answer.set()
 

@@ -156,8 +156,8 @@ async def handshake(directory: Path, server: Svid, client: Svid, bundle_pem: str
     )
     async with listener:
         port = listener.sockets[0].getsockname()[1]
-        told = context(directory, ssl.PROTOCOL_TLS_CLIENT, client, bundle_pem)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=told)
+        trusting = context(directory, ssl.PROTOCOL_TLS_CLIENT, client, bundle_pem)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting)
         writer.write(b"hello")
         answer = await reader.read(5)
         writer.close()

@@ -80,12 +80,12 @@ def test_a_flood_leaves_a_line_of_each_kind_and_one_that_counts_the_others():
     assert len(noise) < 60
     for event in ("too many", "crashed"):
         of_kind = [line for line in noise if event in line["event"]]
-        told = sum(line.get("suppressed", 0) for line in of_kind if line["event"] == event)
+        suppressed = sum(line.get("suppressed", 0) for line in of_kind if line["event"] == event)
         reported = sum(
             int(line["event"].split()[2]) for line in of_kind if line["event"].startswith("lines suppressed")
         )
         written = sum(line["event"] == event for line in of_kind)
-        assert written + told + reported == 1000, event
+        assert written + suppressed + reported == 1000, event
 
 
 def test_the_exception_is_part_of_the_kind():

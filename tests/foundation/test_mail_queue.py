@@ -1,4 +1,4 @@
-"""Letters: written with the act, handed over in the background, neither lost nor sent for nothing."""
+"""Mails: written with the act, handed over in the background, neither lost nor sent for nothing."""
 
 import asyncio
 from dataclasses import replace
@@ -44,21 +44,21 @@ async def registry(start_registry: StartRegistry, mail_server: MailServer) -> Te
 async def write(
     registry: TestRegistry, text: str = "Hello", good_for: timedelta = timedelta(hours=1)
 ) -> None:
-    letter = OutgoingMail("ada@example.org", "A subject", text, good_for)
-    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, letter))
+    message = OutgoingMail("ada@example.org", "A subject", text, good_for)
+    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, message))
 
 
 async def waiting(registry: TestRegistry) -> list[int]:
-    """How often each letter that waits was tried."""
+    """How often each mail that waits was tried."""
     return [row["attempts"] for row in await jobs_of(registry.runtime, "mail") if row["state"] == "waiting"]
 
 
-async def letters_kept(registry: TestRegistry) -> int:
+async def mails_kept(registry: TestRegistry) -> int:
     return await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM plumbing_letter"))
 
 
 async def later(registry: TestRegistry, minutes: float) -> None:
-    """So much time passes for the letters that wait, and a tenth more."""
+    """So much time passes for the mails that wait, and a tenth more."""
     seconds = 60 * minutes * 1.1
     await time_passes(registry.runtime, seconds)
     await registry.database.act(
@@ -68,28 +68,28 @@ async def later(registry: TestRegistry, minutes: float) -> None:
     )
 
 
-async def test_a_letter_goes_to_the_mail_server_as_plain_text_and_as_html(registry, mail_server):
+async def test_a_mail_goes_to_the_mail_server_as_plain_text_and_as_html(registry, mail_server):
     await write(registry, f"Hello Ada <b>,\n\nopen this link:\n\n{LINK}\n\nBye.")
     await run_due(registry.runtime, MAIL)
-    (envelope,), (letter,) = mail_server.taken, mail_server.letters()
+    (envelope,), (message,) = mail_server.taken, mail_server.messages()
     assert (envelope.mail_from, envelope.rcpt_tos) == ("post@registry.example.org", ["ada@example.org"])
-    assert (letter["From"], letter["To"]) == ("Registry <post@registry.example.org>", "ada@example.org")
-    assert letter["Subject"] == "A subject"
-    assert letter["Auto-Submitted"] == "auto-generated"
-    assert letter["Message-ID"].endswith("@registry.example.org>")
-    assert letter["Date"]
-    assert text_of(letter).splitlines()[:3] == ["Hello Ada <b>,", "", "open this link:"]
-    html = letter.get_body(("html",)).get_content()
+    assert (message["From"], message["To"]) == ("Registry <post@registry.example.org>", "ada@example.org")
+    assert message["Subject"] == "A subject"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Message-ID"].endswith("@registry.example.org>")
+    assert message["Date"]
+    assert text_of(message).splitlines()[:3] == ["Hello Ada <b>,", "", "open this link:"]
+    html = message.get_body(("html",)).get_content()
     escaped = LINK.replace("&", "&amp;")
     assert f'<a href="{escaped}">{escaped}</a>' in html
     assert "<p>Hello Ada &lt;b&gt;,</p>" in html
     assert await waiting(registry) == []
 
 
-async def test_a_letter_of_an_act_that_is_undone_is_not_sent(registry, mail_server):
+async def test_a_mail_of_an_act_that_is_undone_is_not_sent(registry, mail_server):
     async def fail(tx):
-        letter = OutgoingMail("ada@example.org", "A subject", "Hello", timedelta(hours=1))
-        await enqueue_mail(tx, registry.runtime.seal, letter)
+        message = OutgoingMail("ada@example.org", "A subject", "Hello", timedelta(hours=1))
+        await enqueue_mail(tx, registry.runtime.seal, message)
         raise RuntimeError("undone")
 
     with pytest.raises(RuntimeError, match="undone"):
@@ -99,7 +99,7 @@ async def test_a_letter_of_an_act_that_is_undone_is_not_sent(registry, mail_serv
 
 
 @pytest.mark.parametrize("answer", ["451 Come back later", "550 No such mailbox"])
-async def test_a_letter_that_is_not_taken_is_tried_again_at_growing_intervals(registry, mail_server, answer):
+async def test_a_mail_that_is_not_taken_is_tried_again_at_growing_intervals(registry, mail_server, answer):
     mail_server.answer = answer
     await write(registry)
     for tries, minutes in enumerate((1, 2, 4), start=1):
@@ -113,7 +113,7 @@ async def test_a_letter_that_is_not_taken_is_tried_again_at_growing_intervals(re
     assert await waiting(registry) == []
 
 
-async def test_a_mail_server_out_of_reach_loses_no_letter(start_registry, unused_tcp_port):
+async def test_a_mail_server_out_of_reach_loses_no_mail(start_registry, unused_tcp_port):
     registry = await start_registry(smtp_url=f"smtp://127.0.0.1:{unused_tcp_port}")
     await write(registry)
     await run_due(registry.runtime, MAIL)
@@ -140,7 +140,7 @@ async def test_whatever_the_mail_client_raises_is_a_try_that_failed_and_is_count
     assert await waiting(registry) == []
 
 
-async def test_a_letter_that_has_become_useless_is_given_up(registry, mail_server):
+async def test_a_mail_that_has_become_useless_is_given_up(registry, mail_server):
     await write(registry, good_for=timedelta(hours=1))
     await later(registry, 60)
     await run_due(registry.runtime, MAIL)
@@ -148,26 +148,26 @@ async def test_a_letter_that_has_become_useless_is_given_up(registry, mail_serve
     assert await waiting(registry) == []
 
 
-async def test_one_letter_that_is_refused_holds_up_no_other(registry, mail_server):
+async def test_one_mail_that_is_refused_holds_up_no_other(registry, mail_server):
     await write(registry)
     await registry.database.act(
         lambda tx: tx.execute("UPDATE plumbing_letter SET sealed_content = '\\x00112233445566778899aabbcc'")
     )
     await write(registry, "Another")
     await run_due(registry.runtime, MAIL)
-    assert [text_of(letter).strip() for letter in mail_server.letters()] == ["Another"]
+    assert [text_of(message).strip() for message in mail_server.messages()] == ["Another"]
     assert await waiting(registry) == []
 
 
-async def test_processes_that_hand_over_at_once_send_each_letter_once(registry, mail_server):
+async def test_processes_that_hand_over_at_once_send_each_mail_once(registry, mail_server):
     for number in range(12):
-        await write(registry, f"Letter {number}")
+        await write(registry, f"Mail {number}")
     await at_once(*(run_due(registry.runtime, MAIL) for _ in range(4)))
-    sent = [text_of(letter).strip() for letter in mail_server.letters()]
-    assert sorted(sent) == sorted(f"Letter {number}" for number in range(12))
+    sent = [text_of(message).strip() for message in mail_server.messages()]
+    assert sorted(sent) == sorted(f"Mail {number}" for number in range(12))
 
 
-async def test_a_letter_that_an_ending_process_had_in_hand_is_sent_by_another(registry, mail_server):
+async def test_a_mail_that_an_ending_process_was_sending_is_sent_by_another(registry, mail_server):
     await write(registry)
     stuck = NeverDone()
     ending = asyncio.create_task(run_due(replace(registry.runtime, mail=stuck), MAIL))
@@ -178,10 +178,10 @@ async def test_a_letter_that_an_ending_process_had_in_hand_is_sent_by_another(re
     await asyncio.wait([ending])
     await run_due(registry.runtime, MAIL)
     assert len(mail_server.taken) == 1
-    assert (await waiting(registry), await letters_kept(registry)) == ([], 0)
+    assert (await waiting(registry), await mails_kept(registry)) == ([], 0)
 
 
-async def test_a_letter_that_an_older_version_wrote_is_taken_over(registry, mail_server):
+async def test_a_mail_that_an_older_version_wrote_is_taken_over(registry, mail_server):
     await write(registry)
     await registry.database.act(
         lambda tx: tx.execute(
@@ -189,27 +189,27 @@ async def test_a_letter_that_an_older_version_wrote_is_taken_over(registry, mail
             " DELETE FROM plumbing_job WHERE kind = 'mail'"
         )
     )
-    assert (await waiting(registry), await letters_kept(registry)) == ([], 1)
+    assert (await waiting(registry), await mails_kept(registry)) == ([], 1)
     await registry.database.act(enqueue_mails_without_job)
     await run_due(registry.runtime, MAIL)
     assert len(mail_server.taken) == 1
 
 
-async def test_a_letter_whose_job_is_dropped_is_deleted(registry, mail_server):
+async def test_a_mail_whose_job_is_dropped_is_deleted(registry, mail_server):
     await write(registry)
     (job,) = await jobs_of(registry.runtime, "mail")
     await registry.database.act(lambda tx: drop_job(tx, job["id"], None))
     await run_due(registry.runtime, MAIL)
-    assert (mail_server.taken, await letters_kept(registry)) == ([], 0)
+    assert (mail_server.taken, await mails_kept(registry)) == ([], 0)
 
 
-async def test_a_letter_is_sent_when_it_is_written(registry, mail_server):
+async def test_a_mail_is_sent_when_it_is_written(registry, mail_server):
     async with working(registry.runtime, MAIL):
         await write(registry)
         await until(lambda: mail_server.taken)
 
 
-async def test_what_a_waiting_letter_says_is_sealed(registry):
+async def test_what_a_waiting_mail_says_is_sealed(registry):
     await write(registry, LINK)
     row = await registry.database.read(lambda tx: tx.fetchval("SELECT p::text FROM plumbing_letter p"))
     assert "evt_0" not in row

@@ -103,6 +103,6 @@ def test_the_next_start_clears_the_records_of_dead_processes(tmp_path: Path):
 
 
 def test_a_directory_that_takes_no_record_is_no_reason_not_to_serve(tmp_path: Path):
-    (tmp_path / FOLDER).write_text("in the way")
+    (tmp_path / FOLDER).write_text("a file")
     with recorded(tmp_path, this_process()):
         assert serving_processes(tmp_path) == []

@@ -204,11 +204,11 @@ async def _card_fields(stage: Any) -> FilledForm:
     return await _keyed(
         stage,
         name="Scribe",
-        description="Writes letters.",
+        description="Writes summaries.",
         url="https://scribe.example.org/a2a",
         version="1.0.0",
-        skill_name="Letter",
-        skill_description="Writes one letter.",
+        skill_name="Summary",
+        skill_description="Writes one summary.",
     )
 
 

@@ -233,8 +233,8 @@ async def _begin_setup(registry: TestRegistry, developer: TestDeveloper) -> str:
 
 async def _password_token(registry: TestRegistry, developer: TestDeveloper) -> str:
     await registry.post("/auth/forgot-password", json={"email": developer.email})
-    letters = [letter for letter in await registry.outbox() if letter["To"] == developer.email]
-    return text_of(letters[-1]).split("#token=")[1].split()[0]
+    mails = [mail for mail in await registry.outbox() if mail["To"] == developer.email]
+    return text_of(mails[-1]).split("#token=")[1].split()[0]
 
 
 def _expired(registry: TestRegistry, kind: TokenKind, whose: TestDeveloper | TestAgent) -> str:

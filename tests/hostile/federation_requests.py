@@ -51,13 +51,21 @@ RETURNING settlement_id
 """
 
 
+_UNCOLLECTED = """
+UPDATE commerce_settlement SET direction = 'outgoing', status = 'SETTLED', is_closed = true, slashed_amount = amount,
+  decided_at = now(), uncollected_since = now()
+WHERE settlement_id = $1
+"""
+
+
 def settlement_that_can(act: str) -> Callable[["Stage"], Awaitable[str]]:
-    """The rest of the path of an act on a new settlement that waits for a decision."""
+    """The rest of the path of an act on a new settlement that waits for a decision, or whose units could not be collected."""
 
     async def make(stage: "Stage") -> str:
-        settlement_id = await stage.registry.database.act(
-            lambda tx: tx.fetchval(_SETTLEMENT, stage.spare.did)
-        )
+        act_on = stage.registry.database.act
+        settlement_id = await act_on(lambda tx: tx.fetchval(_SETTLEMENT, stage.spare.did))
+        if act == "write-off":
+            await act_on(lambda tx: tx.execute(_UNCOLLECTED, settlement_id))
         return f"{settlement_id}/{act}".removesuffix("/")
 
     return make

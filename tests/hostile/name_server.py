@@ -35,7 +35,7 @@ class NameServer:
             is_ipv6 = ":" in address
             if kind == ("AAAA" if is_ipv6 else "A"):
                 data = AAAA(address) if is_ipv6 else A(address)
-                # A time to live of nothing: whoever asks again is told something else.
+                # A time to live of nothing: who asks again gets another answer.
                 said.add_answer(RR(name, asked.q.qtype, rdata=data, ttl=0))
         return said.pack()
 

@@ -133,8 +133,8 @@ async def test_a_suspended_card_cannot_say_that_it_is_not(registry: TestRegistry
     forged = card_of("Free again", extensions=FORGED, status="active")
     written = await put(developer, agent.did, {"card_data": forged, "is_active": True, "status": "active"})
     assert written["status"] == "suspended"
-    (told,) = written["card_data"]["extensions"]
-    assert told["params"]["status"] == "suspended"
+    (extension,) = written["card_data"]["extensions"]
+    assert extension["params"]["status"] == "suspended"
 
 
 async def test_names_that_imitate_or_speak_for_the_registry_are_refused(registry: TestRegistry):
@@ -165,7 +165,7 @@ async def test_names_that_imitate_or_speak_for_the_registry_are_refused(registry
         assert (answer.status_code, answer.json()["error"]["field"]) == (422, "$.humanReadableId"), name
 
 
-async def test_a_number_widens_no_right_and_tells_nothing_more(registry: TestRegistry):
+async def test_a_number_widens_no_right_and_reveals_nothing_more(registry: TestRegistry):
     owner, stranger = await registry.developer(), await registry.developer()
     agent = await owner.agent()
     number = (await registry.get(f"/agent-cards/{agent.did}")).json()["card_id"]

@@ -138,8 +138,8 @@ async def tokens(registry: TestRegistry) -> dict[TokenKind, str]:
     developer = await registry.developer()
     agent = await developer.agent()
     await registry.post("/auth/forgot-password", json={"email": developer.email})
-    (letter,) = await registry.outbox()
-    mailed = letter.get_body(("plain",)).get_content().split("#token=")[1].split()[0]
+    (mail,) = await registry.outbox()
+    mailed = mail.get_body(("plain",)).get_content().split("#token=")[1].split()[0]
     return {
         TokenKind.DEVELOPER: developer.token,
         TokenKind.AGENT: agent.token,
@@ -184,7 +184,7 @@ async def test_each_kind_of_token_opens_its_own_door_and_no_other(
         for shown, token in tokens.items()
         for asked in TokenKind
     }
-    # 422: let in, and told that the new password is too short.
+    # 422: let in, and refused because the new password is too short.
     good = {TokenKind.DEVELOPER: 200, TokenKind.AGENT: 200, TokenKind.PASSWORD_SET: 422}
     assert found == {
         (shown, asked): good[asked] if shown == asked else 401 for shown in TokenKind for asked in TokenKind

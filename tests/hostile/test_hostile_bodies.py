@@ -50,7 +50,7 @@ SPOILED_JSON: dict[str, Callable[[str], bytes]] = {
     "a raw NUL": lambda good: _with(good, '"zzz":"a\x00b"'),
     "a lone high surrogate": lambda good: _with(good, '"zzz":"\\ud800"'),
     "a lone low surrogate": lambda good: _with(good, '"zzz":"\\udc00 "'),
-    "surrogates the wrong way round": lambda good: _with(good, '"zzz":"\\udc00\\ud800"'),
+    "surrogates in the wrong order": lambda good: _with(good, '"zzz":"\\udc00\\ud800"'),
     "invalid UTF-8": lambda good: _with(good, '"zzz":"?"').replace(b"?", b"\xff\xfe"),
     "UTF-8 of a surrogate": lambda good: _with(good, '"zzz":"?"').replace(b"?", b"\xed\xa0\x80"),
     "overlong UTF-8": lambda good: _with(good, '"zzz":"?"').replace(b"?", b"\xc0\xaf"),

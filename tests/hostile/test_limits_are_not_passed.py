@@ -12,7 +12,7 @@ _numbers = itertools.count(1)
 
 
 async def attempt(registry: TestRegistry, username: str | None = None, **headers: str) -> int:
-    """A login that fails, to an account of its own unless one is named, from the address that the headers tell."""
+    """A login that fails, to an account of its own unless one is named, from the address that the headers state."""
     form = {
         "username": username or f"nobody{next(_numbers)}@example.org",
         "password": "Wrong-Horse-7-Battery",
@@ -29,10 +29,10 @@ async def statuses(registry: TestRegistry, addresses: list[str]) -> list[int]:
 
 async def test_a_client_names_no_other_address_for_itself(start_registry: StartRegistry):
     registry = await start_registry(trusted_proxies=[])
-    told = []
+    codes = []
     for number in range(LOGINS + 1):
         other = f"198.51.100.{number}"
-        told.append(
+        codes.append(
             await attempt(
                 registry,
                 X_Forwarded_For=other,
@@ -42,7 +42,7 @@ async def test_a_client_names_no_other_address_for_itself(start_registry: StartR
                 CF_Connecting_IP=other,
             )
         )
-    assert told == [401] * LOGINS + [429]
+    assert codes == [401] * LOGINS + [429]
 
 
 async def test_behind_a_named_proxy_the_address_that_the_proxy_saw_counts(registry: TestRegistry):
@@ -60,14 +60,14 @@ async def test_a_chain_of_named_proxies_is_followed_to_the_first_that_is_not_nam
 
 
 async def test_an_address_in_several_header_lines_is_read_like_one_line(registry: TestRegistry):
-    told = []
+    codes = []
     for number in range(LOGINS + 1):
         lines = httpx2.Headers(
             [("X-Forwarded-For", f"198.51.100.{number}"), ("X-Forwarded-For", "203.0.113.7")]
         )
         form = {"username": f"line{number}@example.org", "password": "Wrong-Horse-7-Battery"}
-        told.append((await registry.post("/auth/login", data=form, headers=lines)).status_code)
-    assert told == [401] * LOGINS + [429]
+        codes.append((await registry.post("/auth/login", data=form, headers=lines)).status_code)
+    assert codes == [401] * LOGINS + [429]
 
 
 async def test_all_addresses_of_one_64_bit_network_are_one_client(registry: TestRegistry):
@@ -83,8 +83,8 @@ async def test_an_ipv4_address_is_the_same_client_in_ipv6_clothes(registry: Test
 
 
 async def test_of_a_burst_as_many_are_admitted_as_the_limit_says(registry: TestRegistry):
-    told = await at_once(*(attempt(registry, X_Forwarded_For="203.0.113.7") for _ in range(3 * LOGINS)))
-    assert sorted(told) == [401] * LOGINS + [429] * 2 * LOGINS
+    codes = await at_once(*(attempt(registry, X_Forwarded_For="203.0.113.7") for _ in range(3 * LOGINS)))
+    assert sorted(codes) == [401] * LOGINS + [429] * 2 * LOGINS
 
 
 # Half a minute is for a slow machine: the logins themselves take time.
@@ -98,19 +98,19 @@ async def test_a_window_has_no_edge_to_burst_at(registry: TestRegistry, seconds:
             float(seconds),
         )
     )
-    told = await statuses(registry, ["203.0.113.7"] * LOGINS)
-    assert told == [401] * admitted + [429] * (LOGINS - admitted)
+    codes = await statuses(registry, ["203.0.113.7"] * LOGINS)
+    assert codes == [401] * admitted + [429] * (LOGINS - admitted)
 
 
 async def test_the_case_of_an_address_makes_no_other_account(registry: TestRegistry):
-    told = []
+    codes = []
     for number in range(LOGINS + 1):
         username = "".join(
-            letter.upper() if number >> place & 1 else letter
-            for place, letter in enumerate("ada@example.org")
+            character.upper() if number >> place & 1 else character
+            for place, character in enumerate("ada@example.org")
         )
-        told.append(await attempt(registry, username, X_Forwarded_For=f"203.0.113.{number}"))
-    assert told == [401] * LOGINS + [429]
+        codes.append(await attempt(registry, username, X_Forwarded_For=f"203.0.113.{number}"))
+    assert codes == [401] * LOGINS + [429]
 
 
 async def test_a_refusal_says_when_to_come_back(registry: TestRegistry):
@@ -124,7 +124,7 @@ async def test_a_refusal_says_when_to_come_back(registry: TestRegistry):
 
 async def test_codes_of_invitations_cannot_be_tried_out(start_registry: StartRegistry):
     registry = await start_registry(beta_invite_required=True)
-    told = []
+    codes = []
     for number in range(6):
         body = {
             "name": f"Guesser {number}",
@@ -135,8 +135,8 @@ async def test_codes_of_invitations_cannot_be_tried_out(start_registry: StartReg
             "invite_code": f"HANSA-0000-0000-0000-000{number}",
         }
         answer = await registry.post("/auth/register", json=body, headers={"X-Forwarded-For": "203.0.113.7"})
-        told.append(answer.status_code)
-    assert told == [400] * 5 + [429]
+        codes.append(answer.status_code)
+    assert codes == [400] * 5 + [429]
 
 
 async def test_of_a_burst_of_reads_as_many_are_admitted_as_the_limit_says(start_registry: StartRegistry):

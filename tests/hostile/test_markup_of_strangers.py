@@ -262,7 +262,7 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
         assert faults == {}
         seen += text
     assert unvisited(visited) == []
-    # What was taken was shown, letter by letter: the pages that were judged had it.
+    # What was taken was shown, character by character: the pages that were judged had it.
     assert [text for text in TEXTS if apart(text) not in seen] == []
 
 

@@ -1,4 +1,4 @@
-"""What each page tells the browser, and what sessions and forms withstand beside it."""
+"""The headers that each page sends to the browser, and what sessions and forms withstand beside it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What is not there and what is not done that way: 404 and 405 in the envelope of every other refusal."""
+"""What is not there and what has another method: 404 and 405 in the envelope of every other refusal."""
 
 from pathlib import Path
 

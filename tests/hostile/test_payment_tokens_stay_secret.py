@@ -1,4 +1,4 @@
-"""Payment tokens in every way of use and misuse, with crashes: none turns up in a log, a table, a metric or an answer."""
+"""Payment tokens in every use and misuse, with crashes: none turns up in a log, a table, a metric or an answer."""
 
 import json
 from dataclasses import dataclass, field

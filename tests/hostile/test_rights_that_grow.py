@@ -105,7 +105,7 @@ async def test_a_borrowed_right_is_not_delegated_on_as_ones_own(registry: TestRe
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "CAPABILITY_NOT_HELD")
 
 
-async def test_an_empty_capability_header_is_no_way_around_the_roles(
+async def test_an_empty_capability_header_does_not_bypass_the_roles(
     registry: TestRegistry, owner: TestDeveloper
 ):
     payer, payee = await owner.agent(name="Payer"), await registry.agent()

@@ -154,10 +154,10 @@ async def become_a_developer(talk: Conversation) -> None:
     talk.keep(**{f"recovery key {number}": key for number, key in enumerate(registered["recovery_keys"])})
     form = {"username": me["email"], "password": password}
     await talk.say("POST", "/auth/login", data=form)
-    # The registry that is served hands its letters over too, and may be doing so.
-    while not (letters := await talk.registry.outbox()):  # noqa: ASYNC110
+    # The registry that is served sends its mails too, and may be doing so.
+    while not (mails := await talk.registry.outbox()):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
-    mailed = link_in(letters[-1])
+    mailed = link_in(mails[-1])
     talk.keep(**{"verification token": mailed})
     for _ in range(2):
         await talk.say("GET", "/auth/verify-email", params={"token": mailed})
@@ -208,7 +208,7 @@ async def get_back_into_an_account(talk: Conversation) -> None:
 
 
 async def links_to_set_a_password(registry: TestRegistry) -> list[EmailMessage]:
-    return [letter for letter in await registry.outbox() if "#token=" in text_of(letter)]
+    return [mail for mail in await registry.outbox() if "#token=" in text_of(mail)]
 
 
 async def mark_verified(registry: TestRegistry) -> None:
@@ -419,6 +419,6 @@ async def log_of_the_database(registry: TestRegistry) -> str:
     return "\n".join(log.read_text(errors="replace") for log in cluster.parent.glob("*.log"))
 
 
-def link_in(letter: EmailMessage) -> str:
+def link_in(mail: EmailMessage) -> str:
     """The token of the link that a mail holds."""
-    return text_of(letter).split("token=")[1].split()[0]
+    return text_of(mail).split("token=")[1].split()[0]

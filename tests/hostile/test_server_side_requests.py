@@ -55,13 +55,13 @@ class Stage:
         await self.registry.database.act(lambda tx: tx.execute(_STORE, host_, interface))
 
     async def hook(self, url: str) -> None:
-        """A webhook of the owner with something to tell, at an address that its door takes."""
+        """A webhook of the owner with something to send, at an address that its route accepts."""
         body = {"url": "https://hooks.example.com/", "event_types": ["*"]}
         answer = await self.registry.post(HOOKS, json=body, headers=self.owner.headers)
         assert answer.status_code == 201, answer.text
-        await self.registry.database.act(lambda tx: self._tell(tx, answer.json()["id"], url))
+        await self.registry.database.act(lambda tx: self._enqueue(tx, answer.json()["id"], url))
 
-    async def _tell(self, tx: Any, hook: str, url: str) -> None:
+    async def _enqueue(self, tx: Any, hook: str, url: str) -> None:
         await tx.execute("UPDATE notifications_webhook SET url = $2, place = $2 WHERE id = $1", hook, url)
         await tx.execute(
             "UPDATE notifications_webhook SET is_active = true, stopped_by = NULL, stopped_at = NULL"

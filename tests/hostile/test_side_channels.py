@@ -80,10 +80,10 @@ async def test_a_known_and_an_unknown_address_get_the_same_answer(stage: TestReg
             for email in (KNOWN, UNKNOWN)
         ]
         assert (path, known.status_code, known.content) == (path, unknown.status_code, unknown.content)
-        assert told_by_headers(known) == told_by_headers(unknown)
+        assert headers_that_differ(known) == headers_that_differ(unknown)
 
 
-def told_by_headers(answer: httpx2.Response) -> dict[str, str]:
+def headers_that_differ(answer: httpx2.Response) -> dict[str, str]:
     return {name: value for name, value in answer.headers.items() if name != "x-request-id"}
 
 
@@ -114,7 +114,7 @@ async def test_a_known_and_an_unknown_one_take_as_long(stage: TestRegistry, ask:
         print(f"medians {medians} µs, t {t:.2f}, AUC {above:.3f}")
         if abs(t) < WELCH_T_MAX and abs(above - 0.5) <= AUC_OFF_MAX:
             return
-    pytest.fail(f"{SERIES} series of {SAMPLES} each tell a known address from an unknown one")
+    pytest.fail(f"{SERIES} series of {SAMPLES} each distinguish a known address from an unknown one")
 
 
 async def times_taken(stage: TestRegistry, ask: Ask, draw: random.Random) -> tuple[list[float], list[float]]:
@@ -150,7 +150,7 @@ def welch_t(a: list[float], b: list[float]) -> float:
 
 
 def auc(a: list[float], b: list[float]) -> float:
-    """How often one of `a` is above one of `b`: what the best threshold could tell."""
+    """How often one of `a` is above one of `b`: what the best threshold could distinguish."""
     ordered = sorted(b)
     above = sum((bisect_left(ordered, one) + bisect_right(ordered, one)) / 2 for one in a)
     return above / (len(a) * len(b))

@@ -189,6 +189,7 @@ _.contracts_completed
 _.controller
 _.copies
 _.cosigned_at
+_.cosigned_with
 _.count
 _.counterparty
 _.counterparty_allow
@@ -503,6 +504,7 @@ _.min_count
 _.min_interactions
 _.minimum
 _.minimum_stake
+_.ml_dsa_44_key
 _.mode
 _.more
 _.move
@@ -883,6 +885,7 @@ _.tx_id
 _.tx_type
 _.type
 _.unanswered
+_.uncollected_since
 _.under_way
 _.unknown
 _.unlisted
@@ -930,5 +933,6 @@ _.witness
 _.witnesses
 _.wrapped
 _.wrapped_currency
+_.written_off_reason
 _.x
 _.x402_version

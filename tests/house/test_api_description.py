@@ -86,7 +86,7 @@ def test_an_operation_declares_its_refusals_as_problem_documents(document: Docum
         assert {"400", "429", "503"} <= refusals.keys(), name
         assert "401" in refusals or operation["security"] in (
             [],
-            *[[way, {}] for way in operation["security"]],
+            *[[scheme, {}] for scheme in operation["security"]],
         ), name
         media_types = {media_type for body in refusals.values() for media_type in body["content"]}
         # A witness names the size of a log in a media type that its protocol prescribes.

@@ -1,4 +1,4 @@
-"""What `vulture` is told stays true."""
+"""The list for `vulture` stays true."""
 
 import subprocess
 import sys

@@ -59,9 +59,9 @@ def test_every_metric_has_a_row_in_the_guide_to_observing():
 
 
 def test_every_command_and_target_is_named():
-    told = "\n".join(document.read_text() for document in (*PROSE, MAP))
-    assert sorted(one for one in documented.commands() if f"hansa {one}" not in told) == []
-    assert sorted(one for one in documented.make_targets() if f"make {one}" not in told) == []
+    texts = "\n".join(document.read_text() for document in (*PROSE, MAP))
+    assert sorted(one for one in documented.commands() if f"hansa {one}" not in texts) == []
+    assert sorted(one for one in documented.make_targets() if f"make {one}" not in texts) == []
 
 
 def test_every_group_of_routes_is_named_in_a_guide():

@@ -38,12 +38,17 @@ async def settle(*all_of: Neighbour, rounds: int = 4) -> None:
     """What is due is sent and answered, until both registries have each other's receipts."""
     for _ in range(rounds):
         for one in all_of:
-            await time_passes(one.registry.runtime, 3600)
-            for table in ("transfers_sent", "transfers_received"):
-                await run(one, f"UPDATE {table} SET next_at = now() WHERE next_at IS NOT NULL")
             await run(one, "UPDATE transfers_pair SET ask_at = now() WHERE ask_at IS NOT NULL")
-            await run_scheduled_transactions(one.registry.runtime, DUE)
-            await run_due(one.registry.runtime, DELIVERY)
+            await sent_once(one)
+
+
+async def sent_once(one: Neighbour) -> None:
+    """What this registry has to send is sent, and the answers are taken in."""
+    await time_passes(one.registry.runtime, 3600)
+    for table in ("transfers_sent", "transfers_received"):
+        await run(one, f"UPDATE {table} SET next_at = now() WHERE next_at IS NOT NULL")
+    await run_scheduled_transactions(one.registry.runtime, DUE)
+    await run_due(one.registry.runtime, DELIVERY)
 
 
 async def ask_for_heads(one: Neighbour) -> None:

@@ -11,6 +11,7 @@ from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES
 from tests.neighbours.agreeing_scene import PROXY, WORK, AgreementAbroad, in_days, relayed
 from tests.neighbours.crossing_scene import LostCalls, deadlines_pass, refusal, run, settle
+from tests.neighbours.parts_across import PARTS_AND_AUTOMATIC_APPROVALS, Rule
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.reading_peers import administer
 from tests.neighbours.two_registries import Neighbours
@@ -34,14 +35,18 @@ async def test_two_agents_of_two_registries_agree_and_approval_pays_through_a_cr
     async with quiet_after(pair):
         approved = await abroad.at_home("approve-completion", contract_id)
         assert approved.status_code == 200, approved.text
-        told = approved.json()
-        assert (told["status"], told["ended_because"], told["amount_paid"]) == ("COMPLETED", "approved", "10")
+        returned = approved.json()
+        assert (returned["status"], returned["ended_because"], returned["amount_paid"]) == (
+            "COMPLETED",
+            "approved",
+            "10",
+        )
     assert await abroad.balances() == ("90", "109.95")
     state = await abroad.contractor.registry.get(
-        f"/teg/transfers/{told['payment_tx_id']}", headers=abroad.contractor.headers
+        f"/teg/transfers/{returned['payment_tx_id']}", headers=abroad.contractor.headers
     )
     assert (state.json()["state"], state.json()["receiver_did"]) == ("committed", abroad.provider.did)
-    acts = [(line["act"], line["actor_did"]) for line in told["history"]]
+    acts = [(line["act"], line["actor_did"]) for line in returned["history"]]
     assert acts == [
         ("proposed", abroad.contractor.did),
         ("accepted", abroad.provider.did),
@@ -60,16 +65,22 @@ async def test_milestones_are_paid_one_by_one_each_by_a_transfer_of_its_own(pair
             await abroad.abroad("submit-federated", contract_id, milestone=index)
             approved = await abroad.at_home("approve-completion", contract_id, milestone=index)
             assert approved.status_code == 200, approved.text
-    told = await abroad.read(contract_id)
-    assert told["status"] == "COMPLETED"
-    transfers = [one["payment_tx_id"] for one in told["milestones"]]
+    returned = await abroad.read(contract_id)
+    assert returned["status"] == "COMPLETED"
+    transfers = [one["payment_tx_id"] for one in returned["milestones"]]
     assert len(set(transfers)) == 2
-    assert told["payment_tx_id"] == transfers[1]
+    assert returned["payment_tx_id"] == transfers[1]
     # No transaction of this registry has the id of a transfer.
     page = await pair.a.registry.http.get(f"/contracts/{contract_id}", headers={"Accept": "text/html"})
     assert f"transfer to another registry {transfers[0]}" in page.text
     assert f"/transactions/{transfers[0]}" not in page.text
     assert await abroad.balances() == ("90", "109.95")
+
+
+@PARTS_AND_AUTOMATIC_APPROVALS
+async def test_of_milestones_between_registries(pair: Neighbours, calls: LostCalls, rule: Rule):
+    async with quiet_after(pair):
+        await rule(await AgreementAbroad.between(pair), calls)
 
 
 async def test_an_open_proposal_is_taken_by_the_first_agent_of_any_registry(pair: Neighbours):
@@ -156,9 +167,9 @@ async def test_an_aborted_payment_returns_everything_and_the_next_approval_is_a_
     await deadlines_pass(pair.a)
     async with quiet_after(pair):
         await settle(pair.a, pair.b)
-        told = await abroad.read(contract_id)
-        assert (told["status"], told["payment_tx_id"]) == ("SUBMITTED", None)
-        assert told["history"][-1]["act"] == "payment_failed"
+        returned = await abroad.read(contract_id)
+        assert (returned["status"], returned["payment_tx_id"]) == ("SUBMITTED", None)
+        assert returned["history"][-1]["act"] == "payment_failed"
         assert await abroad.contractor.balance() == "100"
         monkeypatch.undo()
         second = await abroad.at_home("approve-completion", contract_id, key="again")
@@ -203,8 +214,8 @@ async def test_a_suspended_provider_is_refused_when_its_registry_prepares(pair: 
     async with quiet_after(pair):
         answer = await abroad.at_home("approve-completion", contract_id)
         assert await refusal(answer) == (403, "AGENT_BLOCKED")
-    told = await abroad.read(contract_id)
-    assert (told["status"], told["payment_tx_id"]) == ("SUBMITTED", None)
+    returned = await abroad.read(contract_id)
+    assert (returned["status"], returned["payment_tx_id"]) == ("SUBMITTED", None)
     assert await abroad.contractor.balance() == "100"
 
 
@@ -223,8 +234,8 @@ async def test_a_provider_known_as_suspended_is_refused_before_commit_is_recorde
     )
     async with quiet_after(pair):
         await settle(pair.a, pair.b)
-        told = await abroad.read(contract_id)
-        assert (told["status"], told["history"][-1]["act"]) == ("SUBMITTED", "payment_failed")
+        returned = await abroad.read(contract_id)
+        assert (returned["status"], returned["history"][-1]["act"]) == ("SUBMITTED", "payment_failed")
     assert await abroad.balances() == ("100", "100")
     for answer in (
         await abroad.propose(),
@@ -262,10 +273,10 @@ async def test_the_review_that_did_not_come_is_approved_automatically_across(pai
         await run_due(pair.a.registry.runtime, CONTRACT_DEADLINES)
         assert (await abroad.read(contract_id))["payment_tx_id"] is not None
         await settle(pair.a, pair.b)
-        told = await abroad.read(contract_id)
-        assert (told["status"], told["history"][-1]) == (
+        returned = await abroad.read(contract_id)
+        assert (returned["status"], returned["history"][-1]) == (
             "COMPLETED",
-            {**told["history"][-1], "act": "approved", "actor_did": None},
+            {**returned["history"][-1], "act": "approved", "actor_did": None},
         )
     assert await abroad.balances() == ("90", "109.95")
 
@@ -278,8 +289,8 @@ async def test_an_automatic_approval_that_cannot_be_paid_fails_the_contract(pair
     async with quiet_after(pair):
         await run_due(pair.a.registry.runtime, CONTRACT_DEADLINES)
         await settle(pair.a, pair.b)
-        told = await abroad.read(contract_id)
-        assert (told["status"], told["ended_because"]) == ("FAILED", "not_reviewed")
+        returned = await abroad.read(contract_id)
+        assert (returned["status"], returned["ended_because"]) == ("FAILED", "not_reviewed")
     assert await abroad.contractor.balance() == "100"
 
 
@@ -372,11 +383,13 @@ async def test_a_dispute_of_either_side_names_the_foreign_party_and_stops_the_co
             body = {"defendant_did": abroad.provider.did, "contract_id": contract_id, **stated}
             filed = await pair.a.registry.post("/disputes/", json=body, headers=abroad.contractor.headers)
         assert filed.status_code == 201, filed.text
-        told = filed.json()
+        returned = filed.json()
         parties = (abroad.provider.did, abroad.contractor.did)
-        assert (told["complainant_did"], told["defendant_did"]) == (parties if by_provider else parties[::-1])
+        assert (returned["complainant_did"], returned["defendant_did"]) == (
+            parties if by_provider else parties[::-1]
+        )
         seen = (await abroad.read_abroad(contract_id)).json()
-        assert (seen["status"], seen["dispute_id"]) == ("DISPUTED", told["id"])
+        assert (seen["status"], seen["dispute_id"]) == ("DISPUTED", returned["id"])
         assert await refusal(await abroad.at_home("approve-completion", contract_id)) == (
             409,
             "CONTRACT_WRONG_STATE",

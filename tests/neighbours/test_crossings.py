@@ -55,7 +55,7 @@ async def test_the_amount_leaves_whole_and_the_receivers_registry_keeps_the_bord
         assert (supply["status"], supply["delta"]) == ("OK", "0"), supply
 
 
-async def test_send_finds_the_way_to_another_registry_and_a_dry_run_moves_nothing(pair: Neighbours):
+async def test_send_finds_the_route_to_another_registry_and_a_dry_run_moves_nothing(pair: Neighbours):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     body = {"receiver_did": bob.did, "amount": "10"}
     planned = await alice.registry.post("/teg/send", json={**body, "dry_run": True}, headers=alice.headers)

@@ -111,6 +111,21 @@ async def test_a_fork_shown_to_two_peers_is_found_in_the_next_cycle_and_both_cop
         assert ORIGIN in page.text
 
 
+async def test_of_two_peers_one_reads_in_a_minute_and_the_other_in_the_next_and_a_fork_is_found_in_either(
+    pair: Neighbours,
+):
+    for one in (pair.a, pair.b):
+        await follow_peers(one.registry.runtime)
+    assert await shown(pair.a, ONE, 0, 8) == 200
+    assert await shown(pair.b, OTHER, 0, 8) == 200
+    found = []
+    for minute in (100, 101):
+        for one in (pair.a, pair.b):
+            await follow_peers(one.registry.runtime, minute)
+        found.append([len(await forks_at(one)) for one in (pair.a, pair.b)])
+    assert found == [[1, 0], [1, 1]]
+
+
 async def test_a_log_that_grows_and_shows_everybody_the_same_is_no_fork(pair: Neighbours):
     assert await shown(pair.a, ONE, 0, 8) == 200
     assert await shown(pair.b, ONE, 0, 6) == 200
@@ -156,7 +171,11 @@ async def test_each_registry_asks_its_peers_to_cosign_and_states_the_quorum_as_t
     policy = (await pair.a.registry.http.get("/log/policy")).text.splitlines()
     assert policy[0].startswith("log a.example/log+")
     assert policy[1] == f"witness witness-1 {witness['key']} {pair.b.public_url}/witness"
-    assert policy[2:] == ["group witnesses 1 witness-1", "quorum witnesses"]
+    assert policy[2] == f"witness witness-1-ml-dsa-44 {witness['ml_dsa_44_key']} {pair.b.public_url}/witness"
+    assert policy[3:] == [
+        "group either-1 any witness-1 witness-1-ml-dsa-44", "group witnesses 1 either-1", "quorum witnesses"
+    ]  # fmt: skip
+    assert witness["cosigned_with"] == ["Ed25519", "ML-DSA-44"]
 
 
 async def test_without_witnesses_the_policy_demands_none(registry):

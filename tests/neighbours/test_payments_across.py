@@ -44,8 +44,12 @@ async def test_a_settle_pays_the_service_abroad_by_one_transfer_and_no_fee_is_ta
     assert await paying.balances() == ("90", "109.95")
     for party in (paying.caller, paying.service):
         seen = await party.registry.get(f"/teg/transfers/{made['token_id']}", headers=party.headers)
-        told = seen.json()
-        assert (told["state"], told["amount_received"], told["message"]) == ("committed", "9.95", "task 7")
+        returned = seen.json()
+        assert (returned["state"], returned["amount_received"], returned["message"]) == (
+            "committed",
+            "9.95",
+            "task 7",
+        )
     again = await paying.settle(made["token"])
     assert (again.status_code, again.json()["status"]) == (200, "settled")
     assert (await paying.listed(made["token_id"]))["settlement_tx_id"] == made["token_id"]
@@ -151,9 +155,13 @@ async def test_the_settlement_is_an_event_and_a_receipt_that_name_the_transfer(p
     await paying.registry.transactions_ended()
     found = await paying.registry.get("/agents/me/events?limit=1000", headers=paying.caller.headers)
     (event,) = [one for one in found.json()["items"] if one["event_type"] == "A2APaymentSettled"]
-    told = event["data"]
-    assert (told["token_id"], told["transfer_id"], told["fee"]) == (made["token_id"], made["token_id"], "0")
-    assert told["counts"] is False
+    returned = event["data"]
+    assert (returned["token_id"], returned["transfer_id"], returned["fee"]) == (
+        made["token_id"],
+        made["token_id"],
+        "0",
+    )
+    assert returned["counts"] is False
     page = await paying.registry.http.get(f"/pay/{made['token_id']}", headers={"Accept": "application/json"})
     assert (page.json()["settlement_tx_id"], page.json()["fee"]) == (made["token_id"], "0")
 
@@ -338,8 +346,8 @@ async def test_a_quote_abroad_states_what_the_payee_receives_and_can_be_raised_t
         params = {"target_agent_did": service.did, **query}
         answer = await pair.a.registry.get("/a2a-payment/quote", params=params, headers=caller.headers)
         assert answer.status_code == 200, answer.text
-        told = answer.json()
-        return told["price"], told["amount"], told["amount_received"], told["fee"]
+        returned = answer.json()
+        return returned["price"], returned["amount"], returned["amount_received"], returned["fee"]
 
     assert await quoted() == ("10", "10", "9.95", "0")
     assert await quoted(gross_up="true") == ("10", "10.05025126", "10", "0")

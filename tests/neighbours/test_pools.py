@@ -85,11 +85,11 @@ async def test_a_quote_states_every_part_of_the_price(scene: Currencies):
     agent = await scene.a.registry.agent()
     answer = await quote(agent, to_currency="BOB", amount="10")
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    assert told.pop("quote_id")
-    assert told.pop("expires_at")
+    returned = answer.json()
+    assert returned.pop("quote_id")
+    assert returned.pop("expires_at")
     # gross = floor(2000 * 10 / 1010) = 19.80198019, the fee is 0.5 % of it.
-    assert told == {
+    assert returned == {
         "from": "ARA",
         "to": "BOB",
         "amount_in": "10",

@@ -1,15 +1,24 @@
 """One of two registries is served from an old backup: a slash that the other one compensated is applied again, and the reverse."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from tests.conversations.test_slash_settlements import Court, awards, disputed_by_provider, typed
-from tests.neighbours.crossing_scene import run, settle
+from tests.conversations.test_slash_settlements import (
+    DELIVERY,
+    DUE,
+    Court,
+    awards,
+    disputed_by_provider,
+    typed,
+)
+from tests.neighbours.crossing_scene import across, refusal, run, settle
 from tests.neighbours.restoring import backed_up, put_back
 from tests.neighbours.test_restored_bridge import compare
 from tests.neighbours.two_registries import Neighbour, neighbours
-from tests.registry import DatabaseFarm
+from tests.registry import DatabaseFarm, TestAgent
+from tests.running_jobs import run_due, run_scheduled_transactions
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +65,99 @@ async def test_a_slash_that_its_registry_forgot_is_applied_again_without_an_admi
     due = "SELECT count(*) FROM commerce_settlement WHERE next_at IS NOT NULL"
     for one in (court.pair.a, court.pair.b):
         assert await one.registry.database.look(lambda tx: tx.fetchval(due)) == 0
+
+
+async def uncollected(court: Court) -> tuple[dict[str, Any], TestAgent]:
+    """A slash that was compensated, of a defendant whose registry forgot it and that has nothing left; the settlement, the defendant."""
+    alice, bob, tx_id = await court.parties()
+    backup = await backed_up(court.pair.b)
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(opened), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    await compare(court.pair.b)
+    await put_back(court.pair.b, backup)
+    await compare(court.pair.b, anew=True)
+    await settle(court.pair.a, court.pair.b)
+    # A transfer across takes no fee from its sender, so that nothing is left.
+    assert (await across(bob, alice.did, await bob.balance())).status_code == 200
+    await settle(court.pair.a, court.pair.b)
+    assert await bob.balance() == "0"
+    await court.what_is_due_happens(*(court.pair.a, court.pair.b) * 2)
+    return opened, bob
+
+
+async def pause_of(court: Court, opened: dict[str, Any]) -> float:
+    """Seconds until the other registry is asked again, after it was asked very often."""
+    often = "UPDATE commerce_settlement SET tries = 30, next_at = now() WHERE settlement_id = $1"
+    await run(court.pair.a, often, opened["settlement_id"])
+    await run_scheduled_transactions(court.pair.a.registry.runtime, DUE)
+    await run_due(court.pair.a.registry.runtime, DELIVERY)
+    pause = "SELECT extract(epoch FROM next_at - now()) FROM commerce_settlement WHERE settlement_id = $1"
+    found = await court.pair.a.registry.database.look(lambda tx: tx.fetchval(pause, opened["settlement_id"]))
+    return float(found)
+
+
+async def test_a_slash_of_a_defendant_with_nothing_left_stays_open_and_is_collected_when_it_has_units_again(
+    court: Court,
+):
+    opened, bob = await uncollected(court)
+    there, here = await court.incoming(opened), await court.outgoing(opened)
+    assert (there["status"], there["reason"]) == ("FAILED", "NO_FUNDS")
+    assert (here["status"], here["slashed_amount"], here["compensated_amount"]) == ("SETTLED", "15", "12")
+    assert there["uncollected_since"] is not None
+    assert here["uncollected_since"] is not None
+    assert 80_000 < await pause_of(court, opened) <= 86_400
+    carol = await court.pair.b.registry.agent()
+    assert (await carol.transfer(bob, "40")).status_code == 200
+    await court.what_is_due_happens(*(court.pair.a, court.pair.b) * 2)
+    assert await bob.balance() == "25"
+    for found in (await court.incoming(opened), await court.outgoing(opened)):
+        assert (found["status"], found["slashed_amount"], found["uncollected_since"]) == (
+            "SETTLED",
+            "15",
+            None,
+        )
+    due = "SELECT count(*) FROM commerce_settlement WHERE next_at IS NOT NULL"
+    for one in (court.pair.a, court.pair.b):
+        assert await one.registry.database.look(lambda tx: tx.fetchval(due)) == 0
+
+
+async def test_an_administrator_of_the_asking_registry_writes_an_uncollected_slash_off_with_a_reason(
+    court: Court,
+):
+    opened, bob = await uncollected(court)
+    path = f"/federation/disputes/settlements/{opened['settlement_id']}/write-off"
+    reason = {"reason": "The agent is gone."}
+    answers = [
+        await court.pair.a.registry.post(path, json=reason, headers=court.at_home.headers) for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 409], answers[0].text
+    assert answers[0].json()["written_off_reason"] == "The agent is gone."
+    assert await refusal(answers[1]) == (409, "SETTLEMENT_NOT_UNCOLLECTED")
+    carol = await court.pair.b.registry.agent()
+    assert (await carol.transfer(bob, "40")).status_code == 200
+    await run(court.pair.a, "UPDATE transfers_pair SET crossing = 'resuming', nonce = 'n', ask_at = now()")
+    await settle(court.pair.a, court.pair.b)
+    await court.what_is_due_happens(*(court.pair.a, court.pair.b) * 2)
+    assert await bob.balance() == "40"
+
+
+async def test_only_what_could_not_be_collected_is_written_off(court: Court):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="1")
+    path = f"/federation/disputes/settlements/{opened['settlement_id']}/write-off"
+    refused = await court.pair.a.registry.post(path, json={"reason": "No."}, headers=court.at_home.headers)
+    assert await refusal(refused) == (409, "SETTLEMENT_NOT_UNCOLLECTED")
+    unknown = await court.pair.a.registry.post(
+        "/federation/disputes/settlements/999999/write-off",
+        json={"reason": "No."},
+        headers=court.at_home.headers,
+    )
+    assert await refusal(unknown) == (404, "SETTLEMENT_UNKNOWN")
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(opened), "reject", reason="No.")
+    await court.what_is_due_happens(court.pair.b)
 
 
 async def test_a_rejection_that_its_registry_forgot_stands(court: Court):

@@ -67,13 +67,13 @@ async def test_a_transfer_into_another_currency_is_swapped_at_the_price_of_the_p
     k = await k_of(scene)
     answer = await across(alice, bob.did, "10", message="Invoice 17")
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    assert (told["status"], told["method"]) == ("completed", "fx")
-    assert (told["amount"], told["currency_sent"]) == ("10", "ARA")
+    returned = answer.json()
+    assert (returned["status"], returned["method"]) == ("completed", "fx")
+    assert (returned["amount"], returned["currency_sent"]) == ("10", "ARA")
     # gross = floor(20000 * 10 / 10010) = 19.98001998; the fee is 0.0999001.
-    assert (told["amount_received"], told["currency_received"]) == ("19.88011988", "BOB")
-    assert (told["fee_amount"], told["fee_currency"]) == ("0.0999001", "BOB")
-    assert told["new_sender_balance"] == "90"
+    assert (returned["amount_received"], returned["currency_received"]) == ("19.88011988", "BOB")
+    assert (returned["fee_amount"], returned["fee_currency"]) == ("0.0999001", "BOB")
+    assert returned["new_sender_balance"] == "90"
     await scene.settle()
     assert (await alice.balance(), await bob.balance()) == ("90", "119.88011988")
     assert await scene.reserves() == ("10010", "19980.11988012")
@@ -82,7 +82,7 @@ async def test_a_transfer_into_another_currency_is_swapped_at_the_price_of_the_p
     assert (await open_rows(scene.a), await open_rows(scene.b)) == (0, 0)
     for party in (alice, bob):
         state = (
-            await party.registry.get(f"/teg/transfers/{told['transfer_id']}", headers=party.headers)
+            await party.registry.get(f"/teg/transfers/{returned['transfer_id']}", headers=party.headers)
         ).json()
         assert (state["state"], state["amount_received"], state["currency_received"]) == (
             "committed",
@@ -318,11 +318,11 @@ async def test_the_breaker_refuses_and_opens_again_after_an_hour(scene: Currenci
 
 async def test_an_async_swap_is_locked_and_keeps_its_deadline(scene: Currencies):
     alice, bob = await agents(scene)
-    told = (await across(alice, bob.did, "5", backend="async")).json()
-    assert (told["status"], told["method"]) == ("locked", "fx")
+    returned = (await across(alice, bob.did, "5", backend="async")).json()
+    assert (returned["status"], returned["method"]) == ("locked", "fx")
     await deadlines_pass(scene.a)
     await scene.settle()
-    state = await alice.registry.get(f"/teg/transfers/{told['transfer_id']}", headers=alice.headers)
+    state = await alice.registry.get(f"/teg/transfers/{returned['transfer_id']}", headers=alice.headers)
     assert state.json()["state"] == "aborted"
     assert await alice.balance() == "100"
     await scene.prove()
@@ -369,7 +369,7 @@ async def test_an_aborted_swap_frees_its_idempotency_key(scene: Currencies, monk
 
 async def test_statements_and_events_name_both_currencies(scene: Currencies):
     alice, bob = await agents(scene)
-    told = (await send(alice, bob, "5")).json()
+    returned = (await send(alice, bob, "5")).json()
     await scene.settle()
     for one, did in ((alice, bob.did), (bob, alice.did)):
         lines = (await one.registry.get("/teg/transactions", headers=one.headers)).json()["items"]
@@ -378,7 +378,7 @@ async def test_statements_and_events_name_both_currencies(scene: Currencies):
     completed = next(one for one in recent if one["event_type"] == "CrossRegistryTransferCompleted")
     data = completed["data"]
     assert (data["amount"], data["currency"]) == ("5", "ARA")
-    assert (data["amount_received"], data["currency_received"]) == (told["amount_received"], "BOB")
+    assert (data["amount_received"], data["currency_received"]) == (returned["amount_received"], "BOB")
 
 
 async def grant(one: Neighbour, agent: TestAgent, granted: int) -> None:
@@ -406,9 +406,9 @@ async def test_the_page_shows_pools_with_reserves_prices_and_fees(scene: Currenc
     assert page.count("<svg") == 3
     for shown in ("ARA and BOB", "b.example", "BOB for 1 ARA", "Fees kept each hour, ARA"):
         assert shown in page
-    told = (await scene.b.registry.http.get("/swaps.json")).json()
-    (pool,) = told["pools"]
-    assert (told["currency"], pool["currency"], pool["home"]) == ("BOB", "ARA", "a.example")
+    returned = (await scene.b.registry.http.get("/swaps.json")).json()
+    (pool,) = returned["pools"]
+    assert (returned["currency"], pool["currency"], pool["home"]) == ("BOB", "ARA", "a.example")
     of_b = await scene.pool(scene.b)
     assert (pool["reserve_own"], pool["reserve_foreign"]) == (of_b["reserve_from"], of_b["reserve_to"])
     assert all(float(one["rate"]) > 0 for one in pool["history"])

@@ -1,4 +1,4 @@
-"""Totals between two registries over mutual TLS: agreement, what is on its way, and a disagreement named on both sides."""
+"""Totals between two registries over mutual TLS: agreement, what is in transit, and a disagreement named on both sides."""
 
 import asyncio
 import dataclasses
@@ -114,7 +114,7 @@ async def test_a_receipt_confirms_a_transfer_and_counts_for_the_trust_of_both_pe
         assert (await one.peer(other)).total_interactions == 1
 
 
-async def test_what_is_on_its_way_is_in_flight_and_no_disagreement(border: Border):
+async def test_what_is_in_transit_is_in_flight_and_no_disagreement(border: Border):
     committed = uuid4()
     await border.send(committed)
     reserve = ledger.ReserveOut("b.example", uuid4(), border.sender.did, AMOUNT)
@@ -159,8 +159,13 @@ class Traffic:
         self.crossed = 0
 
     async def __aenter__(self) -> Self:
-        ways = ((self._border.sender, self._border.receiver), (self._border.receiver, self._border.sender))
-        self._tasks = [asyncio.create_task(self._send(*way)) for way in ways for _ in range(3)]
+        directions = (
+            (self._border.sender, self._border.receiver),
+            (self._border.receiver, self._border.sender),
+        )
+        self._tasks = [
+            asyncio.create_task(self._send(*direction)) for direction in directions for _ in range(3)
+        ]
         await self._began.wait()
         return self
 
@@ -185,7 +190,7 @@ async def test_while_units_cross_without_a_pause_one_minor_unit_is_named_on_both
             for one in (border.a, border.b):
                 found = await border.pair(one)
                 assert (found["disputed"], found["delta"]) == ("0", "0"), "no false disagreement"
-        # A credit that nobody sent, far less than what is on its way.
+        # A credit that nobody sent, far less than what is in transit.
         await border.b.registry.database.act(
             lambda tx: tx.execute(
                 "UPDATE ledger_corridor SET committed_in = committed_in + 1; UPDATE ledger_account SET transit = transit - 1"

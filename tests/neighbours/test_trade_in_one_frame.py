@@ -14,11 +14,12 @@ from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
 from hansa.rooms.federation import operators
 from hansa.rooms.federation.operators.roster import read_roster
 from hansa.rooms.federation.peers.acts import quarantine_peer, release_peer, remove_peer
-from hansa.rooms.federation.peers.uncertified import REASON
+from hansa.rooms.federation.peers.uncertified import REASON, UNKNOWN
 from tests.conversations.test_slash_settlements import Court, awards
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad
-from tests.neighbours.crossing_scene import across, refusal, run, settle
+from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
 from tests.neighbours.one_frame import FRAME, agent_of, enrol, frame_with_operators
+from tests.neighbours.parts_across import PARTS_ACROSS, Rule
 from tests.neighbours.paying_scene import Abroad, resumed
 from tests.neighbours.reading_peers import administer, card_at, read
 from tests.neighbours.test_enforcement_across import act_and_step, receipts
@@ -112,6 +113,11 @@ async def test_a_contract_between_two_operators_is_agreed_paid_and_in_the_provid
     assert registries.items() <= (await agreed.read_abroad(contract_id)).json().items()
     await settle(trade.pair.a, trade.pair.b)
     assert await agreed.balances() == ("10", "9.95")
+
+
+@PARTS_ACROSS
+async def test_of_milestones_between_operators(trade: Trade, calls: LostCalls, rule: Rule):
+    await rule(await trade.agreement(), calls)
 
 
 async def test_an_open_proposal_that_an_agent_of_another_operator_accepts_names_its_registry(trade: Trade):
@@ -269,3 +275,52 @@ async def test_a_quarantine_by_an_administrator_does_not_end_with_the_list_of_th
     await read_roster(north.registry.runtime)
     assert (await north.peer(trade.pair.b)).quarantine_reason == "It lies."
     await database.act(lambda tx: release_peer(tx, None, SOUTH, "It does not."))
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["certified", "removed"])
+async def test_without_an_answer_of_the_frame_for_a_day_nothing_new_crosses_between_operators_until_it_answers(
+    trade: Trade, monkeypatch: pytest.MonkeyPatch, is_removed: bool
+):
+    north, south, frame = trade.pair.a, trade.pair.b, trade.frame.registry
+    alice, bob = await trade.payer(), await agent_of(south)
+    await read_roster(north.registry.runtime)
+    under_way = await across(alice, bob.did, "1", backend="async")
+    assert under_way.status_code == 200, under_way.text
+    if is_removed:
+        # Without its frame a removed operator does not learn whose the sender is.
+        await settle(north, south)
+        await frame.database.act(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
+    with monkeypatch.context() as patch:
+        patch.setattr(operators.roster, "call_peer", away)
+        for hours, reason in ((23, None), (25, UNKNOWN)):
+            aged = "UPDATE federation_peer SET roster_read_at = now() - $1 * interval '1 hour'"
+            await run(north, aged, hours)
+            with pytest.raises(PutOff):
+                await read_roster(north.registry.runtime)
+            assert (await north.peer(south)).quarantine_reason == reason
+        assert (await north.peer(trade.frame)).is_open
+        assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
+        # What was under way is decided.
+        await settle(north, south)
+        assert await bob.balance() == "0.995"
+    await read_roster(north.registry.runtime)
+    assert (await north.peer(south)).quarantine_reason == (REASON if is_removed else None)
+    if is_removed:
+        await enrol(trade.frame, south)
+        await read_roster(north.registry.runtime)
+    assert (await across(alice, bob.did, "1")).status_code == 200
+
+
+async def test_a_quarantine_by_an_administrator_stays_while_the_frame_does_not_answer(
+    trade: Trade, monkeypatch: pytest.MonkeyPatch
+):
+    north, database = trade.pair.a, trade.pair.a.registry.database
+    await database.act(lambda tx: quarantine_peer(tx, None, SOUTH, "It lies."))
+    await run(north, "UPDATE federation_peer SET roster_read_at = now() - interval '2 days'")
+    with monkeypatch.context() as patch:
+        patch.setattr(operators.roster, "call_peer", away)
+        with pytest.raises(PutOff):
+            await read_roster(north.registry.runtime)
+    assert (await north.peer(trade.pair.b)).quarantine_reason == "It lies."
+    await database.act(lambda tx: release_peer(tx, None, SOUTH, "It does not."))
+    await read_roster(north.registry.runtime)

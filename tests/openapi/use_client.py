@@ -27,7 +27,7 @@ EMAIL = "client@example.org"
 
 
 def main(address: str) -> None:
-    """Walk the whole way. Every answer is of the declared model, with the declared status."""
+    """Walk the whole path. Every answer is of the declared model, with the declared status."""
     anyone = Client(base_url=address, raise_on_unexpected_status=True)
     assert read_health.sync(client=anyone).status == "ok"
     newcomer = RegistrationIn(

@@ -1,4 +1,4 @@
-"""The steps of a transfer across, and a way to hold a serving registry at one of them, before the commit of the step.
+"""The steps of a transfer across, and how to hold a serving registry at one of them, before the commit of the step.
 
 A trigger in the database of the test waits for a lock that the test holds: the service itself knows nothing of it.
 """

@@ -1,4 +1,4 @@
-"""What a client of the registry asked and was told, on disk before it goes on: the client's own evidence.
+"""What a client of the registry asked and was answered, on disk before it goes on: the client's own evidence.
 
 One JSON object a line, each forced to disk: an asking before the request leaves, what became of it after the answer.
 """
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """What was read: `text` is the body as it came, `retry_after` and `replayed` tell of headers."""
+    """What was read: `text` is the body as it came, `retry_after` and `replayed` come from headers."""
 
     status: int
     text: str
@@ -92,9 +92,9 @@ class History:
         self._write({"ask": self._asked, "key": key, "kind": kind, "request": request})
         return self._asked
 
-    def tell(self, asked: int, answer: Answer) -> None:
+    def record_answer(self, asked: int, answer: Answer) -> None:
         """Record the answer that was read."""
-        self._write({"told": asked, "answer": vars(answer)})
+        self._write({"answered": asked, "answer": vars(answer)})
 
     def lose(self, asked: int, *, was_sent: bool) -> None:
         """Record that no answer came."""
@@ -119,8 +119,8 @@ def read_history(path: Path) -> list[Operation]:
             key = entry["key"]
             operations.setdefault(key, Operation(key, entry["kind"], entry["request"]))
             asked[entry["ask"]] = (key, Attempt(None))
-        elif "told" in entry:
-            asked[entry["told"]] = (asked[entry["told"]][0], Attempt(Answer(**entry["answer"])))
+        elif "answered" in entry:
+            asked[entry["answered"]] = (asked[entry["answered"]][0], Attempt(Answer(**entry["answer"])))
         else:
             asked[entry["lost"]] = (asked[entry["lost"]][0], Attempt(None, was_sent=entry["was_sent"]))
     for key, attempt in asked.values():

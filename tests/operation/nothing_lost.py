@@ -1,4 +1,4 @@
-"""Nothing lost: what clients were told, held against what the database says, when nobody writes any more.
+"""Nothing lost: what clients were answered, compared with what the database says, when nobody writes any more.
 
 1. An acknowledged operation has exactly one ledger transaction, which says what the answer said; a repetition of the
    request got the same answer, and the registry still remembers it.
@@ -32,14 +32,14 @@ class Finding:
     trouble: str
 
 
-_TOLD_TRANSFERS = """
-CREATE TEMP TABLE told_transfer (
+_KNOWN_TRANSFERS = """
+CREATE TEMP TABLE known_transfer (
   key text PRIMARY KEY, payer text, payee text, amount text, outcome text, answer text
 ) ON COMMIT DROP
 """
 
-_TOLD_CREATIONS = """
-CREATE TEMP TABLE told_creation (token_sha256 bytea, outcome text, did text) ON COMMIT DROP
+_KNOWN_CREATIONS = """
+CREATE TEMP TABLE known_creation (token_sha256 bytea, outcome text, did text) ON COMMIT DROP
 """
 
 _HELD = """
@@ -59,7 +59,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         1,
         "an acknowledged transfer is in the ledger some other number of times than once",
         """
-        SELECT key, count(t.id) FROM told_transfer k LEFT JOIN ledger_transaction t ON t.message = k.key
+        SELECT key, count(t.id) FROM known_transfer k LEFT JOIN ledger_transaction t ON t.message = k.key
         WHERE outcome = 'acknowledged' GROUP BY key HAVING count(t.id) <> 1
         """,
     ),
@@ -67,7 +67,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         1,
         "the ledger says something else than the answer",
         """
-        SELECT k.key, t.id, k.answer FROM told_transfer k JOIN ledger_transaction t ON t.message = k.key
+        SELECT k.key, t.id, k.answer FROM known_transfer k JOIN ledger_transaction t ON t.message = k.key
         JOIN ledger_account payer ON payer.id = t.payer_id JOIN ledger_account payee ON payee.id = t.payee_id
         CROSS JOIN LATERAL (SELECT k.answer::jsonb AS said) said
         WHERE outcome = 'acknowledged' AND (
@@ -82,7 +82,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         1,
         "the balance in the answer is not the one the ledger led to",
         """
-        SELECT k.key, k.answer, p.balance_after FROM told_transfer k
+        SELECT k.key, k.answer, p.balance_after FROM known_transfer k
         JOIN ledger_transaction t ON t.message = k.key
         JOIN ledger_posting p ON p.tx_id = t.id AND p.account_id = t.payer_id
         WHERE outcome = 'acknowledged'
@@ -93,7 +93,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         1,
         "the remembered receipt is missing or another one than was given",
         """
-        SELECT k.key, k.answer, i.answer FROM told_transfer k
+        SELECT k.key, k.answer, i.answer FROM known_transfer k
         CROSS JOIN LATERAL (SELECT k.answer::jsonb AS said) said
         LEFT JOIN plumbing_idempotency i ON i.scope_sha256
           = sha256(convert_to(concat_ws(E'\n', k.payer, '/teg/transfer', k.key), 'UTF8'))
@@ -107,7 +107,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         1,
         "an acknowledged agent is not there",
         """
-        SELECT c.did FROM told_creation c LEFT JOIN agents_agent a ON a.did = c.did
+        SELECT c.did FROM known_creation c LEFT JOIN agents_agent a ON a.did = c.did
         LEFT JOIN ledger_account l ON l.did = c.did LEFT JOIN recorded_event e
           ON e.event_type = 'AgentOnboarded' AND e.aggregate_id = c.did
         WHERE c.did IS NOT NULL GROUP BY c.did
@@ -118,7 +118,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         2,
         "a refused transfer is in the ledger",
         """
-        SELECT k.key, t.id FROM told_transfer k JOIN ledger_transaction t ON t.message = k.key
+        SELECT k.key, t.id FROM known_transfer k JOIN ledger_transaction t ON t.message = k.key
         WHERE outcome = 'refused'
         """,
     ),
@@ -126,7 +126,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         2,
         "a refused creation used its bootstrap token up",
         """
-        SELECT token_sha256 FROM told_creation JOIN agents_bootstrap_token t USING (token_sha256)
+        SELECT token_sha256 FROM known_creation JOIN agents_bootstrap_token t USING (token_sha256)
         WHERE outcome = 'refused' AND t.used_at IS NOT NULL
         """,
     ),
@@ -134,7 +134,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         2,
         "a transfer is in the ledger that nobody asked for",
         """
-        SELECT t.id, t.message FROM ledger_transaction t LEFT JOIN told_transfer k ON k.key = t.message
+        SELECT t.id, t.message FROM ledger_transaction t LEFT JOIN known_transfer k ON k.key = t.message
         WHERE t.tx_type = 'transfer' AND k.key IS NULL
         """,
     ),
@@ -142,7 +142,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         3,
         "a transfer without an answer is in the ledger more than once",
         """
-        SELECT key, count(*) FROM told_transfer k JOIN ledger_transaction t ON t.message = k.key
+        SELECT key, count(*) FROM known_transfer k JOIN ledger_transaction t ON t.message = k.key
         WHERE outcome = 'unknown' GROUP BY key HAVING count(*) > 1
         """,
     ),
@@ -217,7 +217,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
     ),
     (
         6,
-        "an event tells of a transaction that is not there",
+        "an event names a transaction that is not there",
         """
         SELECT e.seq FROM recorded_event e LEFT JOIN ledger_transaction t ON t.id = (e.data ->> 'tx_id')::bigint
         WHERE e.data ? 'tx_id' AND t.id IS NULL
@@ -227,7 +227,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         6,
         "an event and its transaction move different amounts",
         """
-        WITH told AS (
+        WITH published AS (
           SELECT (data ->> 'tx_id')::bigint AS tx_id, entry ->> 'account' AS did, entry ->> 'bucket' AS bucket,
             (entry ->> 'delta')::numeric * 1e8 AS delta, (entry ->> 'balance_after')::numeric * 1e8 AS after
           FROM recorded_event, jsonb_array_elements(data -> 'entries') AS entry
@@ -236,7 +236,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
           SELECT p.tx_id, a.did, p.bucket, p.delta::numeric, p.balance_after::numeric AS after
           FROM ledger_posting p JOIN ledger_account a ON a.id = p.account_id
         )
-        SELECT * FROM told t FULL JOIN posted p USING (tx_id, did, bucket)
+        SELECT * FROM published t FULL JOIN posted p USING (tx_id, did, bucket)
         WHERE (t.delta, t.after) IS DISTINCT FROM (p.delta, p.after)
         """,
     ),
@@ -260,7 +260,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         7,
         "a bootstrap token was acknowledged twice",
         """
-        SELECT token_sha256, count(DISTINCT did) FROM told_creation WHERE outcome = 'acknowledged'
+        SELECT token_sha256, count(DISTINCT did) FROM known_creation WHERE outcome = 'acknowledged'
         GROUP BY 1 HAVING count(DISTINCT did) > 1
         """,
     ),
@@ -268,7 +268,7 @@ _QUERIES: tuple[tuple[int, str, str], ...] = (
         7,
         "the token of an acknowledged agent is not used up",
         """
-        SELECT c.did FROM told_creation c LEFT JOIN agents_bootstrap_token t USING (token_sha256)
+        SELECT c.did FROM known_creation c LEFT JOIN agents_bootstrap_token t USING (token_sha256)
         WHERE outcome = 'acknowledged' AND t.used_at IS NULL
         """,
     ),
@@ -321,12 +321,12 @@ def _different_repetitions(operations: Sequence[Operation]) -> list[Finding]:
 
 
 async def _load(connection: "asyncpg.Connection[asyncpg.Record]", operations: Sequence[Operation]) -> None:
-    await connection.execute(_TOLD_TRANSFERS)
-    await connection.execute(_TOLD_CREATIONS)
+    await connection.execute(_KNOWN_TRANSFERS)
+    await connection.execute(_KNOWN_CREATIONS)
     transfers = [operation for operation in operations if operation.kind == "transfer"]
     creations = [operation for operation in operations if operation.kind == "create_agent"]
     await connection.copy_records_to_table(
-        "told_transfer",
+        "known_transfer",
         records=[
             (
                 one.key,
@@ -340,11 +340,11 @@ async def _load(connection: "asyncpg.Connection[asyncpg.Record]", operations: Se
         ],
     )
     await connection.copy_records_to_table(
-        "told_creation",
+        "known_creation",
         records=[(bytes.fromhex(one.key), one.outcome, did) for one in creations for did in _dids(one)],
     )
-    await connection.execute("ANALYZE told_transfer")
-    await connection.execute("ANALYZE told_creation")
+    await connection.execute("ANALYZE known_transfer")
+    await connection.execute("ANALYZE known_creation")
 
 
 def _dids(creation: Operation) -> list[str | None]:

@@ -39,7 +39,7 @@ SETTINGS_AFTER_FOUNDING = {
     "TRUSTED_PROXIES",
 }
 
-# Below the range that the system hands out to clients: one that connects while nobody listens could meet itself.
+# Below the range that the system assigns to clients: one that connects while nobody listens could meet itself.
 PORTS = range(20_000, 30_000)
 
 
@@ -122,11 +122,11 @@ class RegistryProcess:
                 as_program=self._as_program,
             )
 
-    def tell(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
 
     async def stop(self, number: signal.Signals = signal.SIGTERM) -> Ended:
-        self.tell(number)
+        self.send_signal(number)
         return await self.ended()
 
     async def ended(self) -> Ended:
@@ -138,15 +138,15 @@ class RegistryProcess:
 
     async def kill(self) -> None:
         if self.running:
-            self.tell(signal.SIGKILL)
+            self.send_signal(signal.SIGKILL)
         if self._process is not None:
             await self._process.wait()
 
     async def database(self) -> str:
         """The DSN of the database in use."""
-        told = await run("db", "url", data_dir=self.data_dir, **self._settings)
-        assert told.code == 0, told
-        return told.output.strip()
+        printed = await run("db", "url", data_dir=self.data_dir, **self._settings)
+        assert printed.code == 0, printed
+        return printed.output.strip()
 
 
 async def run(*arguments: str, data_dir: Path, as_program: bool = False, **settings: str) -> Ended:

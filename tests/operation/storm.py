@@ -115,7 +115,7 @@ class Storm:
 
     async def _transfer(self, key: str, operation: dict[str, str]) -> Answer:
         token = next(agent.token for agent in self._agents if agent.did == operation["payer"])
-        return await self._told(
+        return await self._answered(
             key,
             "transfer",
             operation,
@@ -149,7 +149,7 @@ class Storm:
 
     async def _create(self, developer: str, token: str) -> Answer:
         key = sha256(token.encode()).hexdigest()
-        return await self._told(
+        return await self._answered(
             key, "create_agent", {"developer": developer, "token": token}, self._asked_for_agent(token)
         )
 
@@ -167,7 +167,7 @@ class Storm:
         if not answer.decides:
             raise NoAnswer
 
-    async def _told(
+    async def _answered(
         self, key: str, kind: str, request: dict[str, str], response: Awaitable[httpx2.Response]
     ) -> Answer:
         """Send, with the asking recorded before and what came of it after. Raises: NoAnswer."""
@@ -184,7 +184,7 @@ class Storm:
             retry_after="retry-after" in read.headers,
             replayed="idempotent-replayed" in read.headers,
         )
-        self._history.tell(asked, answer)
+        self._history.record_answer(asked, answer)
         if read.status_code >= 500:
             raise NoAnswer
         return answer

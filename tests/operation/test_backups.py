@@ -72,9 +72,11 @@ async def test_a_copy_restored_from_a_backup_under_load_has_all_that_was_acknowl
     await storm.close()
     history.close()
     assert (await registry.stop()).code == 0
-    told = read_history(history.path)
+    asked_for = read_history(history.path)
     for file, before, named in taken:
-        await prove_restored(operated(f"restored-{file.stem}"), file, as_known_before(told, before), named)
+        await prove_restored(
+            operated(f"restored-{file.stem}"), file, as_known_before(asked_for, before), named
+        )
 
 
 def names_in(directory: Path) -> list[str]:
@@ -85,10 +87,10 @@ def acknowledged(operations: list[Operation]) -> list[Operation]:
     return [one for one in operations if one.outcome is Outcome.ACKNOWLEDGED]
 
 
-def as_known_before(told: list[Operation], before: list[Operation]) -> list[Operation]:
+def as_known_before(asked_for: list[Operation], before: list[Operation]) -> list[Operation]:
     """Everything that was ever asked for; what was not decided before the backup may be in it or not."""
     decided = {one.key: one for one in before if one.outcome is not Outcome.UNKNOWN}
-    return [decided.get(one.key) or replace(one, attempts=[Attempt(None)]) for one in told]
+    return [decided.get(one.key) or replace(one, attempts=[Attempt(None)]) for one in asked_for]
 
 
 async def prove_restored(
@@ -147,8 +149,8 @@ async def fill(registry: TestRegistry) -> None:
             answer.json()["id"],
         )
     )
-    letter = OutgoingMail("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
-    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, letter))
+    mail = OutgoingMail("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
+    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, mail))
     forgotten = await registry.post("/auth/forgot-password", json={"email": developer.email})
     assert forgotten.status_code in {200, 202}, forgotten.text
     snapshot = await registry.post("/admin/projection-snapshot", headers=administrator.headers)
@@ -172,7 +174,7 @@ async def is_superuser(dsn: str) -> bool:
 async def waiting(registry: TestRegistry) -> dict[str, int]:
     row = await registry.database.look(
         lambda tx: tx.fetchrow(
-            "SELECT (SELECT count(*) FROM plumbing_letter) AS letters, (SELECT count(*) FROM people_forgotten_password)"
+            "SELECT (SELECT count(*) FROM plumbing_letter) AS mails, (SELECT count(*) FROM people_forgotten_password)"
             " AS forgotten, (SELECT count(*) FROM notifications_webhook_delivery WHERE status = 'pending') AS deliveries"
         )
     )
@@ -188,7 +190,7 @@ async def test_a_copy_restored_by_an_ordinary_role_has_name_keys_and_balances_an
     assert restored.deliveries_withheld == 1
     assert not await is_superuser(empty_database)
     async with open_registry(empty_database, tmp_path / "copy", **NORTH) as copy:
-        assert await waiting(copy) == {"letters": 0, "forgotten": 0, "deliveries": 0}
+        assert await waiting(copy) == {"mails": 0, "forgotten": 0, "deliveries": 0}
         assert await copy.outbox() == []
         form = {"username": "developer2@example.org", "password": PASSWORD}
         assert (await copy.post("/auth/login", data=form, headers=copy.elsewhere())).status_code == 200

@@ -89,6 +89,7 @@ async def test_a_bad_value_stops_the_start_in_one_line(
         ("OPERATOR_PLAN", "Gold Plan", "lower-case letters, digits and hyphens"),
         ("OPERATOR_TERM_DAYS", "0", "greater than or equal to 1"),
         ("OPERATOR_DIDS_MAX", "0", "greater than or equal to 1"),
+        ("FRAME_ROSTER_MAX_AGE_HOURS", "169", "less than or equal to 168"),
         ("LICENCE_LIST_MAX_AGE", "7d", "a whole number"),
         ("REGISTRY_TIER", "regional-mainframe", "'standalone', 'sandbox' or 'cloud-operator'"),
         ("JURISDICTION_PROFILE", "/nonexistent.json", "a JSON file with name, version, declared_at"),

@@ -59,9 +59,9 @@ async def test_nothing_is_lost_when_the_service_and_its_database_are_killed_at_a
     storm.rage()
     recoveries = await _kill_at_random(stormy, random)
     await storm.calm()
-    told = read_history(history.path)
-    assert await _wrong(stormy, told) == []
-    unknown = [operation for operation in told if operation.outcome is Outcome.UNKNOWN]
+    operations = read_history(history.path)
+    assert await _wrong(stormy, operations) == []
+    unknown = [operation for operation in operations if operation.outcome is Outcome.UNKNOWN]
     await stormy.start()
     await storm.settle(unknown)
     await storm.close()
@@ -77,14 +77,14 @@ async def test_nothing_is_lost_when_the_service_and_its_database_are_killed_at_a
         print(f"back after a kill of the {kind}: {', '.join(f'{one:.2f}' for one in sorted(seconds))} s")
 
 
-async def _wrong(registry: RegistryProcess, told: list[Operation]) -> list[object]:
+async def _wrong(registry: RegistryProcess, operations: list[Operation]) -> list[object]:
     """Stop the registry and look at its database alone."""
     ended = await registry.stop()
     assert ended.code == 0, ended
     postgres = EmbeddedPostgres(registry.data_dir)
     connection = await asyncpg.connect(await postgres.start())
     try:
-        return list(await find_what_is_wrong(connection, told))
+        return list(await find_what_is_wrong(connection, operations))
     finally:
         await connection.close()
         await postgres.stop()

@@ -100,7 +100,7 @@ async def test_whatever_is_cut_frozen_delayed_doubled_or_killed_the_books_agree_
 
 
 async def play(crossing: Crossing, random: Random) -> None:
-    """Some transfers each way, and one trouble in their midst."""
+    """Some transfers in each direction, and one trouble in their midst."""
     trouble = random.choice(TROUBLES)
     sender, receiver = random.sample(crossing.sides, 2)
     async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:

@@ -104,7 +104,7 @@ async def test_a_job_that_waits_for_the_database_says_so_once_and_keeps_its_inte
     assert [line["event"] for line in logs] == ["job waits for the database"]
 
 
-async def test_a_job_that_fails_in_another_way_says_so(registry: TestRegistry):
+async def test_a_job_that_fails_for_another_reason_says_so(registry: TestRegistry):
     health = JobHealth()
     with capture_logs() as logs:
         for trouble in (ValueError(), ValueError(), KeyError(), KeyError(), ValueError()):

@@ -116,8 +116,8 @@ async def test_a_revoked_certificate_opens_nothing_from_the_next_request_on(serv
         assert json.loads(revoked.output) == {"name": "leaked", "revoked": 2}
         assert [(await http.get(LOG)).status_code for http in (first, second)] == [401, 401]
     listed = await run("service", "list", "--json", data_dir=served.registry.data_dir)
-    told = [one["status"] for one in json.loads(listed.output)["certificates"] if one["name"] == "leaked"]
-    assert told == ["revoked", "revoked"]
+    returned = [one["status"] for one in json.loads(listed.output)["certificates"] if one["name"] == "leaked"]
+    assert returned == ["revoked", "revoked"]
 
 
 async def test_a_certificate_that_is_no_services_connects_and_reads_no_log(served: Served, tmp_path: Path):
@@ -340,14 +340,14 @@ async def test_a_service_gets_its_key_in_a_file_for_its_owner_alone(served: Serv
     out = tmp_path / "new" / "place"
     enrolled = await served.enrol("reader", out, "--days=7", "--json")
     assert enrolled.code == 0, enrolled
-    told = json.loads(enrolled.output)
-    assert told["spiffe_id"] == "spiffe://hansa.local/service/reader"
-    lasts = datetime.fromisoformat(told["expires_at"]) - datetime.now(UTC)
+    returned = json.loads(enrolled.output)
+    assert returned["spiffe_id"] == "spiffe://hansa.local/service/reader"
+    lasts = datetime.fromisoformat(returned["expires_at"]) - datetime.now(UTC)
     assert timedelta(days=6, hours=23) < lasts <= timedelta(days=7)
     assert files_in(out) == {"reader.pem", "reader-key.pem", "bundle.pem"}
     assert stat.S_IMODE((out / "reader-key.pem").stat().st_mode) == 0o600
     assert (out / "reader-key.pem").read_text() not in enrolled.output
-    assert told["certificate"] == str(out / "reader.pem")
+    assert returned["certificate"] == str(out / "reader.pem")
     assert (out / "bundle.pem").read_text() == served.authority.bundle_pem
 
 

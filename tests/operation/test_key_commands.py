@@ -65,8 +65,9 @@ async def test_each_signing_key_is_rotated_while_the_registry_serves(registry: R
     pem.write_bytes(private_pem(Ed25519PrivateKey.generate()))
     for more in ([f"--key={pem}"], ["--stolen"]):
         witness = await rotated(registry, "rotate-witness", *more)
-        shown = (await read(registry, "/witness"))["key"]
-        assert read_verifier_key(shown, WITNESS_KEY).text == witness["key"]
+        shown = await read(registry, "/witness")
+        assert read_verifier_key(shown["key"], WITNESS_KEY).text == witness["key"]
+        assert shown["ml_dsa_44_key"] == witness["ml_dsa_44_key"]
     licensing = await rotated(registry, "rotate-licensing")
     assert licensing["waits"] is False
     key = await run("licence", "key", "--json", data_dir=registry.data_dir)

@@ -19,22 +19,22 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """A calm registry's database, and what its clients were told."""
+    """A calm registry's database, and what its clients were answered."""
 
     connection: "asyncpg.Connection[asyncpg.Record]"
-    told: list[Operation]
+    operations: list[Operation]
 
     def first(self, kind: str, outcome: Outcome) -> Operation:
-        return next(one for one in self.told if one.kind == kind and one.outcome is outcome)
+        return next(one for one in self.operations if one.kind == kind and one.outcome is outcome)
 
     @property
     def paid(self) -> Operation:
         """A transfer that was acknowledged."""
         return self.first("transfer", Outcome.ACKNOWLEDGED)
 
-    def telling(self, operation: Operation, *attempts: Attempt) -> list[Operation]:
+    def with_attempts(self, operation: Operation, *attempts: Attempt) -> list[Operation]:
         """The history, with other attempts of one operation."""
-        return [replace(one, attempts=list(attempts)) if one is operation else one for one in self.told]
+        return [replace(one, attempts=list(attempts)) if one is operation else one for one in self.operations]
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ async def evidence(tmp_path_factory: pytest.TempPathFactory, founded_data: Path)
     folder = tmp_path_factory.mktemp("calm")
     registry = RegistryProcess(folder / "data", founded=founded_data, TRUSTED_PROXIES="127.0.0.1")
     try:
-        told = await _quiet_storm(registry, folder / "history.jsonl")
+        operations = await _quiet_storm(registry, folder / "history.jsonl")
         await registry.stop()
         postgres = EmbeddedPostgres(registry.data_dir)
         connection = await asyncpg.connect(await postgres.start())
         # Planted errors pass the triggers that guard the ledger and the journal.
         await connection.execute("SET session_replication_role = replica")
-        yield Evidence(connection, told)
+        yield Evidence(connection, operations)
         await connection.close()
         await postgres.stop()
     finally:
@@ -68,9 +68,9 @@ async def _quiet_storm(registry: RegistryProcess, path: Path) -> list[Operation]
     return read_history(path)
 
 
-def _is_eventful(told: list[Operation]) -> bool:
+def _is_eventful(operations: list[Operation]) -> bool:
     """Whether there is something of each kind to plant errors in."""
-    seen = Counter((operation.kind, operation.outcome) for operation in told)
+    seen = Counter((operation.kind, operation.outcome) for operation in operations)
     return (
         seen["transfer", Outcome.ACKNOWLEDGED] >= 20
         and seen["transfer", Outcome.REFUSED] >= 1
@@ -79,8 +79,8 @@ def _is_eventful(told: list[Operation]) -> bool:
 
 
 async def test_nothing_is_wrong_after_a_calm_run(evidence: Evidence):
-    assert await find_what_is_wrong(evidence.connection, evidence.told) == []
-    assert rude_answers(evidence.told) == []
+    assert await find_what_is_wrong(evidence.connection, evidence.operations) == []
+    assert rude_answers(evidence.operations) == []
     assert evidence.first("transfer", Outcome.REFUSED)
     assert evidence.first("create_agent", Outcome.ACKNOWLEDGED)
 
@@ -156,7 +156,7 @@ PLANTED_IN_THE_DATABASE = {
         6,
         (f"UPDATE journal_event SET amount = amount + 7 WHERE tx_id = {THE_PAYMENT}"),
     ),
-    "an event tells of a transaction that never was": (
+    "an event names a transaction that never was": (
         6,
         (f"UPDATE journal_event SET tx_id = 999999999 WHERE tx_id = {THE_PAYMENT}"),
     ),
@@ -194,7 +194,7 @@ async def test_an_error_planted_in_the_database_is_found(evidence: Evidence, pla
             "DELETE 0",
             "INSERT 0 0",
         }
-        findings = await find_what_is_wrong(evidence.connection, evidence.told)
+        findings = await find_what_is_wrong(evidence.connection, evidence.operations)
     finally:
         await undone.rollback()
     assert condition in {finding.condition for finding in findings}, findings
@@ -208,7 +208,7 @@ async def test_a_negative_balance_is_found(evidence: Evidence):
             "ALTER TABLE ledger_account DROP CONSTRAINT ledger_account_liquid_check"
         )
         await evidence.connection.execute("UPDATE ledger_account SET liquid = -1 WHERE kind = 'agent'")
-        findings = await find_what_is_wrong(evidence.connection, evidence.told)
+        findings = await find_what_is_wrong(evidence.connection, evidence.operations)
     finally:
         await undone.rollback()
     assert any(finding.trouble.startswith("a balance is negative") for finding in findings)
@@ -223,7 +223,7 @@ async def test_a_sequence_number_that_appears_twice_is_found(evidence: Evidence)
         )
         await evidence.connection.execute("ALTER TABLE journal_event ALTER seq DROP IDENTITY")
         await evidence.connection.execute("UPDATE journal_event SET seq = 2 WHERE seq = 1")
-        findings = await find_what_is_wrong(evidence.connection, evidence.told)
+        findings = await find_what_is_wrong(evidence.connection, evidence.operations)
     finally:
         await undone.rollback()
     assert any(finding.trouble.startswith("a sequence number appears twice") for finding in findings)
@@ -232,24 +232,26 @@ async def test_a_sequence_number_that_appears_twice_is_found(evidence: Evidence)
 REFUSED = Attempt(Answer(402, '{"error": {"code": "INSUFFICIENT_BALANCE"}}'))
 SILENT = Attempt(None)
 PLANTED_IN_THE_HISTORY: dict[str, tuple[int, Callable[[Evidence], list[Operation]]]] = {
-    "a refused transfer happened": (2, lambda seen: seen.telling(seen.paid, REFUSED)),
+    "a refused transfer happened": (2, lambda seen: seen.with_attempts(seen.paid, REFUSED)),
     "a transfer happened that nobody asked for": (
         2,
-        lambda seen: [one for one in seen.told if one is not seen.paid],
+        lambda seen: [one for one in seen.operations if one is not seen.paid],
     ),
     "a refused creation used its token": (
         2,
-        lambda seen: seen.telling(
+        lambda seen: seen.with_attempts(
             seen.first("create_agent", Outcome.ACKNOWLEDGED), Attempt(Answer(422, '{"error": {}}'))
         ),
     ),
     "a refused transfer was acknowledged": (
         1,
-        lambda seen: seen.telling(seen.first("transfer", Outcome.REFUSED), Attempt(seen.paid.successes[0])),
+        lambda seen: seen.with_attempts(
+            seen.first("transfer", Outcome.REFUSED), Attempt(seen.paid.successes[0])
+        ),
     ),
     "a repetition got another answer": (
         1,
-        lambda seen: seen.telling(
+        lambda seen: seen.with_attempts(
             seen.paid,
             Attempt(seen.paid.successes[0]),
             Attempt(replace(seen.paid.successes[0], text="{}", replayed=True)),
@@ -257,13 +259,19 @@ PLANTED_IN_THE_HISTORY: dict[str, tuple[int, Callable[[Evidence], list[Operation
     ),
     "a repetition was carried out": (
         1,
-        lambda seen: seen.telling(seen.paid, *[Attempt(replace(seen.paid.successes[0], replayed=False))] * 2),
+        lambda seen: seen.with_attempts(
+            seen.paid, *[Attempt(replace(seen.paid.successes[0], replayed=False))] * 2
+        ),
     ),
     "a bootstrap token was acknowledged for two agents": (
         7,
-        lambda seen: seen.telling(
+        lambda seen: seen.with_attempts(
             seen.first("create_agent", Outcome.ACKNOWLEDGED),
-            *(Attempt(one.successes[0]) for one in seen.told if one.kind == "create_agent" and one.successes),
+            *(
+                Attempt(one.successes[0])
+                for one in seen.operations
+                if one.kind == "create_agent" and one.successes
+            ),
         ),
     ),
 }
@@ -271,24 +279,24 @@ PLANTED_IN_THE_HISTORY: dict[str, tuple[int, Callable[[Evidence], list[Operation
 
 @pytest.mark.parametrize("planted", PLANTED_IN_THE_HISTORY)
 async def test_an_error_planted_in_the_history_is_found(evidence: Evidence, planted: str):
-    condition, tell = PLANTED_IN_THE_HISTORY[planted]
-    findings = await find_what_is_wrong(evidence.connection, tell(evidence))
+    condition, change = PLANTED_IN_THE_HISTORY[planted]
+    findings = await find_what_is_wrong(evidence.connection, change(evidence))
     assert condition in {finding.condition for finding in findings}, findings
 
 
 async def test_a_transfer_without_an_answer_may_have_happened_once(evidence: Evidence):
-    told = evidence.telling(evidence.paid, SILENT)
-    assert await find_what_is_wrong(evidence.connection, told) == []
+    operations = evidence.with_attempts(evidence.paid, SILENT)
+    assert await find_what_is_wrong(evidence.connection, operations) == []
 
 
 async def test_a_transfer_without_an_answer_that_happened_twice_is_found(evidence: Evidence):
-    told = evidence.telling(evidence.paid, SILENT)
+    operations = evidence.with_attempts(evidence.paid, SILENT)
     _, twice = PLANTED_IN_THE_DATABASE["an acknowledged transfer happens twice"]
     undone = evidence.connection.transaction()
     await undone.start()
     try:
         await evidence.connection.execute(twice, evidence.paid.key)
-        findings = await find_what_is_wrong(evidence.connection, told)
+        findings = await find_what_is_wrong(evidence.connection, operations)
     finally:
         await undone.rollback()
     assert 3 in {finding.condition for finding in findings}
@@ -300,5 +308,8 @@ async def test_a_transfer_without_an_answer_that_happened_twice_is_found(evidenc
     ids=lambda answer: str(answer.status),
 )
 async def test_an_answer_that_no_trouble_excuses_is_found(evidence: Evidence, answer: Answer):
-    assert rude_answers(evidence.telling(evidence.paid, Attempt(answer))) == [f"{answer.status} {{}}"]
-    assert rude_answers(evidence.telling(evidence.paid, Attempt(Answer(503, "{}", retry_after=True)))) == []
+    assert rude_answers(evidence.with_attempts(evidence.paid, Attempt(answer))) == [f"{answer.status} {{}}"]
+    assert (
+        rude_answers(evidence.with_attempts(evidence.paid, Attempt(Answer(503, "{}", retry_after=True))))
+        == []
+    )

@@ -52,7 +52,7 @@ async def serving(
 
 @dataclass(frozen=True)
 class CreatedAtRest:
-    """A stopped registry, whose administrator `ada` was created meanwhile; what was seen on the way."""
+    """A stopped registry, whose administrator `ada` was created meanwhile; what was seen meanwhile."""
 
     registry: RegistryProcess
     commands: set[str]
@@ -147,9 +147,9 @@ async def test_the_areas_can_be_chosen_and_the_outcome_printed_as_json(serving: 
         serving.data_dir, "bo", "--areas=admin_support, admin_treasury,admin_support", "--json"
     )
     assert (ended.code, ended.complaint) == (0, "")
-    told = json.loads(ended.output)
-    assert isinstance(told.pop("developer_id"), int)
-    assert told == {"email": "bo@example.org", "areas": ["admin_treasury", "admin_support"]}
+    returned = json.loads(ended.output)
+    assert isinstance(returned.pop("developer_id"), int)
+    assert returned == {"email": "bo@example.org", "areas": ["admin_treasury", "admin_support"]}
 
 
 async def test_a_taken_address_or_name_is_refused_and_nobody_is_promoted(serving: RegistryProcess):
@@ -186,7 +186,7 @@ async def test_an_area_that_does_not_exist_is_a_usage_error(tmp_path: Path, area
         ("d\u200bee", PASSWORD, "invisible"),
     ],
 )
-async def test_the_rules_of_registration_hold_and_no_secret_is_told(
+async def test_the_rules_of_registration_hold_and_no_secret_is_printed(
     tmp_path: Path, name: str, password: str, trouble: str
 ):
     line = refused_in_one_line(await create(tmp_path / "data", name, password=password))
@@ -257,17 +257,17 @@ async def test_units_are_minted_while_the_registry_serves(serving: RegistryProce
     before = await public(serving.url, "supply-invariant")
     ended = await mint(serving.data_dir, "12.5", "winter", "--json")
     assert (ended.code, ended.complaint) == (0, "")
-    told = json.loads(ended.output)
+    returned = json.loads(ended.output)
     after = await public(serving.url, "supply-invariant")
-    assert (after["status"], after["net_supply"]) == ("OK", told["supply"])
+    assert (after["status"], after["net_supply"]) == ("OK", returned["supply"])
     assert float(str(after["tokens_issued"])) == float(str(before["tokens_issued"])) + 12.5
     events = (await public(serving.url, "eventstore-recent"))["events"]
     assert isinstance(events, list)
     (issued,) = [event for event in events if event["data"].get("ref") == "winter"]
-    number = int(told["transaction_id"].removeprefix("tx-"))
+    number = int(returned["transaction_id"].removeprefix("tx-"))
     assert issued["event_type"] == "TokensIssued"
     assert (issued["data"]["tx_id"], issued["data"]["amount"]) == (number, "12.5")
-    assert (told["amount"], told["currency"], told["ref"]) == ("12.5", "AVT", "winter")
+    assert (returned["amount"], returned["currency"], returned["ref"]) == ("12.5", "AVT", "winter")
 
 
 async def test_a_second_mint_with_the_same_reference_changes_nothing(serving: RegistryProcess):
@@ -301,18 +301,18 @@ async def test_units_are_burned_while_the_registry_serves(serving: RegistryProce
     before = await public(serving.url, "supply-invariant")
     ended = await burn(serving.data_dir, "0.5", "frost", "--json")
     assert (ended.code, ended.complaint) == (0, "")
-    told = json.loads(ended.output)
+    returned = json.loads(ended.output)
     after = await public(serving.url, "supply-invariant")
-    assert (after["status"], after["delta"], after["net_supply"]) == ("OK", "0", told["supply"])
+    assert (after["status"], after["delta"], after["net_supply"]) == ("OK", "0", returned["supply"])
     assert after["tokens_issued"] == before["tokens_issued"]
     assert float(str(after["tokens_destroyed"])) == float(str(before["tokens_destroyed"])) + 0.5
     events = (await public(serving.url, "eventstore-recent"))["events"]
     assert isinstance(events, list)
     (destroyed,) = [event for event in events if event["data"].get("ref") == "frost"]
-    number = int(told["transaction_id"].removeprefix("tx-"))
+    number = int(returned["transaction_id"].removeprefix("tx-"))
     assert destroyed["event_type"] == "TokensDestroyed"
     assert (destroyed["data"]["tx_id"], destroyed["data"]["amount"]) == (number, "0.5")
-    assert (told["amount"], told["currency"], told["ref"]) == ("0.5", "AVT", "frost")
+    assert (returned["amount"], returned["currency"], returned["ref"]) == ("0.5", "AVT", "frost")
 
 
 async def test_a_burn_that_is_refused_changes_nothing(serving: RegistryProcess):
@@ -444,10 +444,10 @@ async def test_the_signing_key_is_rotated_while_the_registry_serves(serving: Reg
     (first,) = (await public(serving.url, "registry-keys"))["keys"]
     ended = await run("keys", "rotate", "--reason=a test", "--json", data_dir=serving.data_dir)
     assert (ended.code, ended.complaint) == (0, "")
-    told = json.loads(ended.output)
-    assert told["kid"] == f"{first['kid'].partition('#')[0]}#2"
+    returned = json.loads(ended.output)
+    assert returned["kid"] == f"{first['kid'].partition('#')[0]}#2"
     second, _ = (await public(serving.url, "registry-keys"))["keys"]
-    assert second["kid"] == told["kid"]
+    assert second["kid"] == returned["kid"]
 
     file = tmp_path / "key.pem"
     file.write_bytes(private_pem(Ed25519PrivateKey.generate()))

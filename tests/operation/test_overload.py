@@ -42,8 +42,8 @@ async def test_nothing_is_lost_and_nobody_meets_a_500_when_the_database_is_stuck
     await blocker.close()
     await storm.calm()
     assert await health(narrow.url) == 200
-    told = read_history(history.path)
-    await storm.settle([operation for operation in told if operation.outcome is Outcome.UNKNOWN])
+    operations = read_history(history.path)
+    await storm.settle([operation for operation in operations if operation.outcome is Outcome.UNKNOWN])
     await storm.close()
     history.close()
     assert (await narrow.stop()).code == 0

@@ -202,7 +202,7 @@ async def run(checkout: Checkout, data_dir: Path, **variables: str) -> AsyncIter
 
 
 async def runs(checkout: Checkout, data_dir: Path, **variables: str) -> None:
-    """A registry starts, serves, and ends when it is told to."""
+    """A registry starts, serves, and ends when it gets SIGTERM."""
     async with run(checkout, data_dir, **variables) as (process, line):
         ready = READY_LINE.fullmatch(line)
         assert ready, (line, await process.communicate())

@@ -50,12 +50,12 @@ async def test_what_a_killed_process_was_pulling_is_pulled_by_the_next_one(
         time_passes = "UPDATE plumbing_job SET due_at = least(due_at, now()), lease_until = lease_until - interval '1 day'"
         await connection.execute(time_passes)
         await connection.execute("SELECT pg_notify('hansa_jobs', '')")
-        # Who has a card is called for a sign of life; a page of a web server is none.
+        # Who has a card is called for a health check; a page of a web server is none.
         await until(lambda: any(asked.line.startswith("POST /a2a ") for asked in agents.asked))
         async with httpx2.AsyncClient(base_url=f"{heir.url}/api/v1", timeout=60) as http:
             assert (await http.get(f"/agent-cards/{did}")).json()["name"] == "Weaver"
-        told = await connection.fetchval(
+        returned = await connection.fetchval(
             "SELECT count(*) FROM journal_event WHERE event_type = 'AgentCardPulled'"
         )
-        assert told == 1
+        assert returned == 1
         await connection.close()

@@ -57,7 +57,7 @@ async def test_every_line_has_the_form_asked_for(served: RegistryProcess):
     ],
     ids=" ".join,
 )
-async def test_the_log_tells_of_start_requests_and_stop(served: RegistryProcess, words: tuple[str, ...]):
+async def test_the_log_records_start_requests_and_stop(served: RegistryProcess, words: tuple[str, ...]):
     assert [line for line in lines(served) if all(word in line for word in words)] != []
 
 

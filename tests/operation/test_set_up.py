@@ -136,7 +136,7 @@ def test_a_missing_venv_package_is_named_and_its_installation_heals(checkout: Pa
     assert is_as_before(checkout, before)
 
 
-def test_a_python_that_is_too_old_is_told_so(checkout: Path):
+def test_a_python_that_is_too_old_is_reported(checkout: Path):
     script = checkout / "requirements" / "set_up.py"
     pretend = (
         "import runpy, sys; sys.version_info = (3, 9, 2, 'final', 0);"

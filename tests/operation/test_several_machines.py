@@ -72,14 +72,14 @@ async def test_one_of_two_machines_is_killed_under_load_and_clients_go_on_withou
                 await follow(command, machine, shared, **settings)
         assert shared.stat().st_mode & 0o777 == 0o600
         async with RoundRobinProxy([machine.url for machine in machines]) as proxy:
-            told = await storm_while_one_dies(proxy.url, machines, tmp_path / "history.jsonl")
+            operations = await storm_while_one_dies(proxy.url, machines, tmp_path / "history.jsonl")
         for machine in machines:
             assert (await machine.stop()).code == 0
         connection = await asyncpg.connect(settings["DATABASE_URL"])
-        assert await find_what_is_wrong(connection, told) == []
+        assert await find_what_is_wrong(connection, operations) == []
         await connection.close()
-        assert rude_answers(told) == []
-        assert {one.outcome for one in told} <= {Outcome.ACKNOWLEDGED, Outcome.REFUSED}
+        assert rude_answers(operations) == []
+        assert {one.outcome for one in operations} <= {Outcome.ACKNOWLEDGED, Outcome.REFUSED}
     finally:
         for machine in machines:
             await machine.kill()
@@ -87,7 +87,7 @@ async def test_one_of_two_machines_is_killed_under_load_and_clients_go_on_withou
 
 
 async def storm_while_one_dies(url: str, machines: list[RegistryProcess], path: Path) -> list[Operation]:
-    """What clients were told while machines died in turn, with what stayed unanswered asked for again."""
+    """What clients were answered while machines died in turn, with what stayed unanswered asked for again."""
     history = History(path)
     storm = Storm(url, history, SEED, clients=CLIENTS, agents=CLIENTS)
     try:
@@ -96,7 +96,7 @@ async def storm_while_one_dies(url: str, machines: list[RegistryProcess], path: 
         for number in range(PERIODIC_TASKS):
             victim = machines[number % 2]
             await go_on(path)
-            victim.tell(signal.SIGKILL)
+            victim.send_signal(signal.SIGKILL)
             # With one machine gone clients go on; then it comes back.
             await go_on(path)
             await victim.kill()

@@ -54,7 +54,7 @@ async def test_a_request_under_way_is_answered_before_the_service_stops(operated
             await blocker.execute("LOCK TABLE plumbing_rate_limit")
             request = asyncio.create_task(http.get("/api/v1/public/registry-config"))
             await _waits_for_a_lock(blocker)
-            registry.tell(signal.SIGTERM)
+            registry.send_signal(signal.SIGTERM)
             await until(lambda: not _accepts(registry.url))
         answer = await request
     await blocker.close()

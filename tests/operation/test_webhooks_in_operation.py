@@ -1,4 +1,4 @@
-"""Webhooks of a served registry: told without being asked, and not lost with the process that was telling."""
+"""Webhooks of a served registry: sent without a request, and not lost with the process that was sending."""
 
 import asyncpg
 import httpx2
@@ -12,7 +12,7 @@ from tests.rooms.notifications.webhooks.receiver import HOOKS, receiving
 
 async def developer(http: httpx2.AsyncClient) -> dict[str, str]:
     """The headers of a new developer."""
-    me = {"name": "Told", "email": "told@example.org", "password": PASSWORD}
+    me = {"name": "Ada", "email": "ada@example.org", "password": PASSWORD}
     consent = {"tos_accepted": True, "age_confirmed": True}
     assert (await http.post("/auth/register", json={**me, **consent})).status_code == 201
     login = await http.post("/auth/login", data={"username": me["email"], "password": PASSWORD})
@@ -30,7 +30,7 @@ async def create_agent(http: httpx2.AsyncClient, headers: dict[str, str]) -> str
     return made.json()["agent_did"]
 
 
-async def test_what_a_killed_process_was_telling_is_told_by_the_next_one(
+async def test_what_a_killed_process_was_sending_is_sent_by_the_next_one(
     operated: Launch, database_farm: DatabaseFarm
 ):
     dsn = await database_farm.fresh()

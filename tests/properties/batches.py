@@ -8,10 +8,10 @@ from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 
 
-async def tell_batch(
+async def outcomes_of_batch(
     tx: Tx, tickets: Sequence[Ticket], book: ledger.Book
 ) -> list[ledger.OrderAnswer | Refused]:
-    """What each caller is told, or why it is refused."""
+    """What each caller gets, or why it is refused."""
     rows = await post_batch(tx, tickets, book, ledger.FeePolicy())
     outcomes: list[ledger.OrderAnswer | Refused] = []
     for ticket, row in zip(tickets, rows, strict=True):

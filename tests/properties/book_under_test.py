@@ -16,7 +16,7 @@ from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from hansa.rooms.transfers.schemas import TransferIn, TransferOut
-from tests.properties.batches import tell_batch
+from tests.properties.batches import outcomes_of_batch
 from tests.properties.model import Answer, plain
 from tests.properties.proof import prove_book
 from tests.registry import TestAgent, TestRegistry, open_registry
@@ -122,23 +122,23 @@ class BookUnderTest:
         body = {"receiver_agent_id": payee, "amount": amount, "message": message}
         headers = self._headers(payer) | ({KEY_HEADER: key} if key is not None else {})
         answer = self.run(self._registry.post(ROUTE, json=body, headers=headers))
-        told = answer.json()
+        returned = answer.json()
         if answer.status_code == 200:
-            money = {name: told[name] for name in _MONEY}
-            assert (told["sender_agent_id"], told["receiver_agent_id"], told["message"]) == (
+            money = {name: returned[name] for name in _MONEY}
+            assert (returned["sender_agent_id"], returned["receiver_agent_id"], returned["message"]) == (
                 payer,
                 payee,
                 message,
             )
         else:
-            assert told["status"] == answer.status_code
-            money = told["error"]["context"] or {} if answer.status_code == 402 else {}
+            assert returned["status"] == answer.status_code
+            money = returned["error"]["context"] or {} if answer.status_code == 402 else {}
         return Answer(answer.status_code, money, answer.headers.get("Idempotent-Replayed") == "true")
 
     def transfer_in_one_batch(self, orders: list[Order]) -> list[Answer]:
         """The orders as one group commit takes them: (payer, payee, amount, key), no key twice for one payer."""
         tickets = [self._ticket(*order) for order in orders]
-        heard = self.run(self._registry.database.act(lambda tx: tell_batch(tx, tickets, self._book)))
+        heard = self.run(self._registry.database.act(lambda tx: outcomes_of_batch(tx, tickets, self._book)))
         return [_answer_of(outcome) for outcome in heard]
 
     def _ticket(self, payer: str, payee: str, amount: str, key: str | None) -> Ticket:
@@ -207,6 +207,6 @@ class BookUnderTest:
 
 def _answer_of(outcome: ledger.OrderAnswer | Refused) -> Answer:
     if isinstance(outcome, ledger.OrderAnswer):
-        told = json.loads(outcome.answer)
-        return Answer(200, {name: told[name] for name in _MONEY}, outcome.replayed)
+        returned = json.loads(outcome.answer)
+        return Answer(200, {name: returned[name] for name in _MONEY}, outcome.replayed)
     return Answer(outcome.status, dict(outcome.context or {}) if outcome.status == 402 else {})

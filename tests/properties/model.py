@@ -123,8 +123,8 @@ class Model:
         """0.5 % up to one turnover an hour of the most that was held, then in a line to 5 % at ten."""
         holder, start = self.agents[payer], self._minute - WINDOW_MINUTES
         sent = sum((amount_sent for minute, amount_sent in holder.sent if minute > start), Decimal(0))
-        standing = [balance for minute, balance in holder.held if minute <= start][-1:]
-        most_held = max(standing + [balance for minute, balance in holder.held if minute > start])
+        held_before = [balance for minute, balance in holder.held if minute <= start][-1:]
+        most_held = max(held_before + [balance for minute, balance in holder.held if minute > start])
         # In fractions: a quotient that is cut off anywhere would hide a fee that lies halfway between two units.
         turnover = Fraction(sent) / Fraction(most_held) if most_held else Fraction(0)
         climbed = (min(max(turnover, TURNOVER_BASE), TURNOVER_MAX) - TURNOVER_BASE) / (

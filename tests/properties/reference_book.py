@@ -1,4 +1,4 @@
-"""The judge of the engine: transfers decided in Python and written row by row, one at a time, in the plainest way.
+"""The judge of the engine: transfers decided in Python and written row by row, one at a time, in the plainest manner.
 
 The fee: 0.5 % of the amount, on top. An agent that turns its funds over more than once an hour pays more: with
 v = what it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is

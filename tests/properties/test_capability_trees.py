@@ -58,7 +58,7 @@ async def actor(registry: TestRegistry) -> TestAgent:
 
 @dataclass
 class Tree:
-    """A tree under test, with what its capabilities were told to have spent."""
+    """A tree under test, with what its capabilities are said to have spent."""
 
     registry: TestRegistry
     did: str
@@ -109,7 +109,7 @@ async def test_a_tree_never_spends_more_than_its_root(registry: TestRegistry, ac
     @seed(printed_seed())
     @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(STORIES, st.integers(1, 40))
-    def told(story: Sequence[Sequence[Act]], budget: int) -> None:
+    def lived_once(story: Sequence[Sequence[Act]], budget: int) -> None:
         asyncio.run_coroutine_threadsafe(lived(story, budget), loop).result()
 
     async def lived(story: Sequence[Sequence[Act]], budget: int) -> None:
@@ -118,7 +118,7 @@ async def test_a_tree_never_spends_more_than_its_root(registry: TestRegistry, ac
             await asyncio.gather(*(tree.act(act) for act in moment))
         await require_sound(tree)
 
-    await asyncio.to_thread(told)
+    await asyncio.to_thread(lived_once)
 
 
 async def require_sound(tree: Tree) -> None:

@@ -63,35 +63,35 @@ Right = Callable[[list[Any], dict[str, Any]], bool]
 MET: dict[str, tuple[Callable[[Scene], list[UseCase]], Right]] = {
     "of two writers who read the same state one is refused": (
         lambda s: [s.put("A", blind=False), s.put("B", blind=False)],
-        lambda told, row: (
-            sum(isinstance(one, PreconditionFailed) for one in told) == 1 and row["version"] == 2
+        lambda outcomes, row: (
+            sum(isinstance(one, PreconditionFailed) for one in outcomes) == 1 and row["version"] == 2
         ),
     ),
     "two blind writers come one after the other and both versions are kept": (
         lambda s: [s.put("A"), s.put("B")],
-        lambda told, row: (row["version"], row["kept"]) == (3, 2) and row["name"] in {"A", "B"},
+        lambda outcomes, row: (row["version"], row["kept"]) == (3, 2) and row["name"] in {"A", "B"},
     ),
     "a suspension is not undone by an owner who writes and switches on": (
         lambda s: [s.put("A", is_active=True), s.suspend()],
-        lambda told, row: (row["status"], row["is_active"], row["name"]) == ("suspended", True, "A"),
+        lambda outcomes, row: (row["status"], row["is_active"], row["name"]) == ("suspended", True, "A"),
     ),
     "a write and a deletion both hold": (
         lambda s: [s.put("A"), s.delete()],
-        lambda told, row: (row["name"], row["is_active"], row["status"]) == ("A", False, "active"),
+        lambda outcomes, row: (row["name"], row["is_active"], row["status"]) == ("A", False, "active"),
     ),
     "an unlisting and a pull both hold": (
         lambda s: [s.unlist(), s.pull("Served")],
-        lambda told, row: (row["unlisted"], row["name"], row["version"]) == (True, "Served", 2),
+        lambda outcomes, row: (row["unlisted"], row["name"], row["version"]) == (True, "Served", 2),
     ),
     "an owner's write and a pull come one after the other": (
         lambda s: [s.put("A"), s.pull("Served")],
-        lambda told, row: row["name"] in {"A", "Served"} and (row["version"], row["kept"]) == (3, 2),
+        lambda outcomes, row: row["name"] in {"A", "Served"} and (row["version"], row["kept"]) == (3, 2),
     ),
     "a revoked card is written before it is revoked or not at all": (
         lambda s: [s.put("A", is_active=True), s.retire()],
-        lambda told, row: (
+        lambda outcomes, row: (
             (row["status"], row["is_active"]) == ("revoked", False)
-            and (row["name"] == "A") != isinstance(told[0], catalogue.CardRevoked)
+            and (row["name"] == "A") != isinstance(outcomes[0], catalogue.CardRevoked)
         ),
     ),
 }
@@ -120,12 +120,12 @@ async def test_however_writers_of_a_card_meet_each_word_counts_or_is_refused(
     async def play(choose: Choose) -> None:
         card = await publish(registry, "Before", developer=OWNER)
         seen = await registry.database.look(lambda tx: catalogue.card_of(tx, str(card.id)))
-        told = await director.play(sides(Scene(card, seen, registry)), choose)
+        outcomes = await director.play(sides(Scene(card, seen, registry)), choose)
         statement = (
             "SELECT name, status, is_active, unlisted, version, (SELECT count(*) FROM catalogue_card_version"
             " WHERE card_id = c.id) AS kept FROM catalogue_card c WHERE id = $1"
         )
         row = dict(await registry.database.look(lambda tx: tx.fetchrow(statement, card.card_id)))
-        assert is_right(told, row), (told, row)
+        assert is_right(outcomes, row), (outcomes, row)
 
     await in_some_orders(play, count=SAMPLE, seed=printed_seed())

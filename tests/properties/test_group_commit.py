@@ -15,7 +15,7 @@ from hansa.foundation.values.money import Minor, share
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from tests.all_events import ALL_EVENTS
-from tests.properties.batches import tell_batch
+from tests.properties.batches import outcomes_of_batch
 from tests.properties.reference_book import fee_rate, transfer_alone
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry
 
@@ -54,7 +54,7 @@ async def _live_through(
     for registry in (plain, gathered):
         await _open(registry, holdings, paces)
     orders = [_order(chance) for _ in range(ORDERS)]
-    judged = [told for order in orders for told in await _one_by_one(plain, order)]
+    judged = [outcome for order in orders for outcome in await _one_by_one(plain, order)]
     batched = await _in_batches(gathered, orders, chance)
     assert judged == batched, history
     assert await _book(plain) == await _book(gathered), history
@@ -151,7 +151,7 @@ async def _in_batches(registry: TestRegistry, orders: list[Any], chance: random.
             scopes |= {scope} if scope else set()
             tickets.append(_ticket(*asked))
         del waiting[: len(tickets)]
-        heard = await registry.database.act(lambda tx, batch=tickets: tell_batch(tx, batch, book))
+        heard = await registry.database.act(lambda tx, batch=tickets: outcomes_of_batch(tx, batch, book))
         outcomes += [_refusal(one) if isinstance(one, Refused) else one for one in heard]
     return outcomes
 

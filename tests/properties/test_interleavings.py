@@ -14,7 +14,7 @@ from hansa.foundation.values.money import Minor, format_amount, parse_amount, un
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from hansa.rooms.ledger.errors import ReferenceUsed, TreasuryInsufficient
-from tests.properties.batches import tell_batch
+from tests.properties.batches import outcomes_of_batch
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.proof import prove_book, prove_supply
 from tests.properties.scale import TIER, printed_seed
@@ -42,13 +42,13 @@ class Scene:
 
     def batch(self, *orders: tuple[str, str, str], key: str | None = None) -> UseCase:
         tickets = [self.ticket(*order, key=key) for order in orders]
-        return lambda tx: tell_batch(tx, tickets, self.book)
+        return lambda tx: outcomes_of_batch(tx, tickets, self.book)
 
     def keyed(self, payer: str, payee: str, amount: str) -> UseCase:
         ticket = self.ticket(payer, payee, amount, key="the key")
 
         async def answered(tx: Tx) -> ledger.OrderAnswer:
-            (outcome,) = await tell_batch(tx, [ticket], self.book)
+            (outcome,) = await outcomes_of_batch(tx, [ticket], self.book)
             if isinstance(outcome, Refused):
                 raise outcome
             return outcome
@@ -110,7 +110,7 @@ NARROW: dict[str, Pair] = {
             and held == ("90.95", "123.97", "84.9", "0")
         ),
     ),
-    "a batch and a transfer the other way both finish": (
+    "a batch and an opposite transfer both finish": (
         lambda s: [
             s.batch((s.alice, s.bob, "10"), (s.alice, s.carol, "5")),
             s.transfer(s.carol, s.alice, "20"),
@@ -142,7 +142,7 @@ WIDE: dict[str, Pair] = {
     "one key, one body: one effect, one answer": (
         lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "10")],
         lambda outcomes, held: (
-            told_once(outcomes, "89.95")
+            posted_once(outcomes, "89.95")
             and kinds(outcomes) <= {ledger.OrderAnswer, KeyInProgress}
             and held == ("89.95", "110", "100", "0")
         ),
@@ -157,7 +157,7 @@ WIDE: dict[str, Pair] = {
     "one key in two batches: one effect": (
         lambda s: [s.batch((s.alice, s.bob, "10"), key="k"), s.batch((s.alice, s.bob, "10"), key="k")],
         lambda outcomes, held: (
-            told_once([outcome for batch in outcomes for outcome in batch], "89.95")
+            posted_once([outcome for batch in outcomes for outcome in batch], "89.95")
             and held == ("89.95", "110", "100", "0")
         ),
     ),
@@ -217,9 +217,9 @@ def receipts(outcomes: list[Any]) -> int:
     return sum(isinstance(outcome, ledger.Receipt) for outcome in outcomes)
 
 
-def told_once(outcomes: list[Any], answer: str) -> bool:
-    told = [outcome for outcome in outcomes if isinstance(outcome, ledger.OrderAnswer)]
-    return {one.answer for one in told} == {answer} and sum(not one.replayed for one in told) == 1
+def posted_once(outcomes: list[Any], answer: str) -> bool:
+    answers = [outcome for outcome in outcomes if isinstance(outcome, ledger.OrderAnswer)]
+    return {one.answer for one in answers} == {answer} and sum(not one.replayed for one in answers) == 1
 
 
 def holding_up(did: str) -> UseCase:

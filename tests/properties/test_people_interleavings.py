@@ -81,9 +81,9 @@ class Scene:
         return await self.registry.database.look(lambda tx: tx.fetchval(statement, self.developer.id))
 
 
-def kinds(told: list[Any]) -> list[str]:
+def kinds(outcomes: list[Any]) -> list[str]:
     """What each side came to, by name, sorted."""
-    return sorted("refused" if isinstance(one, Refused) else type(one).__name__ for one in told)
+    return sorted("refused" if isinstance(one, Refused) else type(one).__name__ for one in outcomes)
 
 
 Play = tuple[Callable[[Scene], list[UseCase]], Callable[[list[Any]], bool]]
@@ -92,27 +92,27 @@ Play = tuple[Callable[[Scene], list[UseCase]], Callable[[list[Any]], bool]]
 MET: dict[str, Play] = {
     "an invitation of one use is used once": (
         lambda s: [s.redeem(), s.redeem()],
-        lambda told: kinds(told) == [invites.Invitation.__name__, "refused"],
+        lambda outcomes: kinds(outcomes) == [invites.Invitation.__name__, "refused"],
     ),
     "an invitation is used before it is revoked or not at all": (
         lambda s: [s.redeem(), s.take_back()],
-        lambda told: kinds(told) in [["Invitation", "refused"], ["Invite", "refused"]],
+        lambda outcomes: kinds(outcomes) in [["Invitation", "refused"], ["Invite", "refused"]],
     ),
     "the last free place is for one key": (
         lambda s: [s.make_key(), s.make_key()],
-        lambda told: kinds(told) == [MadeKey.__name__, "refused"],
+        lambda outcomes: kinds(outcomes) == [MadeKey.__name__, "refused"],
     ),
     "a new agent is of an account that stays, or ends with it, or is not made": (
         lambda s: [s.create(), s.delete()],
-        lambda told: isinstance(told[0], Onboarded | Refused) and told[1] is None,
+        lambda outcomes: isinstance(outcomes[0], Onboarded | Refused) and outcomes[1] is None,
     ),
     "a bootstrap token goes with the account or is not made": (
         lambda s: [s.ask_for_token(), s.delete()],
-        lambda told: isinstance(told[0], IssuedToken | Refused) and told[1] is None,
+        lambda outcomes: isinstance(outcomes[0], IssuedToken | Refused) and outcomes[1] is None,
     ),
     "a deletion is cancelled or carried out": (
         lambda s: [s.keep(), s.delete()],
-        lambda told: isinstance(told[0], DeletionStatus | Refused) and told[1] is None,
+        lambda outcomes: isinstance(outcomes[0], DeletionStatus | Refused) and outcomes[1] is None,
     ),
 }
 
@@ -185,8 +185,8 @@ async def test_however_acts_on_accounts_meet_what_holds_of_them_holds(
 
     async def play(choose: Choose) -> None:
         scene = await set_scene(registry)
-        told = await director.play(sides(scene), choose)
-        assert is_right(told), told
+        outcomes = await director.play(sides(scene), choose)
+        assert is_right(outcomes), outcomes
         status = await scene.value("SELECT status FROM people_deletion WHERE developer_id = $1")
         is_closed = await scene.value("SELECT closed_at IS NOT NULL FROM people_developer WHERE id = $1")
         assert is_closed == (status == "processing")

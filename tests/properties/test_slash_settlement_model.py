@@ -94,11 +94,11 @@ def _history(seed: int) -> World:
     rng = random.Random(seed)
     claim = Claim(1, "did:defendant", "did:complainant", rng.randint(1, 100), "AVT")
     world = World(rng, protocol.opened(claim, rng.randint(0, claim.amount), 0.0), funds=rng.randint(0, 120))
-    on_the_way: list[Outcome] = []
+    in_transit: list[Outcome] = []
     acts: list[Callable[[], None]] = [
-        lambda: on_the_way.append(world.request()),
-        lambda: on_the_way.append(world.incoming.outcome) if world.incoming else None,
-        lambda: _deliver(world, on_the_way),
+        lambda: in_transit.append(world.request()),
+        lambda: in_transit.append(world.incoming.outcome) if world.incoming else None,
+        lambda: _deliver(world, in_transit),
         world.decide,
         world.time_passes,
     ]
@@ -116,9 +116,9 @@ def _history(seed: int) -> World:
     return world
 
 
-def _deliver(world: World, on_the_way: list[Outcome]) -> None:
+def _deliver(world: World, in_transit: list[Outcome]) -> None:
     """Any outcome that was ever sent, again or late; its receipt may be lost."""
-    if on_the_way and world.outcome_arrives(world.rng.choice(on_the_way)) and world.rng.random() < 0.5:
+    if in_transit and world.outcome_arrives(world.rng.choice(in_transit)) and world.rng.random() < 0.5:
         world.receipt_arrives()
 
 
@@ -219,7 +219,7 @@ def _following(present: Small) -> Iterator[Small]:
 
 
 def _asked(world: World, sent: frozenset[Outcome], receipted: bool) -> Iterator[Small]:
-    """The request arrives, for the first time in each of the ways in which it may be taken."""
+    """The request arrives, for the first time with each outcome that it may have."""
     claim = world.outgoing.claim
     first = [
         protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False),

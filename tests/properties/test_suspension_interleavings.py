@@ -29,7 +29,7 @@ WHY = "For a test."
 # One row for each agent: what each part of the registry says of it.
 _PARTS = """
 SELECT a.status, c.status AS card, l.status AS account, s.withheld_since IS NOT NULL AS withheld,
-  (SELECT array_agg(soft) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS standing
+  (SELECT array_agg(soft) FROM enforcement_suspension WHERE did = a.did AND lifted_at IS NULL) AS active
 FROM agents_agent a JOIN catalogue_card c USING (did) JOIN ledger_account l USING (did)
 LEFT JOIN enforcement_agent s USING (did) WHERE did = $1
 """
@@ -97,55 +97,55 @@ Play = tuple[Callable[[Scene], list[UseCase]], Callable[[list[Any], Counter[str]
 MET: dict[str, Play] = {
     "a transfer comes before the suspension of its payee or after it": (
         lambda s: [s.pay(), s.suspend()],
-        lambda told, events: is_paid(told[0]) in {True, False} and events["AgentSuspended"] == 1,
+        lambda ended, events: is_paid(ended[0]) in {True, False} and events["AgentSuspended"] == 1,
     ),
     "a transfer comes before the suspension of both or after it": (
         lambda s: [s.pay(), s.suspend_both()],
-        lambda told, events: is_paid(told[0]) in {True, False} and events["AgentSuspended"] == 1,
+        lambda ended, events: is_paid(ended[0]) in {True, False} and events["AgentSuspended"] == 1,
     ),
     "of two suspensions one did it": (
         lambda s: [s.suspend(), s.suspend()],
-        lambda told, events: (
-            registry_rows(*told) == ["already_suspended", "suspended"] and events["AgentSuspended"] == 1
+        lambda ended, events: (
+            registry_rows(*ended) == ["already_suspended", "suspended"] and events["AgentSuspended"] == 1
         ),
     ),
     "a soft suspension and a hard one make a hard one": (
         lambda s: [s.suspend(soft=True), s.suspend()],
-        lambda told, events: (
-            registry_rows(*told) == ["already_suspended", "suspended"] and events["AgentSuspended"] in {1, 2}
+        lambda ended, events: (
+            registry_rows(*ended) == ["already_suspended", "suspended"] and events["AgentSuspended"] in {1, 2}
         ),
     ),
     "suspensions of the same agents in opposite orders both finish": (
         lambda s: [s.suspend_both(), s.suspend_both(backwards=True)],
-        lambda told, events: (
-            registry_rows(*told) == ["already_suspended"] * 2 + ["suspended"] * 2
+        lambda ended, events: (
+            registry_rows(*ended) == ["already_suspended"] * 2 + ["suspended"] * 2
             and events["AgentSuspended"] == 1
         ),
     ),
     "a reinstatement comes before the suspension or after it": (
         lambda s: [s.suspend(), s.reinstate()],
-        lambda told, events: (
-            registry_rows(*told) in [["reinstated", "suspended"], ["already_active", "suspended"]]
-            and events["AgentReinstated"] == registry_rows(*told).count("reinstated")
+        lambda ended, events: (
+            registry_rows(*ended) in [["reinstated", "suspended"], ["already_active", "suspended"]]
+            and events["AgentReinstated"] == registry_rows(*ended).count("reinstated")
         ),
     ),
     "a revocation ends what was suspended before it and nothing else": (
         lambda s: [s.suspend(), s.revoke()],
-        lambda told, events: (
-            registry_rows(*told) in [["revoked", "suspended"], ["not_suspended", "suspended"]]
-            and events["AgentRevoked"] == registry_rows(told[1]).count("revoked")
+        lambda ended, events: (
+            registry_rows(*ended) in [["revoked", "suspended"], ["not_suspended", "suspended"]]
+            and events["AgentRevoked"] == registry_rows(ended[1]).count("revoked")
         ),
     ),
     "an agent that is suspended for itself too stays so": (
         lambda s: [s.suspend(), s.suspend_owner()],
-        lambda told, events: (
-            registry_rows(*told) == ["already_suspended", "suspended"] and events["AgentSuspended"] == 1
+        lambda ended, events: (
+            registry_rows(*ended) == ["already_suspended", "suspended"] and events["AgentSuspended"] == 1
         ),
     ),
     "a developer is suspended and reinstated one after the other": (
         lambda s: [s.suspend_owner(), s.reinstate_owner()],
-        lambda told, events: (
-            registry_rows(*told) in [["reinstated", "suspended"], ["already_active", "suspended"]]
+        lambda ended, events: (
+            registry_rows(*ended) in [["reinstated", "suspended"], ["already_active", "suspended"]]
         ),
     ),
 }
@@ -189,10 +189,10 @@ async def require_that_all_parts_agree(scene: Scene) -> None:
         row = await scene.registry.database.look(lambda tx, agent=agent: tx.fetchrow(_PARTS, agent.did))
         assert row["card"] == row["status"], dict(row)
         assert row["account"] == ("suspended" if row["withheld"] else "active"), dict(row)
-        standing = row["standing"] or []
+        active = row["active"] or []
         if row["status"] != "revoked":
-            assert (row["status"] == "suspended") == bool(standing), dict(row)
-            assert bool(row["withheld"]) == (False in standing), dict(row)
+            assert (row["status"] == "suspended") == bool(active), dict(row)
+            assert bool(row["withheld"]) == (False in active), dict(row)
 
 
 @pytest.mark.parametrize("name", MET)
@@ -204,11 +204,11 @@ async def test_however_acts_of_enforcement_meet_the_parts_of_the_registry_agree(
 
     async def play(choose: Choose) -> None:
         scene = await set_scene(registry, alice)
-        told = await director.play(sides(scene), choose)
+        ended = await director.play(sides(scene), choose)
         events = await scene.events()
-        assert is_right(told, events), (told, events)
+        assert is_right(ended, events), (ended, events)
         await require_that_all_parts_agree(scene)
-        paid = isinstance(told[0], ledger.Receipt)
+        paid = isinstance(ended[0], ledger.Receipt)
         balance = await registry.database.look(lambda tx: ledger.balance_of(tx, scene.bob.did))
         assert format_amount(balance.liquid) == ("101" if paid else "100")
 

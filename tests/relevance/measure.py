@@ -30,7 +30,7 @@ async def measured(asked: list[JudgedQuery]) -> dict[str, list[str]]:
     return found
 
 
-def told(asked: list[JudgedQuery], found: dict[str, list[str]]) -> str:
+def report(asked: list[JudgedQuery], found: dict[str, list[str]]) -> str:
     """The report."""
     values = {query.id: ndcg(found[query.id], query.judgments) for query in asked}
     lines = [f"all            {mean(values.values()):.3f}  ({len(asked)} queries)"]
@@ -51,7 +51,7 @@ def told(asked: list[JudgedQuery], found: dict[str, list[str]]) -> str:
 async def _main() -> None:
     configure_logs("warning", "console")
     asked = queries()
-    print(told(asked, await measured(asked)))
+    print(report(asked, await measured(asked)))
 
 
 if __name__ == "__main__":

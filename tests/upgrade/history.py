@@ -228,8 +228,8 @@ async def _audits(history: History) -> None:
     verdict = await database.act(auditor.audit_from_zero, one_snapshot=True)
     assert (verdict.status, verdict.supply.delta) == ("OK", 0)
     held = await read_balances(history.registry)
-    letters = await database.read(lambda tx: tx.fetch("SELECT recipient FROM plumbing_letter ORDER BY id"))
-    history.expected |= {"balances": held, "letters": [letter["recipient"] for letter in letters]}
+    mails = await database.read(lambda tx: tx.fetch("SELECT recipient FROM plumbing_letter ORDER BY id"))
+    history.expected |= {"balances": held, "mails": [mail["recipient"] for mail in mails]}
 
 
 async def read_balances(registry: TestRegistry) -> dict[str, int]:

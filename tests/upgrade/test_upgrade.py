@@ -214,9 +214,9 @@ async def test_pending_webhooks_and_e_mails_are_sent(upgraded: Upgraded):
     assert [call.id for call in receiver.received] == webhook["waiting"]
     assert all(call.is_signed_with(webhook["secret"]) for call in receiver.received)
     sent = await registry.outbox()
-    assert Counter(upgraded.expected["letters"]) <= Counter(str(letter["To"]) for letter in sent)
+    assert Counter(upgraded.expected["mails"]) <= Counter(str(mail["To"]) for mail in sent)
     # A request for a new password was pending: its link is sent now.
-    assert [letter["To"] for letter in sent if "#token=" in text_of(letter)] == ["cleo@example.org"]
+    assert [mail["To"] for mail in sent if "#token=" in text_of(mail)] == ["cleo@example.org"]
 
 
 async def test_an_owed_grant_is_paid_from_what_is_issued(upgraded: Upgraded):

@@ -77,12 +77,12 @@ def signed(original: Any, edit: Edit | None = None, *, signs_block: bool = True)
     if edit:
         edit(block)
     card["compliance"] = {**block, "digest": f"sha256:{digest_of(block)}"}
-    told = card["signature"]
-    paths = [path for path in told["signed_canonical"] if path != LEAF] + [LEAF] * signs_block
+    returned = card["signature"]
+    paths = [path for path in returned["signed_canonical"] if path != LEAF] + [LEAF] * signs_block
     leaves = {path: at(card, path) for path in paths}
-    leaves |= {"_signed_at": told["signed_at"], "_expires_at": told["expires_at"]}
+    leaves |= {"_signed_at": returned["signed_at"], "_expires_at": returned["expires_at"]}
     value = encoded(KEY.sign(canonical_json(leaves)))
-    card["signature"] = {**told, "kid": KID, "signed_canonical": paths, "value": value}
+    card["signature"] = {**returned, "kid": KID, "signed_canonical": paths, "value": value}
     card["signature"].pop("jws", None)
     return card
 

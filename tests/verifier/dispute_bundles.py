@@ -98,7 +98,7 @@ def _payments(case: Mapping[str, Any]) -> list[str]:
 
 def _evidence(case: Mapping[str, Any], setting: Setting) -> list[dict[str, Any]]:
     of = {"caller": setting.payer, "contractor": setting.payer}
-    pieces = [piece(of.get(by, setting.payee), "A letter.") for by in case.get("evidence", ())]
+    pieces = [piece(of.get(by, setting.payee), "A message.") for by in case.get("evidence", ())]
     for receipt in case.get("receipts", ()):
         given = piece(of.get(receipt.get("by", "caller"), setting.payee), _receipt(receipt, setting))
         pieces.append({**given, "sha256": "0" * 64} if "digest" in receipt else given)

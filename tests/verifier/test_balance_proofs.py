@@ -2,6 +2,7 @@
 
 import json
 import random
+from array import array
 from copy import deepcopy
 from hashlib import sha256
 from typing import Any
@@ -12,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.auditor.attestations.rules import canonical_text
 from hansa.rooms.auditor.liabilities import placement, proofs, schemas, sum_tree
+from hansa.rooms.auditor.liabilities.placing import Placement
+from hansa.rooms.auditor.liabilities.records import Holdings, PlacedHoldings
 from hansa_verify import AuditorKey, encoded, verify_liabilities
 from tests.properties.scale import by_tier, printed_seed
 
@@ -55,8 +58,8 @@ class Tree:
         self.accounts = []
         for number in range(ACCOUNTS):
             slots = [placement.free_place(self.leaves, places, parity) for parity in (0, 1)]
-            one = placement.Placed(f"did:hansa:hansa.local:{number}", *slots, draw.randrange(10**12))
-            placement.put(self.leaves, [one], self.secret)
+            one = placement.Placed(number, f"did:hansa:hansa.local:{number}", *slots, draw.randrange(10**12))
+            sum_tree.write(self.leaves, dict(zip(slots, one.leaves(self.secret), strict=True)))
             self.accounts.append(one)
         self.levels = sum_tree.forest(self.leaves)
 
@@ -104,6 +107,31 @@ def test_every_account_of_a_tree_verifies_and_the_public_blocks_add_up(tree):
     assert verify_liabilities(tree.public(), [KEY]).code == "verified"
     total = sum(one.balance for one in tree.accounts)
     assert sum_tree.sum_of(sum_tree.root_of(tree.blocks)) == total
+
+
+def test_leaves_written_for_many_accounts_at_once_are_those_of_each(tree):
+    leaves = placement.free_leaves(ACCOUNTS)
+    ids, names, slots_a, slots_b, balances = zip(*tree.accounts, strict=True)
+    columns = array("q", ids), [name.encode() for name in names], array("q", balances)
+    placement.put(leaves, tree.secret, PlacedHoldings(*columns, array("i", slots_a), array("i", slots_b)))
+    assert leaves == tree.leaves
+
+
+def test_a_placement_gives_each_account_two_leaves_of_its_own_and_lists_it_in_their_blocks():
+    begun, count = Placement(ACCOUNTS), ACCOUNTS // 2
+    width = sum_tree.BLOCK_LEAVES
+    had = {}
+    for first in (1, count + 1):
+        ids = array("q", range(first, first + count))
+        some = begun.place(Holdings(ids, [b"%d" % one for one in ids], ids))
+        had |= {one: (a, b) for one, a, b in zip(ids, some.slots_a, some.slots_b, strict=True)}
+    members = [one for block in begun.blocks() for one in block]
+    assert {len(block) for block in begun.blocks()} == {width}
+    assert all(a % 2 == 0 and b % 2 == 1 for a, b in had.values())
+    assert {place: one for place, one in enumerate(members) if one} == {
+        place: one for one, places in had.items() for place in places
+    }
+    assert len(members) - members.count(0) == 2 * len(had) == 2 * 2 * count
 
 
 def test_a_changed_leaf_gives_the_tree_that_is_built_from_the_start(tree):

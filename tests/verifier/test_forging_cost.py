@@ -48,7 +48,7 @@ def test_the_search_finds_the_lower_price_of_a_formula_that_counts_payments_inst
     assert Search(STAR, least, paying_per_signal).cheapest(FEW_TRIES) < UNIT // 1000
 
 
-def test_more_tries_never_find_a_dearer_way():
+def test_more_tries_never_find_a_dearer_attack():
     least = GRADES_UPWARD[-1][0]
     few, more = (Search(RING, least, scores_of).cheapest(tries) for tries in (0, 4 * FEW_TRIES))
     assert more < few

@@ -51,6 +51,17 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def ready_line(settings: Settings) -> str:
+    """What is printed once requests are accepted."""
+    return f"ready {address_of(settings)}"
+
+
+def address_of(settings: Settings) -> str:
+    """Where the registry listens."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
+
+
 def _named(host: str, port: int, variable: str) -> socket.socket:
     try:
         return listen(host, port)

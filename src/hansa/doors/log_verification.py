@@ -1,13 +1,28 @@
 """Verification of the tiled log from the command line: reads checkpoint, entries or a proof, and judges them step by step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from hansa.doors.attestation_verification import KEY_SET
 from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
-from hansa_verify import AuditorKey, NotAKey, NotCanonical, Step, log, read_auditor_keys, read_json
+from hansa_verify import (
+    ML_DSA_WITNESS_KEY,
+    WITNESS_KEY,
+    AuditorKey,
+    NotAKey,
+    NotCanonical,
+    Step,
+    VerifierKey,
+    find_cosignature,
+    has_ml_dsa,
+    log,
+    read_auditor_keys,
+    read_json,
+    read_verifier_key,
+)
 from hansa_verify.log import BadCheckpoint, Checkpoint
 
 CHECKPOINT = "/log/checkpoint"
@@ -32,21 +47,25 @@ class LogVerdict:
         return self.code == "verified"
 
 
-def verify_log(source: str, keys: str | None, old: str | None) -> LogVerdict:
-    """The verdict on a whole log, or on the proof of a leaf. Raises: CannotRead."""
+def verify_log(source: str, keys: str | None, old: str | None, witnesses: Sequence[str] = ()) -> LogVerdict:
+    """The verdict on a whole log, or on the proof of a leaf, whose checkpoint each of these witnesses cosigned. Raises: CannotRead."""
     is_whole = is_address(source) and urlsplit(source).path in {"", "/"}
     if keys is None and not is_address(source):
         raise CannotRead(f"--keys is required for a proof in a file: use --keys https://REGISTRY{KEY_SET}")
     try:
+        cosigners = [read_verifier_key(text, WITNESS_KEY, ML_DSA_WITNESS_KEY) for text in witnesses]
+    except NotAKey as trouble:
+        raise CannotRead(f"--witness: {trouble}.") from None
+    try:
         key_set = read_auditor_keys(read_json(read_source(keys or urljoin(source, KEY_SET))))
         if is_whole:
-            return _verify_whole(source, key_set, old)
+            return _verify_whole(source, key_set, old, cosigners)
         proof = read_json(read_source(source))
         if not isinstance(proof, dict) or "old_size" not in proof:
-            return judge_inclusion(proof, key_set)
+            return judge_inclusion(proof, key_set, cosigners)
         if old is None:
             raise CannotRead("--old is required for a proof of consistency: the older checkpoint.")
-        return judge_consistency(proof, key_set, _text(old))
+        return judge_consistency(proof, key_set, _text(old), cosigners)
     except (NotCanonical, NotAKey) as trouble:
         raise CannotRead(f"{source} contains no usable log or keys: {trouble}.") from None
 
@@ -64,13 +83,16 @@ def log_verdict_json(verdict: LogVerdict) -> dict[str, Any]:
     }
 
 
-def _verify_whole(address: str, keys: tuple[AuditorKey, ...], old: str | None) -> LogVerdict:
+def _verify_whole(
+    address: str, keys: tuple[AuditorKey, ...], old: str | None, witnesses: Sequence[VerifierKey]
+) -> LogVerdict:
     note = _text(urljoin(address, CHECKPOINT))
     checkpoint, signed = _checkpoint_step("checkpoint", note, keys)
     if checkpoint is None:
         return LogVerdict((signed,), None)
     leaves = [log.leaf_hash(entry) for entry in _entries(address, checkpoint.size)]
-    steps = [signed, _judged("tree", lambda: log.root_of(leaves) == checkpoint.root, f"{len(leaves)} leaves")]
+    steps = [signed, *_cosigned(note, witnesses)]
+    steps += [_judged("tree", lambda: log.root_of(leaves) == checkpoint.root, f"{len(leaves)} leaves")]
     if old is not None:
         older, step = _checkpoint_step("old checkpoint", _text(old), keys)
         steps.append(step)
@@ -89,7 +111,9 @@ def _verify_whole(address: str, keys: tuple[AuditorKey, ...], old: str | None) -
     return LogVerdict(tuple(steps), checkpoint)
 
 
-def judge_inclusion(proof: Any, keys: tuple[AuditorKey, ...]) -> LogVerdict:
+def judge_inclusion(
+    proof: Any, keys: tuple[AuditorKey, ...], witnesses: Sequence[VerifierKey] = ()
+) -> LogVerdict:
     """The verdict on an answer of `/log/proof`. Raises: NotCanonical when it has another form."""
     kinds = {"checkpoint": str, "entry": str, "index": int, "size": int, "hashes": list}
     if not isinstance(proof, dict) or any(type(proof.get(name)) is not kind for name, kind in kinds.items()):
@@ -106,10 +130,13 @@ def judge_inclusion(proof: Any, keys: tuple[AuditorKey, ...]) -> LogVerdict:
         )
 
     said = f"leaf {proof['index']} of {checkpoint.size}: {proof['entry']}"
-    return LogVerdict((signed, _judged("inclusion", leads_to_root, said)), checkpoint)
+    cosigned = _cosigned(proof["checkpoint"], witnesses)
+    return LogVerdict((signed, *cosigned, _judged("inclusion", leads_to_root, said)), checkpoint)
 
 
-def judge_consistency(proof: Any, keys: tuple[AuditorKey, ...], old: str) -> LogVerdict:
+def judge_consistency(
+    proof: Any, keys: tuple[AuditorKey, ...], old: str, witnesses: Sequence[VerifierKey] = ()
+) -> LogVerdict:
     """The verdict on an answer of `/log/consistency`; `old` is the older checkpoint. Raises: NotCanonical."""
     kinds = {"checkpoint": str, "old_size": int, "size": int, "hashes": list}
     if not isinstance(proof, dict) or any(type(proof.get(name)) is not kind for name, kind in kinds.items()):
@@ -126,7 +153,8 @@ def judge_consistency(proof: Any, keys: tuple[AuditorKey, ...], old: str) -> Log
         )
 
     said = f"the log continues the checkpoint of {older.size} leaves"
-    return LogVerdict((signed, old_signed, _judged("consistency", continues, said)), checkpoint)
+    steps = (signed, *_cosigned(proof["checkpoint"], witnesses), old_signed)
+    return LogVerdict((*steps, _judged("consistency", continues, said)), checkpoint)
 
 
 def _checkpoint_step(name: str, note: str, keys: tuple[AuditorKey, ...]) -> tuple[Checkpoint | None, Step]:
@@ -134,7 +162,31 @@ def _checkpoint_step(name: str, note: str, keys: tuple[AuditorKey, ...]) -> tupl
         checkpoint = log.read_checkpoint_of(note, keys)
     except BadCheckpoint as trouble:
         return None, Step(name, holds=False, said=str(trouble))
-    return checkpoint, Step(name, holds=True, said=f"{checkpoint.origin}, {checkpoint.size} leaves, signed")
+    others = log.other_signers(note)
+    said = f"{checkpoint.origin}, {checkpoint.size} leaves, signed"
+    return checkpoint, Step(
+        name, holds=True, said=f"{said}; {others} other signatures not judged" if others else said
+    )
+
+
+def _cosigned(note: str, witnesses: Sequence[VerifierKey]) -> Iterator[Step]:
+    """Whether each of these keys of witnesses cosigned the checkpoint."""
+    for witness in witnesses:
+        name = f"{witness.name} ({log.ALGORITHMS[witness.kind]})"
+        if witness.kind == ML_DSA_WITNESS_KEY and not has_ml_dsa():
+            said = f"{name} was not checked: this version of the package cryptography has no ML-DSA-44"
+            yield Step("witness", holds=False, said=said)
+            continue
+        found = find_cosignature(note.rpartition("\n\n")[2], log.text_of(note), witness)
+        said = f"{name} did not cosign" if found is None else f"{name} cosigned at {_moment(found[0])}"
+        yield Step("witness", holds=found is not None, said=said)
+
+
+def _moment(timestamp: int) -> str:
+    try:
+        return datetime.fromtimestamp(timestamp, UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return f"{timestamp} seconds after 1970"
 
 
 def _judged(name: str, holds: Callable[[], bool], said: str) -> Step:

@@ -119,17 +119,17 @@ async def rotate_licensing_key(
 
 async def rotate_witness_key(
     settings: Settings, brought: Ed25519PrivateKey | None, reason: str | None, *, stolen: bool
-) -> str:
-    """Cosign logs of others with another key from now on; returns its verifier key.
+) -> tuple[str, str]:
+    """Cosign logs of others with other keys from now on; returns their verifier keys, Ed25519 and ML-DSA-44.
 
     Raises: Refused, BadKey, and what joining the database raises.
     """
     seal = _seal(settings)
 
-    async def rotate(tx: Tx) -> str:
-        key = await auditor.rotate_witness_key(tx, settings.ledger_id, seal, brought, stolen=stolen)
-        await record_operator_act(tx, act="witness_key.rotate", subject=key.text, reason=reason)
-        return key.text
+    async def rotate(tx: Tx) -> tuple[str, str]:
+        keys = await auditor.rotate_witness_key(tx, settings.ledger_id, seal, brought, stolen=stolen)
+        await record_operator_act(tx, act="witness_key.rotate", subject=keys.ed25519.text, reason=reason)
+        return keys.ed25519.text, keys.ml_dsa_44.text
 
     async with _database(settings) as database:
         return await database.act(rotate)

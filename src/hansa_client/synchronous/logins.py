@@ -12,7 +12,7 @@ from hansa_client.records.accounts import IssuedToken, IssuedTokens
 
 from .transport import Transport
 
-# A token that ends while the request is on its way costs a request more.
+# A token that ends while the request is being sent costs a request more.
 EARLIER = timedelta(seconds=30)
 
 Keep = Callable[[DeveloperTokens], None]

@@ -22,7 +22,7 @@ async def query(dsn, statement):
         await connection.close()
 
 
-# What asyncpg raises when the server dies; the last one on a connection that was told of it while idle.
+# What asyncpg raises when the server dies; the last one on a connection that got the message while idle.
 CUT_OFF = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 

@@ -18,8 +18,8 @@ def test_an_eighth_of_the_memory_between_64_and_512_mib(memory_gib: float, mib: 
 
 async def test_the_server_runs_with_what_is_right_for_this_machine(database_farm: DatabaseFarm):
     connection = await asyncpg.connect(await database_farm.fresh())
-    told = await connection.fetchval(
+    returned = await connection.fetchval(
         "SELECT setting::bigint * 8 / 1024 FROM pg_settings WHERE name = 'shared_buffers'"
     )
     await connection.close()
-    assert 64 <= told <= 512
+    assert 64 <= returned <= 512

@@ -99,7 +99,7 @@ async def test_a_later_start_waits_for_a_command_and_says_for_which_and_finds_ev
     await connection.close()
 
 
-async def test_text_is_ordered_by_code_point_and_letters_are_known_beyond_ascii(embedded):
+async def test_text_is_ordered_by_code_point_and_case_is_known_beyond_ascii(embedded):
     connection = await asyncpg.connect(await embedded().start())
     await connection.execute("CREATE EXTENSION pg_trgm")
     assert await connection.fetchval("SELECT 'B' < 'a' AND lower('Ž') = 'ž'")
@@ -121,7 +121,7 @@ async def test_starting_and_stopping_twice_does_no_harm(embedded, tmp_path):
     assert not (tmp_path / "data" / "postgres" / "postmaster.pid").exists()
 
 
-async def test_the_running_server_tells_its_address_and_a_stopped_one_does_not(embedded, tmp_path):
+async def test_the_running_server_states_its_address_and_a_stopped_one_does_not(embedded, tmp_path):
     postgres = embedded()
     with pytest.raises(NoRegistry):
         running_dsn(tmp_path / "data")

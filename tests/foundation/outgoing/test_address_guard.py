@@ -180,7 +180,7 @@ async def test_a_refusal_says_why(url: str, reason: str):
     assert refused.value.reason == str(refused.value) == reason
 
 
-async def test_a_name_without_an_address_is_told_apart():
+async def test_a_name_without_an_address_is_an_error_of_its_own():
     with pytest.raises(NameUnknown):
         await Outgoing(lookup=Names()).get("https://nobody.example.com/")
 

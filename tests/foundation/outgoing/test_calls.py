@@ -118,7 +118,7 @@ async def test_a_coding_that_was_not_asked_for_is_not_unpacked(coding: str):
     ],
     ids=["no http", "huge header", "broken off", "not packed", "nothing"],
 )
-async def test_what_is_no_answer_is_told_apart(said: bytes):
+async def test_what_is_no_answer_is_an_error_of_its_own(said: bytes):
     with pytest.raises((AnswerUnreadable, HostUnreachable)):
         await fetched(say(said))
 
@@ -197,7 +197,9 @@ async def test_as_many_calls_go_to_a_host_at_once_as_their_limits_allow():
         assert (named.most_open, named.connections) == (3, 7)
 
 
-async def test_who_waits_too_long_for_a_turn_is_told_that_the_host_is_busy(monkeypatch: pytest.MonkeyPatch):
+async def test_who_waits_too_long_for_a_turn_gets_the_error_that_the_host_is_busy(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setattr(calls, "TURN_SECONDS", 0.05)
     async with host(dripping(b"", b"")) as named:
         outgoing = Outgoing({f"127.0.0.1:{named.port}"})

@@ -75,8 +75,8 @@ async def test_the_card_of_a_revoked_agent_leaves_discovery_and_says_so_by_its_k
 
 async def test_of_two_suspensions_at_once_one_did_it(registry):
     agent = await registry.agent()
-    told = await at_once(*(act(registry, agents.suspend, agent.did) for _ in range(4)))
-    assert sorted(told) == ["already", "already", "already", "suspended"]
+    returned = await at_once(*(act(registry, agents.suspend, agent.did) for _ in range(4)))
+    assert sorted(returned) == ["already", "already", "already", "suspended"]
 
 
 async def test_an_agent_that_holds_units_is_not_retired(registry):
@@ -137,9 +137,9 @@ async def test_an_identity_is_revoked_and_given_back_once(registry):
     assert await act(registry, agents.revoke_mtls, agent.did) == "not_enrolled"
     assert await act(registry, agents.restore_mtls, agent.did) == "enrolled"
     assert await act(registry, agents.restore_mtls, agent.did) == "not_enrolled"
-    told = {"did": agent.did, "spiffe_id": spiffe_id}
-    assert await events_of(registry, agent, "AgentMtlsRevoked") == [told]
-    assert await events_of(registry, agent, "AgentMtlsEnrolled") == [told]
+    returned = {"did": agent.did, "spiffe_id": spiffe_id}
+    assert await events_of(registry, agent, "AgentMtlsRevoked") == [returned]
+    assert await events_of(registry, agent, "AgentMtlsEnrolled") == [returned]
 
 
 async def test_an_agent_without_an_identity_has_none_to_lose_or_regain(registry):

@@ -146,14 +146,14 @@ async def test_a_transaction_without_its_event_stays_a_breach(audited: Any) -> N
     assert len(await breaches(purses)) == 1
 
 
-async def test_a_breach_is_told_once_and_its_end_is_recorded(audited: Any) -> None:
+async def test_a_breach_is_published_once_and_its_end_is_recorded(audited: Any) -> None:
     purses, alice, bob = audited
     await plant(purses, alice.did, 1)
     first = await cycle(purses)
     await alice.transfer(bob, "1")
     await cycle(purses)
-    (told,) = await breaches(purses)
-    assert (told["verdict_id"], told["delta"], told["checks"]["supply"]) == (
+    (breach,) = await breaches(purses)
+    assert (breach["verdict_id"], breach["delta"], breach["checks"]["supply"]) == (
         first.id,
         "-0.00000001",
         "BREACH",
@@ -162,7 +162,7 @@ async def test_a_breach_is_told_once_and_its_end_is_recorded(audited: Any) -> No
     assert REGISTRY.get_sample_value("hansa_supply_delta_minor") == -1
     await plant(purses, alice.did, 1)
     await cycle(purses)
-    assert len(await breaches(purses)) == 2, "another breach is told again"
+    assert len(await breaches(purses)) == 2, "another breach is published again"
     await plant(purses, alice.did, -2)
     await cycle(purses)
     assert REGISTRY.get_sample_value("hansa_audit_status") == 1

@@ -37,8 +37,8 @@ async def teas(registry: TestRegistry, count: int) -> list[Any]:
     return [await publish(registry, f"Tea {number}", tags=["tea"]) for number in range(count)]
 
 
-async def page(registry: TestRegistry, way_on: str | None = None, **query: Any) -> dict[str, Any]:
-    asked = {"tags": "tea", "limit": 2, **query, **({"next": way_on} if way_on else {})}
+async def page(registry: TestRegistry, cursor: str | None = None, **query: Any) -> dict[str, Any]:
+    asked = {"tags": "tea", "limit": 2, **query, **({"next": cursor} if cursor else {})}
     answer = await registry.get("/agent-cards/", params=asked)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -60,7 +60,7 @@ async def test_the_later_pages_of_a_listing_do_not_search_again(registry: TestRe
     assert len(searches) == 1
 
 
-async def test_every_first_page_searches_and_tells_the_newest(registry: TestRegistry, searches: list[Any]):
+async def test_every_first_page_searches_and_returns_the_newest(registry: TestRegistry, searches: list[Any]):
     await teas(registry, 3)
     assert names_on(await page(registry, limit=9)) == ["Tea 2", "Tea 1", "Tea 0"]
     await publish(registry, "Tea of today", tags=["tea"])
@@ -116,5 +116,5 @@ def test_findings_are_kept_for_a_while_and_of_so_many_listings():
 @pytest.mark.parametrize(
     ("below", "left"), [(10, [9, 7, 4]), (9, [7, 4]), (8, [7, 4]), (5, [4]), (4, []), (0, [])]
 )
-def test_a_later_page_begins_below_the_last_card_told(below: int, left: list[int]):
+def test_a_later_page_begins_below_the_last_card_returned(below: int, left: list[int]):
     assert older_than([9, 7, 4], below) == left

@@ -7,7 +7,7 @@ import pytest
 from hansa.rooms.catalogue import maintenance
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, names, publish
-from tests.rooms.catalogue.test_mirror import page, told
+from tests.rooms.catalogue.test_mirror import entry, page
 
 
 async def unsorted(registry: TestRegistry) -> int:
@@ -38,9 +38,9 @@ async def test_a_list_finds_what_was_written_before_and_after_the_sweep(registry
 
 
 async def test_a_changed_text_is_found_by_its_new_words_alone(registry: TestRegistry):
-    await page(registry, [told(1, 1, name="Old name")])
+    await page(registry, [entry(1, 1, name="Old name")])
     await swept(registry)
-    await page(registry, [told(1, 2, name="New name")])
+    await page(registry, [entry(1, 2, name="New name")])
     for _ in range(2):
         assert await found(registry, "old name") == []
         assert await found(registry, "new name") == ["New name"]

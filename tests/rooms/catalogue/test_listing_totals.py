@@ -14,7 +14,7 @@ from hansa.rooms.catalogue.store import count_cards
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, names, publish, stub
-from tests.rooms.catalogue.test_mirror import page, told
+from tests.rooms.catalogue.test_mirror import entry, page
 
 FILTERS = [
     Filters("AVT", **filters)
@@ -69,11 +69,12 @@ async def test_totals_by_class_follow_whatever_happens_to_cards(registry: TestRe
         act = lot.randrange(6)
         if act == 0:
             await page(
-                registry, [told(n, version, is_active=lot.random() < 0.7) for n in range(lot.randint(1, 9))]
+                registry,
+                [entry(n, version, is_active=lot.random() < 0.7) for n in range(lot.randint(1, 9))],
             )
         elif act == 1:
             hidden = [
-                {"did": told(n)["did"], "version": version, "listing": {"unlisted": True}} for n in range(3)
+                {"did": entry(n)["did"], "version": version, "listing": {"unlisted": True}} for n in range(3)
             ]
             await page(registry, hidden)
         elif act == 2 and step % 5 == 0:
@@ -124,11 +125,11 @@ async def test_a_total_is_exact_by_class_and_up_to_a_bound_where_cards_must_be_l
     single = await first(search="single")
     assert (single["pagination"]["total_items"], single["total_is_exact"]) == (1, True)
     for query, bound in (({"search": "MANY"}, read_max), ({"tags": "many"}, looked_at_max)):
-        shown, told_so_far = await first(**query), 0
+        shown, read_so_far = await first(**query), 0
         assert (shown["pagination"]["total_items"], shown["total_is_exact"]) == (bound, False)
         while shown["next"]:
-            told_so_far += len(shown["items"])
+            read_so_far += len(shown["items"])
             shown = await first(**query, next=shown["next"])
-        assert told_so_far + len(shown["items"]) == looked_at_max + 50, "the way on leads beyond the bound"
+        assert read_so_far + len(shown["items"]) == looked_at_max + 50, "the cursor leads beyond the bound"
     assert await names(registry, skip=looked_at_max + 60) == []
     assert await names(registry, search="single\x1fsingle") == []

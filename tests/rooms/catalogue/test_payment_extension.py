@@ -33,11 +33,11 @@ def derived(**card: Any) -> dict[str, Any] | None:
         ("1.50", "1.5"),
     ],
 )
-def test_a_rate_is_told_digit_for_digit_without_an_exponent(rate: float, digits: str):
-    told = derived(pricing={"base_rate": rate})
-    assert told is not None
-    assert told["params"] == {"base_rate": digits, "currency": "AVT", "pricing_model": "per_request"}
-    assert told["required"] is False
+def test_a_rate_is_written_digit_for_digit_without_an_exponent(rate: float, digits: str):
+    returned = derived(pricing={"base_rate": rate})
+    assert returned is not None
+    assert returned["params"] == {"base_rate": digits, "currency": "AVT", "pricing_model": "per_request"}
+    assert returned["required"] is False
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_nothing_is_derived_where_the_card_speaks_of_payment_itself():
     ],
 )
 def test_the_terms_are_those_of_the_block(block: dict[str, Any], params: dict[str, str], required: bool):
-    told = derived(pricing={"base_rate": 5, **block})
-    assert told is not None
-    assert params.items() <= told["params"].items()
-    assert told["required"] is required
+    returned = derived(pricing={"base_rate": 5, **block})
+    assert returned is not None
+    assert params.items() <= returned["params"].items()
+    assert returned["required"] is required
 
 
 def test_a_derived_extension_never_becomes_the_owners_word_and_an_owners_own_stays():

@@ -29,13 +29,13 @@ NAMES = [
 
 
 def whole(**more: Any) -> dict[str, Any]:
-    """A card as another registry tells it: with both halves and a name."""
+    """A card as another registry sends it: with both formats and a name."""
     card = check_card(card_of(humanReadableId="org/name", **more)).card
     assert card is not None
     return card
 
 
-GROUNDS = [
+SEEDS = [
     whole(),
     whole(tags=["a"], pricing={"model": "per-request", "base_rate": 0.5}, endpoints={"a2a": "https://a.example.org"}),
     whole(securitySchemes={"k": {"type": "http", "scheme": "bearer"}}, security=[{"k": ["read"]}]),
@@ -74,16 +74,16 @@ def spoil(card: dict[str, Any], lot: random.Random) -> None:
         holder[key] = odd
 
 
-@pytest.mark.parametrize("ground", range(len(GROUNDS)))
-def test_a_card_from_another_registry_is_plain(ground: int):
-    assert is_plain(GROUNDS[ground])
-    assert check_peer_card(GROUNDS[ground]).card == GROUNDS[ground]
+@pytest.mark.parametrize("seed", range(len(SEEDS)))
+def test_a_card_from_another_registry_is_plain(seed: int):
+    assert is_plain(SEEDS[seed])
+    assert check_peer_card(SEEDS[seed]).card == SEEDS[seed]
 
 
 def test_what_the_quick_look_takes_the_whole_judgement_takes_as_it_stands():
     lot, taken = random.Random(printed_seed()), 0
     for _ in range(by_tier(800, 20_000, 500_000)):
-        card = copy.deepcopy(lot.choice(GROUNDS))
+        card = copy.deepcopy(lot.choice(SEEDS))
         for _ in range(lot.randint(1, 3)):
             spoil(card, lot)
         card = peers_part(card)

@@ -41,16 +41,16 @@ async def kept(registry: TestRegistry, card: StoredCard) -> list[tuple[int, str,
     return [(row["version"], row["name"], row["source"]) for row in rows]
 
 
-async def test_a_pull_replaces_a_stub_and_tells_what_changed(registry: TestRegistry):
+async def test_a_pull_replaces_a_stub_and_publishes_what_changed(registry: TestRegistry):
     card = await stub(registry)
-    told = await replaced(registry, card, card_of("Real", tags=["real"]))
-    assert told is not None
-    assert (told.card_id, told.version) == (card.card_id, 2)
-    assert {"description", "name", "skills", "tags"} <= set(told.changed_keys)
-    assert "humanReadableId" not in told.changed_keys
+    returned = await replaced(registry, card, card_of("Real", tags=["real"]))
+    assert returned is not None
+    assert (returned.card_id, returned.version) == (card.card_id, 2)
+    assert {"description", "name", "skills", "tags"} <= set(returned.changed_keys)
+    assert "humanReadableId" not in returned.changed_keys
     read = (await registry.get(f"/agent-cards/{card.id}")).json()
     assert (read["name"], read["human_readable_id"]) == ("Real", card.human_readable_id)
-    assert told.new_hash == digest(read["card_data"]).hex() != told.old_hash
+    assert returned.new_hash == digest(read["card_data"]).hex() != returned.old_hash
     assert await kept(registry, card) == [(1, "agent.example.org", "owner")]
 
 

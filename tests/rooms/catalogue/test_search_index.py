@@ -1,4 +1,4 @@
-"""The index of a process: what it is told, when it is built anew, and what it does when something fails."""
+"""The index of a process: what it receives, when it is built anew, and what it does when something fails."""
 
 import itertools
 import json
@@ -45,7 +45,7 @@ def place_of(registry: TestRegistry) -> Path:
     return registry.settings.data_dir / "other" / "0" / "place.json"
 
 
-async def test_changes_while_nobody_looked_are_told_after_a_restart(
+async def test_changes_while_the_process_was_stopped_are_indexed_after_a_restart(
     registry: TestRegistry, open_search: Open
 ):
     kept, hidden, _ = [await publish(registry, name) for name in ("Kept", "Hidden", "Left")]
@@ -73,7 +73,7 @@ async def test_an_index_that_cannot_be_trusted_is_built_anew(
     searcher = await open_search()
     await searcher.close()
     place = place_of(registry)
-    # Told of nothing: only an index that is built anew holds this card.
+    # Nothing is notified: only an index that is built anew holds this card.
     await registry.database.act(
         lambda tx: tx.execute("ALTER TABLE catalogue_card DISABLE TRIGGER catalogue_card_search")
     )
@@ -98,7 +98,7 @@ async def test_an_index_that_cannot_be_trusted_is_built_anew(
     assert set(await names(registry, again)) == {"First", "Second"}
 
 
-async def test_a_change_that_commits_late_is_told_and_what_committed_before_it_is_found_at_once(
+async def test_a_change_that_commits_late_is_indexed_and_what_committed_before_it_is_found_at_once(
     registry: TestRegistry, open_search: Open
 ):
     late, early = await publish(registry, "Late"), await publish(registry, "Early")
@@ -130,7 +130,7 @@ async def test_each_process_has_an_index_of_its_own(registry: TestRegistry, open
     assert sorted(path.name for path in (registry.settings.data_dir / "other").iterdir()) == ["0", "1"]
 
 
-async def test_nobody_is_answered_before_every_card_was_told(registry: TestRegistry):
+async def test_nobody_is_answered_before_every_card_was_indexed(registry: TestRegistry):
     searcher = Searcher(registry.database, registry.settings.data_dir / "unopened", "AVT")
     with pytest.raises(SearchNotReady):
         await discover(searcher, registry.database, SearchQuery())
@@ -170,7 +170,7 @@ async def test_an_index_that_cannot_be_written_answers_as_it_is_and_catches_up_l
     assert set(await names(registry, searcher)) == {"Before", "Meanwhile"}
 
 
-async def test_counts_are_exact_with_more_tags_than_are_told_and_than_are_counted_at_first(
+async def test_counts_are_exact_with_more_tags_than_are_returned_and_than_are_counted_at_first(
     registry: TestRegistry, open_search: Open, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("hansa.rooms.catalogue.search.execution.TAGS_COUNTED", 3)
@@ -192,7 +192,7 @@ async def test_the_same_search_is_answered_from_the_database_as_it_is_now(regist
     await registry.indexed()
     first = (await registry.get("/discover?query=same")).json()
     assert (await registry.get("/discover?query=same")).json() == first
-    # The index is not told of this.
+    # The index is not notified of this.
     sql = "UPDATE catalogue_card SET liveness_checked_at = now() WHERE id = $1"
     await registry.database.act(lambda tx: tx.execute(sql, card.card_id))
     again = (await registry.get("/discover?query=same")).json()
@@ -213,7 +213,7 @@ async def test_equals_stand_in_the_order_of_their_publication_in_every_index_and
     expected = [card.name for card in cards]
     grown = await open_search(registry.settings.data_dir / "grown")
     for card in reversed(cards):
-        # Told one by one, the last first: the pieces of this index lie the other way round.
+        # Notified one by one, the last first: the pieces of this index lie the other way round.
         await change(registry, card, bonded=False)
         await grown.catch_up()
     for searcher in (grown, await open_search()):

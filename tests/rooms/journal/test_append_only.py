@@ -62,11 +62,11 @@ async def test_an_event_with_a_key_is_recorded_once(registry: TestRegistry) -> N
 async def test_events_of_one_append_stand_in_their_order(registry: TestRegistry) -> None:
     facts = [mover(1_000_000 + number) for number in range(50)]
     await registry.database.act(lambda tx: journal.append(tx, *facts))
-    told = (await events_of(registry))[-50:]
-    assert [json.loads(event["data"])["tx_id"] for event in told] == [fact.tx_id for fact in facts]
+    returned = (await events_of(registry))[-50:]
+    assert [json.loads(event["data"])["tx_id"] for event in returned] == [fact.tx_id for fact in facts]
 
 
-async def test_the_text_of_an_event_is_kept_to_the_letter(registry: TestRegistry) -> None:
+async def test_the_text_of_an_event_is_kept_byte_for_byte(registry: TestRegistry) -> None:
     issued = TokensIssued(
         tx_id=2**53 + 1, to="did:x", amount="0.00000001", currency="AVT", ref="\"ü\\👾\u2028'"
     )

@@ -23,6 +23,7 @@ from tests.wallets import TestWallet
 # The conversation has no other registry; tests/neighbours and tests/conversations/test_peers.py see these.
 OF_FEDERATION = {
     "ContractOfPeerMoved",
+    "ContractOverpaid",
     "CrossRegistryTransferCompleted",
     "DisputeCompensationRefused",
     "PeerRegistryDeactivated",

@@ -102,7 +102,7 @@ def migration(number: str) -> str:
     return runpy.run_path(str(file))["SQL"].replace("%%", "%")
 
 
-async def test_a_log_from_before_the_partitions_is_kept_to_the_letter(postgres: str):
+async def test_a_log_from_before_the_partitions_is_kept_byte_for_byte(postgres: str):
     name = f"hansa_test_{uuid4().hex[:12]}"
     admin = await asyncpg.connect(postgres)
     await admin.execute(f'CREATE DATABASE "{name}"')
@@ -185,21 +185,21 @@ def onboarded() -> AgentOnboarded:
     )
 
 
-async def test_who_listens_is_told_of_each_append(registry: TestRegistry):
-    told: list[str] = []
+async def test_who_listens_is_notified_of_each_append(registry: TestRegistry):
+    notified: list[str] = []
     listener = await asyncpg.connect(registry.database.dsn)
-    await listener.add_listener("hansa_journal", lambda *parts: told.append(parts[3]))
+    await listener.add_listener("hansa_journal", lambda *parts: notified.append(parts[3]))
     for _ in range(3):
         await registry.database.act(lambda tx: journal.append(tx, onboarded(), onboarded()))
     await listener.execute("SELECT 1")
-    assert told == [""] * 3
+    assert notified == [""] * 3
     await listener.close()
 
 
-async def test_of_appends_that_overlap_one_tells_for_all(registry: TestRegistry):
-    told: list[str] = []
+async def test_of_appends_that_overlap_one_notifies_for_all(registry: TestRegistry):
+    notified: list[str] = []
     listener = await asyncpg.connect(registry.database.dsn)
-    await listener.add_listener("hansa_journal", lambda *parts: told.append(parts[3]))
+    await listener.add_listener("hansa_journal", lambda *parts: notified.append(parts[3]))
     async with (
         registry.database._connection() as one,
         registry.database._connection() as other,
@@ -209,5 +209,5 @@ async def test_of_appends_that_overlap_one_tells_for_all(registry: TestRegistry)
         await journal.append(one, onboarded())
         await journal.append(other, onboarded())
     await listener.execute("SELECT 1")
-    assert len(told) == 1
+    assert len(notified) == 1
     await listener.close()

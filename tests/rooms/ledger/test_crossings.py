@@ -398,7 +398,7 @@ async def test_a_statement_names_the_other_registry_and_its_agent(border: Border
     assert PEER in listed.text
 
 
-async def test_balances_of_a_past_moment_know_what_was_on_its_way(border: Border):
+async def test_balances_of_a_past_moment_know_what_was_in_transit(border: Border):
     transfer = uuid4()
     await border.reserve_out(transfer)
     answer = await border.registry.get("/public/supply-invariant")

@@ -32,7 +32,7 @@ async def test_destroyed_units_leave_the_treasury_and_the_supply(registry):
     assert await destroyed_in(registry) == "0.00000005"
 
 
-async def test_a_mint_tells_the_supply_without_what_was_destroyed(registry):
+async def test_a_mint_returns_the_supply_without_what_was_destroyed(registry):
     await destroy(registry, 7, "winter")
     assert (await mint(registry, 5, "spring")).supply == SUPPLY - 2
 

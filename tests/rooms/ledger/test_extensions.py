@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -16,26 +15,18 @@ from hansa.rooms.ledger import batch, orders
 from tests.all_events import ALL_EVENTS
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestRegistry
-from tests.rooms.founded_with import FoundedWith
+from tests.registry import TestRegistry
 from tests.rooms.ledger.toy_tokens import OPEN, OWNER, SCHEMA, SETTLE, USE, Token, Toys
 
 Made = list[ledger.Receipt]
 
 
-@pytest.fixture(scope="module")
-async def founded(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FoundedWith]:
-    founded = FoundedWith(database_farm, tmp_path_factory.mktemp("founded"), SCHEMA)
-    yield founded
-    await founded.clear()
+TABLES = SCHEMA
 
 
 @pytest.fixture
-async def registry(founded: FoundedWith, tmp_path: Path) -> AsyncIterator[TestRegistry]:
-    async with founded.start_registry(tmp_path) as start_registry:
-        yield await start_registry()
+def registry(registry_with_tables: TestRegistry) -> TestRegistry:
+    return registry_with_tables
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_the_fee_is_rounded_half_to_even_at_the_smallest_unit(amount: int, fee: 
 
 
 @pytest.mark.parametrize(("amount", "fee"), [(9, 0), (10, 0), (11, 1), (30, 2), (50, 2), (70, 4)])
-def test_the_highest_fee_of_dust_is_rounded_in_the_same_way(amount: int, fee: int) -> None:
+def test_the_highest_fee_of_dust_is_rounded_alike(amount: int, fee: int) -> None:
     payer = account(100, (NOW, 10**6, 10**5))
     assert reference.fee_on(Minor(amount), payer, POLICY) == fee
 

@@ -35,11 +35,11 @@ async def test_sixty_four_writers_never_draw_more_than_the_balance(purses: Purse
     assert sum([Decimal(await payee.balance()) for payee in payees]) == 90
 
 
-async def test_the_balances_told_in_parallel_are_the_steps_of_one_order(purses: Purses) -> None:
+async def test_the_balances_returned_in_parallel_are_the_steps_of_one_order(purses: Purses) -> None:
     payer, payee = await purses.agent("100"), await purses.agent()
     answers = await at_once(*(payer.transfer(payee, "1") for _ in range(20)))
-    told = {Decimal(answer.json()["new_sender_balance"]) for answer in answers}
-    assert told == {100 - Decimal("1.005") * step for step in range(1, 21)}
+    returned = {Decimal(answer.json()["new_sender_balance"]) for answer in answers}
+    assert returned == {100 - Decimal("1.005") * step for step in range(1, 21)}
 
 
 async def test_a_storm_of_opposite_transfers_is_carried_out_whole(purses: Purses) -> None:

@@ -29,7 +29,7 @@ async def test_a_repeated_order_moves_money_once(purses: Purses) -> None:
     assert (await payer.balance(), await payee.balance()) == ("89.95", "10")
 
 
-async def test_a_repetition_gets_the_first_answer_to_the_letter_and_is_marked(purses: Purses) -> None:
+async def test_a_repetition_gets_the_first_answer_byte_for_byte_and_is_marked(purses: Purses) -> None:
     payer, payee = await purses.agent("100"), await purses.agent()
     first = await payer.transfer(payee, "10", key="again", message="für Übersetzung 👾")
     await payer.transfer(payee, "1")

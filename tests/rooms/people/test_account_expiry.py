@@ -35,7 +35,7 @@ async def profile(registry, tokens):
 
 async def test_a_developer_token_ends_after_its_lifetime(registry):
     await register(registry)
-    # The time of opening is the token's time of issue: a session opened in the past hands out a token that has ended.
+    # The time of opening is the token's time of issue: a session opened in the past returns a token that has ended.
     await change(
         registry,
         "ALTER TABLE people_session ALTER opened_at SET DEFAULT now() - interval '90 minutes 1 second'",
@@ -61,8 +61,8 @@ async def test_a_refresh_token_ends_after_seven_days(registry):
 async def test_a_verification_link_ends_after_a_day(start_registry):
     registry = await start_registry(email_verification_required=True)
     await register(registry)
-    (letter,) = await registry.outbox()
-    (token,) = re.findall(r"token=(\w+)", text_of(letter))
+    (mail,) = await registry.outbox()
+    (token,) = re.findall(r"token=(\w+)", text_of(mail))
     await change(
         registry, "UPDATE people_verification_link SET expires_at = expires_at - interval '24 hours'"
     )
@@ -83,8 +83,8 @@ async def test_the_verification_mail_is_sent_again_once_for_each_five_minutes(st
     )
     await log_in(registry)
     assert len(await registry.outbox()) == 3
-    for letter, status in ((again, "verified"), (first, "already_verified")):
-        (token,) = re.findall(r"token=(\w+)", text_of(letter))
+    for mail, status in ((again, "verified"), (first, "already_verified")):
+        (token,) = re.findall(r"token=(\w+)", text_of(mail))
         answer = await registry.get("/auth/verify-email", params={"token": token})
         assert answer.json()["status"] == status
 
@@ -99,8 +99,8 @@ async def test_new_terms_are_to_be_accepted_again(registry):
 async def test_no_secret_is_in_the_database_in_clear(start_registry):
     registry = await start_registry(email_verification_required=True)
     keys = (await register(registry))["recovery_keys"]
-    (letter,) = await registry.outbox()
-    (token,) = re.findall(r"token=(\w+)", text_of(letter))
+    (mail,) = await registry.outbox()
+    (token,) = re.findall(r"token=(\w+)", text_of(mail))
     await registry.get("/auth/verify-email", params={"token": token})
     tokens = (await log_in(registry)).json()
     tables = await registry.database.read(

@@ -162,14 +162,18 @@ def rotate_witness_key(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rotate the key that cosigns logs of others; also works while the registry runs. Send the new key to their operators."""
+    """Rotate the keys that cosign logs of others; also works while the registry runs. Send the new keys to their operators."""
     from hansa.doors import offline_commands
 
     settings = settings_from(data_dir=data_dir)
-    begun = run_act(
+    ed25519, ml_dsa_44 = run_act(
         offline_commands.rotate_witness_key(settings, _brought(key), reason or None, stolen=stolen)
     )
-    print_outcome(f"checkpoints are cosigned with {begun} from now on", {"key": begun}, as_json=as_json)
+    print_outcome(
+        f"checkpoints are cosigned with {ed25519} and {ml_dsa_44} from now on",
+        {"key": ed25519, "ml_dsa_44_key": ml_dsa_44},
+        as_json=as_json,
+    )
 
 
 @app.command(

@@ -215,6 +215,7 @@ def verify_attestations(
         "hansa verify log https://registry.example.org",
         "hansa verify log https://registry.example.org --old checkpoint-of-last-week",
         "hansa verify log 'https://registry.example.org/log/proof?kind=attestation&id=7'",
+        "hansa verify log https://registry.example.org --witness witness.example.org+37463e23+BKwc…",
     ),
 )
 def verify_log(
@@ -224,13 +225,19 @@ def verify_log(
     old: Annotated[
         str | None, typer.Option(help="An older checkpoint of the log, which it must continue: URL or file.")
     ] = None,
+    witness: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Verifier key NAME+ID+KEY of a witness that must have cosigned the checkpoint; may be repeated."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify the log of a registry, or the proof of one leaf. Exit 0: valid; 1: invalid; 2: it cannot be read."""
     from hansa.doors import log_verification
 
     with _readable_sources():
-        verdict = log_verification.verify_log(source, keys, old)
+        verdict = log_verification.verify_log(source, keys, old, witness or ())
     _answer(verdict, log_verification.log_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 

@@ -2,33 +2,42 @@
 
 - What the registry says stands apart from what an owner wrote, in other elements.
 - Every state of the catalogue page is an address; nothing needs a script but checking a signature in the browser.
+- The page of an agent under its DID is kept while nothing of what it shows changes (`kept_pages`), and answered as a direct route.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.agent_list import ShownAgent
 from hansa.doors.console.agent_page import AgentPage, path_of
 from hansa.doors.console.filter_counts import count_filters
+from hansa.doors.console.kept_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
 from hansa.doors.console.prices import own_amount, price_of
 from hansa.doors.console.rendering import page
 from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
 from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen, offered, orders
 from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.shown_states import States
 from hansa.rooms import catalogue, commerce
 
-CONTRACTS_SHOWN = 20
 VERSIONS_SHOWN = 10
-OTHERS_SHOWN = 10
 
+agent_router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=DirectRoute,
+    dependencies=[Depends(within_read_limit)],
+)
 router = APIRouter(
     include_in_schema=False,
     default_response_class=HTMLResponse,
@@ -63,10 +72,34 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
     )
 
 
-@router.get("/agents/{card_key}")
-async def show_agent(_: Public, request: Request, db: Db, settings: Config, card_key: str) -> HTMLResponse:
+@agent_router.get("/agents/{card_key}")
+async def show_agent(
+    _: Public,
+    request: Request,
+    settings: Config,
+    pages: Annotated[AgentPages, Depends(AGENT_PAGES.given)],
+    card_key: Annotated[str, Path()],
+) -> Response:
     """One agent: by its DID, or by the UUID or number of its card."""
-    return await _agent_page(request, db, settings, card_key, lambda tx: catalogue.card_of(tx, card_key))
+
+    async def find(tx: Tx) -> catalogue.Card:
+        return await catalogue.card_of(tx, card_key)
+
+    read_from = await pages.states_of(card_key) if card_key.startswith("did:") else None
+    if read_from is not None and (known := pages.kept.find(card_key, read_from)) is not None:
+        return known.answer(request)
+    # What changes between two statements changes the states too, and the next visitor has a page of the new ones.
+    reading = pages.database.read if read_from is None else pages.database.look
+    try:
+        shown = await reading(lambda tx: _read_agent(tx, find, settings, read_from))
+    except catalogue.CardUnknown:
+        return _unknown(request, card_key)
+    content = shown.content(settings)
+    if read_from is None or not shown.is_lasting:
+        return page(request, "agent.html", **content)
+    fresh = await pages.kept.render(request, read_from, "agent.html", **content)
+    pages.kept.keep(card_key, fresh)
+    return fresh.answer(request)
 
 
 @router.get("/agents/{organization}/{name}")
@@ -75,37 +108,22 @@ async def show_agent_by_name(
 ) -> HTMLResponse:
     """The same page by the humanReadableId of the card."""
     key = f"{organization}/{name}"
-    return await _agent_page(request, db, settings, key, lambda tx: catalogue.card_called(tx, key))
-
-
-async def _agent_page(
-    request: Request,
-    db: Database,
-    settings: Settings,
-    key: str,
-    find: Callable[[Tx], Awaitable[catalogue.Card]],
-) -> HTMLResponse:
     try:
-        shown = await db.read(lambda tx: _read_agent(tx, find, settings))
+        shown = await db.read(lambda tx: _read_agent(tx, lambda tx: catalogue.card_called(tx, key), settings))
     except catalogue.CardUnknown:
-        return page(request, "agent-unknown.html", status=404, key=key)
-    return page(
-        request,
-        "agent.html",
-        agent=AgentPage.of(shown.card, settings, is_exported=shown.is_exported),
-        own_amount=shown.own_amount,
-        reputation=shown.reputation,
-        contracts=shown.contracts,
-        versions=shown.versions,
-        others=[(path_of(other.did, other.card_id), other.name) for other in shown.others],
-    )
+        return _unknown(request, key)
+    return page(request, "agent.html", **shown.content(settings))
+
+
+def _unknown(request: Request, key: str) -> HTMLResponse:
+    return page(request, "agent-unknown.html", status=404, key=key)
 
 
 @dataclass(frozen=True)
 class _ShownAgent:
     """A card with what stands beside it; only an agent of this registry has reputation, contracts and versions here.
 
-    `is_exported`: this registry exports the card signed.
+    `is_exported`: this registry exports the card signed. `is_lasting`: nothing else of the database is shown than what `kept_agent_pages` covers.
     """
 
     card: catalogue.Card
@@ -116,24 +134,54 @@ class _ShownAgent:
     others: Sequence[catalogue.CardName] = ()
     own_amount: str | None = None
     """What the price in another currency costs now in units of this registry."""
+    is_lasting: bool = True
+
+    def content(self, settings: Settings) -> dict[str, Any]:
+        """What the template shows."""
+        return {
+            "agent": AgentPage.of(self.card, settings, is_exported=self.is_exported),
+            "own_amount": self.own_amount,
+            "reputation": self.reputation,
+            "contracts": self.contracts,
+            "versions": self.versions,
+            "others": [(path_of(other.did, other.card_id), other.name) for other in self.others],
+        }
 
 
 async def _read_agent(
-    tx: Tx, find: Callable[[Tx], Awaitable[catalogue.Card]], settings: Settings
+    tx: Tx,
+    find: Callable[[Tx], Awaitable[catalogue.Card]],
+    settings: Settings,
+    states: States | None = None,
 ) -> _ShownAgent:
-    """Raises: CardUnknown."""
+    """Nothing is read of what has nothing to show by `states`. Raises: CardUnknown."""
     card = await find(tx)
     if card.did is None:
         return _ShownAgent(card)
-    is_exported = await catalogue.is_exported(tx, card.did)
     if card.source_registry is not None:
-        price = price_of(card.card_data or {}, card.settlement_currency)
-        return _ShownAgent(card, is_exported, own_amount=await own_amount(tx, card.did, price, settings))
+        return await _read_mirrored(tx, card, card.did, settings)
+
+    def has(part: str) -> bool:
+        return states is None or states[part] is not None
+
+    has_history = card.version > 1 and not card.is_withdrawn
     return _ShownAgent(
         card,
-        is_exported,
-        await panel_of(tx, card.did),
-        await commerce.public_contracts_of(tx, card.did, CONTRACTS_SHOWN),
-        () if card.is_withdrawn else (await catalogue.history_of(tx, card.did, None))[:VERSIONS_SHOWN],
-        () if card.is_withdrawn else await catalogue.other_agents_of_owner(tx, card, OTHERS_SHOWN),
+        card.status != "revoked" or await catalogue.is_exported(tx, card.did),
+        await panel_of(tx, card.did, has_record=has("record"), has_grades=has("grades"))
+        if has("score")
+        else None,
+        await commerce.public_contracts_of(tx, card.did, CONTRACTS_SHOWN) if has("contracts") else (),
+        (await catalogue.history_of(tx, card.did, None))[:VERSIONS_SHOWN] if has_history else (),
+        await catalogue.other_agents_of_owner(tx, card, OTHERS_SHOWN)
+        if has("others") and not card.is_withdrawn
+        else (),
     )
+
+
+async def _read_mirrored(tx: Tx, card: catalogue.Card, did: str, settings: Settings) -> _ShownAgent:
+    price = price_of(card.card_data or {}, card.settlement_currency)
+    if price.is_free or price.unit == settings.settlement_currency:
+        return _ShownAgent(card)
+    # The rate of its currency moves with every swap.
+    return _ShownAgent(card, own_amount=await own_amount(tx, did, price, settings), is_lasting=False)

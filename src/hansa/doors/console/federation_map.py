@@ -13,6 +13,8 @@ from hansa.rooms import federation
 WIDTH, ROW_HEIGHT, TOP, RADIUS = 720, 96, 48, 9
 DRAWN_AT_MOST = 60
 IN_A_ROW = 6
+# A name stands below its circle, that of this registry above it: most lines begin there and lead down.
+NAME_BELOW, NAME_ABOVE = 26, 18
 LABEL_CHARACTERS = 18
 LATE_INTERVALS, STALE_SECONDS = 2, 3600
 TIERS = ("sovereign-mainframe", "regional-mainframe", "standalone", "cloud-operator", "sandbox")
@@ -78,5 +80,5 @@ def _node(place: Place, *, is_own: bool) -> str:
     label = name if len(name) <= LABEL_CHARACTERS else f"{name[: LABEL_CHARACTERS - 1]}…"
     return (
         f'<circle class="node{" own" if is_own else ""}" cx="{place.x:.0f}" cy="{place.y:.0f}" r="{RADIUS}"/>'
-        f'<text x="{place.x:.0f}" y="{place.y + 26:.0f}" text-anchor="middle">{escape(apart(label))}</text>'
+        f'<text x="{place.x:.0f}" y="{place.y + (-NAME_ABOVE if is_own else NAME_BELOW):.0f}" text-anchor="middle">{escape(apart(label))}</text>'
     )

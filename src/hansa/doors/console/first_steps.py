@@ -1,4 +1,4 @@
-"""The way from nothing to a first payment, as commands for a shell with curl. Each works as it stands, in order."""
+"""The path from nothing to a first payment, as commands for a shell with curl. Each works as it stands, in order."""
 
 import shlex
 from collections.abc import Iterator

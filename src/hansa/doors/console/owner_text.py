@@ -1,6 +1,6 @@
 """What an owner wrote, made fit to stand on a page of the registry.
 
-- It is text: nothing of it becomes markup, and it stands apart from what is around it whatever way it is written.
+- It is text: nothing of it becomes markup, and it stands apart from what is around it whatever its direction of writing.
 - What cannot be seen is left out, in a script of a page (`static/seen.js`) as here. Without that no isolation holds: a
   sign that closes one closes the page's own.
 - Only an http or https address becomes a link, shown as it is dialled.
@@ -16,7 +16,7 @@ from hansa.foundation.values.web_address import dialled
 
 def theirs(text: Any) -> Markup:
     """The text as a page shows it. Right-to-left writing turns nothing outside it."""
-    return Markup("<bdi>{}</bdi>").format(legible(str(text)))
+    return _apart(legible(str(text)))
 
 
 def prose(text: Any) -> Markup:
@@ -26,7 +26,7 @@ def prose(text: Any) -> Markup:
 
 def laid_out(text: Any) -> Markup:
     """Text whose blanks and line ends matter, such as a card as JSON, as a page shows it."""
-    return Markup("<bdi>{}</bdi>").format(seen(str(text)))
+    return _apart(seen(str(text)))
 
 
 def link(url: Any) -> Markup:
@@ -35,3 +35,7 @@ def link(url: Any) -> Markup:
     if address is None:
         return theirs(url)
     return Markup('<a href="{0}" rel="nofollow noopener noreferrer">{0}</a>').format(address)
+
+
+def _apart(text: str) -> Markup:
+    return Markup(f"<bdi>{escape(text)}</bdi>")  # noqa: S704

@@ -51,7 +51,7 @@ async def show_front(_: Public, request: Request, db: Db, settings: Config) -> H
 
 @router.get("/first-steps")
 async def show_first_steps(_: Public, request: Request, settings: Config) -> HTMLResponse:
-    """The way to a first payment, as commands."""
+    """The path to a first payment, as commands."""
     return page(request, "first-steps.html", steps=list(first_steps(settings)))
 
 

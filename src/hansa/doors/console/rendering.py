@@ -1,10 +1,13 @@
 """How a page is made: templates that escape everything, and headers that let a browser load nothing from elsewhere."""
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
+from math import inf
 from pathlib import Path
+from time import perf_counter, time
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -29,21 +32,58 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-MANIFEST_LINK = '</.well-known/ard.json>; rel="ard"'
+PAGE_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Link": '</.well-known/ard.json>; rel="ard"',
+}
+STEP_SECONDS = 0.0003
 NARROW_NO_BREAK_SPACE = "\u202f"
 
+# What the macro `ago` of parts.html writes, and nothing else does: markup of owners is escaped.
+_AGES = re.compile(
+    rb'(?P<before><time datetime="(?P<moment>[^"]+)" title="[^"]+">)[^<]+ ago(?P<after></time>)', re.ASCII
+)
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
 
 def page(request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
     """One page of the console."""
-    text = _PAGES.get_template(template).render(
+    text = "".join(_written(request, template, content)).encode()
+    body, encoding = negotiated(text, request.headers)
+    return HTMLResponse(body, status_code=status, headers={**PAGE_HEADERS, **encoding})
+
+
+async def rendered_in_steps(request: Request, template: str, **content: Any) -> bytes:
+    """The text of a page, rendered in steps of some tenths of a millisecond between which other requests go on."""
+    parts: list[str] = []
+    ends = perf_counter() + STEP_SECONDS
+    for part in _written(request, template, content):
+        parts.append(part)
+        if perf_counter() > ends:
+            await asyncio.sleep(0)
+            ends = perf_counter() + STEP_SECONDS
+    return "".join(parts).encode()
+
+
+def _written(request: Request, template: str, content: Mapping[str, Any]) -> Iterator[str]:
+    return _PAGES.get_template(template).generate(
         settings=runtime_of(request).settings, version=hansa.__version__, path=request.url.path, **content
     )
-    body, encoding = negotiated(text.encode(), request.headers)
-    headers = {"Content-Security-Policy": CONTENT_SECURITY_POLICY, "Link": MANIFEST_LINK, **encoding}
-    return HTMLResponse(body, status_code=status, headers=headers)
+
+
+def with_ages_of_now(text: bytes) -> tuple[bytes, float]:
+    """A page as it reads now, and until when it does (seconds since 1970): "2 minutes ago" is soon another age."""
+    now, changes_at = time(), inf
+
+    def rewritten(found: re.Match[bytes]) -> bytes:
+        nonlocal changes_at
+        moment = datetime.fromisoformat(found["moment"].decode()).timestamp()
+        words, lasts = _age(now - moment)
+        changes_at = min(changes_at, moment + lasts)
+        return b"%b%b%b" % (found["before"], words.encode(), found["after"])
+
+    return _AGES.sub(rewritten, text), changes_at
 
 
 def part(template: str, **content: Any) -> Markup:
@@ -117,14 +157,22 @@ def _moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _age_in_words(seconds: float) -> str:
+    return _age(seconds)[0]
+
+
 def _ago(moment: datetime) -> str:
     """How long ago, in the largest unit that fits."""
-    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    return _age(time() - moment.timestamp())[0]
+
+
+def _age(seconds: float) -> tuple[str, int]:
+    """The age in words, and up to how many seconds it is called so."""
     for name, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
-        number = seconds // length
+        number = int(max(0, seconds)) // length
         if number:
-            return f"{number} {name}{'' if number == 1 else 's'} ago"
-    return "less than a minute ago"
+            return f"{number} {name}{'' if number == 1 else 's'} ago", (number + 1) * length
+    return "less than a minute ago", 60
 
 
 def _units(amount: int) -> str:
@@ -143,10 +191,13 @@ _PAGES = Environment(
     loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
     undefined=StrictUndefined,
+    # The files are those of the version that runs: each is read once.
+    auto_reload=False,
     trim_blocks=True,
     lstrip_blocks=True,
 )
 _PAGES.filters.update(
+    age=_age_in_words,
     ago=_ago,
     apart=apart,
     coded=coded,

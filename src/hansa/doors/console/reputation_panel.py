@@ -37,12 +37,19 @@ class ReputationPanel:
         ]
 
 
-async def panel_of(tx: Tx, did: str) -> ReputationPanel | None:
-    """The panel of an agent; None where this registry has no agent of that DID."""
+async def panel_of(
+    tx: Tx, did: str, *, has_record: bool = True, has_grades: bool = True
+) -> ReputationPanel | None:
+    """The panel of an agent; None where this registry has no agent of that DID.
+
+    Without `has_record` the track record is known to be empty, without `has_grades` the history of the grade.
+    """
     try:
         found = await reputation.reputation_of(tx, did)
     except reputation.AgentUnknown:
         return None
     return ReputationPanel(
-        found, await reputation.track_record_of(tx, did), await reputation.grade_history_of(tx, did)
+        found,
+        await reputation.track_record_of(tx, did) if has_record else reputation.TrackRecord(),
+        await reputation.grade_history_of(tx, did) if has_grades else [],
     )

@@ -5,6 +5,7 @@ most of what it cost.
 """
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from hansa.doors.console.style_sheets import KEPT_FOR_A_YEAR, StyleSheet, sheet_at
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed
+from hansa.foundation.plumbing.lines import IS_GONE
 
 COMPRESSED_SUFFIXES = frozenset({".css", ".js", ".svg", ".txt"})
 PIECE_BYTES = 1 << 16
@@ -45,7 +47,10 @@ class PieceByPiece(Response):
         del receive
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         content = b"" if scope["method"] == "HEAD" else self.body
+        is_gone: Callable[[], bool] = scope.get(IS_GONE, lambda: False)
         for start in range(0, len(content), PIECE_BYTES):
+            if is_gone():
+                return
             piece = bytes(content[start : start + PIECE_BYTES])
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             # A write leaves at the end of this turn of the loop; only then is it known whether there is room for more.

@@ -83,7 +83,7 @@ class ConnectionAcceptor:
             self._log_refusals()
 
     async def wait_closed(self) -> None:
-        """Until nobody is on the way in."""
+        """Until no connection waits to be accepted."""
         await asyncio.gather(*self._arriving, return_exceptions=True)
 
     def _resume_accepting(self) -> None:

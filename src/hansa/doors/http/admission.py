@@ -3,7 +3,7 @@
 A request asks once its body is there, so that a slow sender holds no place. Who waits is a line in a queue, and who is
 refused costs little more than reading what was asked: under overload that is what most of the work would be.
 
-A budget may give way to another: while that one is in use, fewer places are given. The event loop works on everything that
+A budget may yield to another: while that one is in use, fewer places are given. The event loop works on everything that
 was begun in turn, so the places of one kind are its share of the process.
 """
 
@@ -34,16 +34,18 @@ class Admission:
         places: int = PLACES,
         timeout_seconds: float = TIMEOUT_SECONDS,
         *,
-        gives_way_to: "Admission | None" = None,
+        yields_to: "Admission | None" = None,
         places_beside: int | None = None,
+        is_for_reads: bool = False,
     ) -> None:
-        """`places_beside` are given while `gives_way_to` is in use."""
+        """`places_beside` are given while `yields_to` is in use. The answers to reads may be long."""
+        self.is_for_reads = is_for_reads
         self._places = places
         self._places_beside = places if places_beside is None else places_beside
-        self._gives_way_to = gives_way_to
+        self._yields_to = yields_to
         self._taken = 0
         self._taken_at = -IN_USE_SECONDS
-        self._timeout_seconds = timeout_seconds
+        self.timeout_seconds = timeout_seconds
         self._waiting: deque[Waiting] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -60,9 +62,9 @@ class Admission:
         if not self._waiting and self._has_room():
             self._begin(begin)
             return
-        self._waiting.append(Waiting(monotonic() + self._timeout_seconds, begin, refuse))
+        self._waiting.append(Waiting(monotonic() + self.timeout_seconds, begin, refuse))
         if self._timer is None:
-            self._look_after(self._timeout_seconds)
+            self._look_after(self.timeout_seconds)
 
     def leave(self) -> None:
         """Give a place back; it is the next one's."""
@@ -73,7 +75,7 @@ class Admission:
             self._begin(self._waiting.popleft().begin)
 
     def _has_room(self) -> bool:
-        beside = self._gives_way_to
+        beside = self._yields_to
         return self._taken < (
             self._places_beside if beside is not None and beside.is_in_use else self._places
         )

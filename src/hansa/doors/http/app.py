@@ -33,6 +33,7 @@ from hansa.doors.console import (
     supply_page,
     swap_pages,
 )
+from hansa.doors.console.kept_agent_pages import AGENT_PAGES, AgentPages
 from hansa.doors.console.static_files import ConsoleFiles
 from hansa.doors.console.style_sheets import STATIC
 from hansa.doors.http import admin_jobs, api_description, problems, status
@@ -49,7 +50,7 @@ from hansa.foundation.plumbing.direct import (
     direct_trees,
 )
 from hansa.foundation.plumbing.lazy_routes import routes_below
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
 from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 
 API_PREFIX = "/api/v1"
@@ -77,6 +78,7 @@ def service_routes() -> ServiceRoutes:
         reference_pages.router,
         guide_pages.router,
         account_pages.router,
+        catalogue_pages.agent_router,
         catalogue_pages.router,
         receipt_pages.router,
         log_in_pages.router,
@@ -105,9 +107,9 @@ def service_routes() -> ServiceRoutes:
         ),
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
-    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX)
+    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX) | direct_handlers(ASSEMBLY.root_routers, "")
     members = direct_members(ASSEMBLY.api_routers, API_PREFIX)
-    trees = direct_trees(ASSEMBLY.root_routers, "")
+    trees = direct_trees([*ASSEMBLY.root_routers, catalogue_pages.agent_router], "")
     return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees)
 
 
@@ -124,6 +126,7 @@ class GuardedApp(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
+        scope[RUNTIME] = self.state.runtime
         await self._guard(scope, receive, send)
 
     @property
@@ -150,6 +153,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     )
     app.state.runtime = runtime
     settings = runtime.settings
+    AGENT_PAGES.put(runtime, AgentPages(runtime.database))
     BUDGETS.put(runtime, Budgets(app, app.direct, Admissions.usual()))
     CONNECTION_BOUNDS.put(runtime, ConnectionBounds())
     ADDRESS_COUNTS.put(runtime, AddressCounts(settings.connections_per_address, settings.trusted_proxies))

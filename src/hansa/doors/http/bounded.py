@@ -3,7 +3,7 @@
 - A head is bounded in bytes and fields before it is kept, and judged before the request is begun.
 - The framing of a body (chunk sizes, extensions, trailers) is bounded; trailers are not read.
 - A head, a body, a next request and the reading of an answer each have a deadline.
-- While the client does not read its answers, nothing more is read from it.
+- While the client does not read its answers, nothing more is read from it. What it sends ahead is not parsed before its turn.
 - Of an address that is blocked, connections without an answer yet end with the next thing they send, and before a request
   that waited for its place is begun.
 - An address holds so many WebSockets, and opens so many a second.
@@ -22,6 +22,7 @@ from hansa.doors.http.connection_bounds import (
     CHUNK_OVERHEAD_BYTES,
     CONNECTION_BOUNDS,
     FED_AT_ONCE_BYTES,
+    HEAD_END,
     HEAD_SECONDS,
     LENGTH_MAX_DIGITS,
     LINGER_SECONDS,
@@ -75,6 +76,8 @@ class BoundedProtocol(EndingProtocol):
     _chunks = 0
     _progress = 0
     """Bytes of the body, or unsent ones, at the last look."""
+    _ahead = b""
+    """What came behind a request that has no answer yet."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -97,19 +100,54 @@ class BoundedProtocol(EndingProtocol):
             return
         if self._is_cut_off_as_blocked():
             return
+        if self._ahead:
+            self._keep_ahead(self._ahead + data)
+        else:
+            self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
         fed = 0
         while fed < len(data):
+            if self._is_behind_another():
+                self._keep_ahead(data[fed:])
+                return
             # Small portions: what is refused in one of them ends the work on all that came with it.
             portion = min(FED_AT_ONCE_BYTES, HEAD_MAX_BYTES - self._head_bytes)
             if portion <= 0:
                 self._refuse(head_is_too_large())
                 return
+            if self._in_head and (end := data.find(HEAD_END, fed, fed + portion)) >= 0:
+                portion = end + len(HEAD_END) - fed
             self._feed(data[fed : fed + portion])
             fed += portion
             if self._is_over:
                 self._drop(data[fed:])
                 return
         self._wait_for_what_is_next()
+
+    def _is_behind_another(self) -> bool:
+        """Whether what comes next is a request, and the one before it has no answer yet."""
+        cycle = self.cycle
+        return self._in_head and not self._head_bytes and cycle is not None and not cycle.response_complete
+
+    def _keep_ahead(self, data: bytes) -> None:
+        """Parsing a request costs more than most of what else is done for one that is refused later."""
+        self._ahead = data
+        if data.count(HEAD_END) > PIPELINED_MAX:
+            # Answering them would be work for a client that cannot be waiting for it.
+            self._ahead = b""
+            self._refuse(malformed("Too many pipelined requests."))
+        else:
+            self.flow.pause_reading()
+            self._wait_for_what_is_next()
+
+    def _go_on_with_what_is_ahead(self) -> None:
+        if self._is_over or self.transport.is_closing() or self._is_behind_another():
+            return
+        ahead, self._ahead = self._ahead, b""
+        self._parse(ahead)
+        if not self._ahead and not self._is_over:
+            self.flow.resume_reading()
 
     def _is_cut_off_as_blocked(self) -> bool:
         """End the connection where its address is blocked and nothing was answered on it yet."""
@@ -227,11 +265,14 @@ class BoundedProtocol(EndingProtocol):
             self._wanted_bytes = self._body_bytes
             self._require_little_unwanted(self._announced_bytes)
         if not self.transport.is_closing():
-            if not self._is_over:
-                self.flow.resume_reading()
             if self.pipeline:
                 cycle, app = self.pipeline.pop()
                 self._start_asgi_task(cycle, app)
+            if self._ahead:
+                # The answer is not written yet: this is called in the middle of it.
+                self.loop.call_soon(self._go_on_with_what_is_ahead)
+            elif not self._is_over:
+                self.flow.resume_reading()
         self._wait_for_what_is_next()
 
     def pause_writing(self) -> None:

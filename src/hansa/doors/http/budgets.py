@@ -1,7 +1,7 @@
 """The budgets of a process: how many requests of each kind are worked on at once.
 
 - Money, search, reads and administration have places of their own: a flood of one kind keeps no other kind out.
-- While money moves, the others give way: they are given fewer places, which is a smaller share of the event loop.
+- While money moves, the others yield: they are given fewer places, which is a smaller share of the event loop.
 - Health checks and metrics need no place, and neither do the other writes: what costs much there waits in queues of its
   own.
 """
@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.errors import Unavailable
 
 RETRY_AFTER_SECONDS = 2
+REFUSALS_KEPT = 256
 SENTENCE = "Too many requests are waiting; try again shortly."
 ADMINISTRATION = "/api/v1/admin/"
 MONEY = "/api/v1/teg/"
@@ -51,13 +52,13 @@ class Admissions:
         """Those of a service."""
         money = Admission()
 
-        def beside(places: int, places_beside: int) -> Admission:
-            return Admission(places, gives_way_to=money, places_beside=places_beside)
+        def beside(places: int, places_beside: int, *, is_for_reads: bool = False) -> Admission:
+            return Admission(places, yields_to=money, places_beside=places_beside, is_for_reads=is_for_reads)
 
         return cls(
             money,
             search=beside(SEARCH_PLACES, SEARCH_PLACES_BESIDE_MONEY),
-            reads=beside(READ_PLACES, READ_PLACES_BESIDE_MONEY),
+            reads=beside(READ_PLACES, READ_PLACES_BESIDE_MONEY, is_for_reads=True),
             administration=beside(ADMINISTRATION_PLACES, ADMINISTRATION_PLACES_BESIDE_MONEY),
         )
 
@@ -74,6 +75,7 @@ class Budgets:
             operation: self._for_direct(*operation) for operation in direct if operation != PROPOSAL
         }
         self._refusals = {operation: self._prepared(*operation) for operation in self._direct}
+        self._refusals_of_others: dict[tuple[str, str], tuple[bytes, bytes]] = {}
 
     def admission_for(self, method: str, path: str) -> Admission | None:
         """The budget of a request; None when it needs no place."""
@@ -86,7 +88,7 @@ class Budgets:
         """The whole answer to one request without a place, which counts as answered."""
         known = self._refusals.get((method, path))
         answers_of(method, "unmatched" if known is None else path, Unavailable.status).inc()
-        head, body = known or self._prepared(method, path)
+        head, body = known or self._prepared_for_others(method, path)
         closing = b"" if keeps_alive else b"connection: close\r\n"
         return b"%bx-request-id: %b\r\n%b\r\n%b" % (
             head,
@@ -108,6 +110,15 @@ class Budgets:
         if path.startswith(ADMINISTRATION):
             return self._admissions.administration
         return self._admissions.reads if method in {"GET", "HEAD"} else None
+
+    def _prepared_for_others(self, method: str, path: str) -> tuple[bytes, bytes]:
+        kept = self._refusals_of_others.get((method, path))
+        if kept is None:
+            kept = self._prepared(method, path)
+            if len(self._refusals_of_others) >= REFUSALS_KEPT:
+                self._refusals_of_others.clear()
+            self._refusals_of_others[method, path] = kept
+        return kept
 
     def _prepared(self, method: str, path: str) -> tuple[bytes, bytes]:
         retry = {"Retry-After": str(RETRY_AFTER_SECONDS)}

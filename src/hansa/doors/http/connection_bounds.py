@@ -15,6 +15,7 @@ PROGRESS_SECONDS = 30
 PROGRESS_BYTES = PROGRESS_SECONDS * 1024
 LINGER_SECONDS = 2
 PIPELINED_MAX = 16
+HEAD_END = b"\r\n\r\n"
 PATH_SHOWN_BYTES = 256
 DROPPED_MAX_BYTES = 4 << 20
 # A chunk has a size of a few digits and two line ends. Many clients send chunks of some hundred bytes.

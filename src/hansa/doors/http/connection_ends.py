@@ -30,7 +30,7 @@ class EndingProtocol(HttpToolsProtocol):
     """The request that was begun last, or waits for its place."""
     _in_body = False
     _is_over = False
-    """Nothing that still comes is read: an answer is on its way, or none is owed."""
+    """Nothing that still comes is read: an answer is being sent, or none is owed."""
     _dropped_bytes = 0
 
     def cut_off(self) -> None:

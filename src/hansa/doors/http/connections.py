@@ -4,17 +4,78 @@ The head and the body of an answer are two writes, each of which would be a syst
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
+from hansa.doors.http.connection_bounds import HEAD_END
+from hansa.doors.http.direct_request import SEND_WHOLE, SendWhole
+from hansa.foundation.plumbing.lines import IS_GONE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
 WHOLE_BODY_MAX_BYTES = 1 << 15
+# A client that sends more than this behind a request which is refused is not waiting for answers.
+SENT_AHEAD_MAX = 4
+UNREAD_PAUSE_SECONDS = 0.2
+# A longer answer is written piece by piece and keeps its place meanwhile: of a thousand at once, few are written.
+LONG_ANSWER_BYTES = 1 << 16
+
+
+def _length_of(started: Message) -> int:
+    """The stated length of an answer; 0 where none is stated, as of a stream of events."""
+    return next((int(value) for name, value in started["headers"] if name.lower() == b"content-length"), 0)
+
+
+def giving_back(
+    app: Any, admission: Admission, flow: FlowControl, is_gone: Callable[[], bool]
+) -> Callable[..., Awaitable[None]]:
+    """The application for one request, which gives its place back once what is left to do is the client's.
+
+    It finds `is_gone` under `IS_GONE` in its scope: what is written for a client that is gone is dropped without an error.
+    """
+
+    async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
+        has_left = is_long = False
+        send_whole: SendWhole = scope[SEND_WHOLE]
+
+        def leave() -> None:
+            nonlocal has_left
+            if not has_left:
+                has_left = True
+                admission.leave()
+
+        async def send_and_leave(message: Message) -> None:
+            nonlocal is_long
+            if message["type"] == "http.response.start":
+                is_long = _length_of(message) > LONG_ANSWER_BYTES
+            elif not message.get("more_body"):
+                is_long = False
+            # A slow reader holds no place.
+            if not is_long or flow.write_paused:
+                leave()
+            await send(message)
+
+        def leave_and_send_whole(fields: bytes, body: bytes) -> bool:
+            leave()
+            return send_whole(fields, body)
+
+        scope[SEND_WHOLE] = leave_and_send_whole
+        scope[IS_GONE] = is_gone
+        try:
+            await app(scope, receive, send_and_leave)
+        finally:
+            # The request would hold itself.
+            del scope[IS_GONE]
+            leave()
+
+    return admitted
 
 
 class GatheredWrites:
@@ -53,7 +114,7 @@ class ConnectionProtocol(BoundedProtocol):
     """A connection whose answers are written with one call, and whose requests begin when there is a place for them."""
 
     _incomplete: tuple[RequestResponseCycle, Any, Admission] | None = None
-    """A request whose body is still on its way."""
+    """A request whose body is still being received."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -68,8 +129,9 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._under_way = cycle
-        scope = cycle.scope
+        scope: Scope = cycle.scope  # type: ignore[assignment]
         admission = self._budgets.admission_for(scope["method"], scope["path"])
+        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
         if admission is None or cycle.waiting_for_100_continue:
             self._begin(cycle, app)
         elif cycle.more_body:
@@ -93,37 +155,58 @@ class ConnectionProtocol(BoundedProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
-        async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
-            has_left = False
+        admitted = giving_back(app, admission, self.flow, lambda: cycle.disconnected)
+        late_at = self.loop.time() + admission.timeout_seconds
 
-            def leave() -> None:
-                nonlocal has_left
-                if not has_left:
-                    has_left = True
-                    admission.leave()
-
-            async def send_and_leave(message: Message) -> None:
-                # What is left to do is the client's: a slow reader holds no place.
-                leave()
-                await send(message)
-
-            try:
-                await app(scope, receive, send_and_leave)
-            finally:
-                leave()
+        def ask() -> None:
+            admission.ask(begin, lambda: self._refuse_for_now(cycle))
 
         def begin() -> bool:
             if cycle.disconnected or self._is_cut_off_as_blocked():
                 return False
+            if admission.is_for_reads and self._has_unread_answers_at_its_address():
+                if self.loop.time() < late_at:
+                    self.loop.call_later(UNREAD_PAUSE_SECONDS, ask)
+                else:
+                    self._refuse_for_now(cycle)
+                return False
             self._begin(cycle, admitted)
             return True
 
-        admission.ask(begin, lambda: self._refuse_for_now(cycle))
+        ask()
+
+    def _has_unread_answers_at_its_address(self) -> bool:
+        address = self.place.address if self.place is not None else None
+        return address is not None and self._bounds.unsent.is_crowded(address)
+
+    def _send_whole(self, cycle: RequestResponseCycle, fields: bytes, body: bytes) -> bool:
+        """Send a complete answer with status 200, as the cycle would; False where that takes more than one write."""
+        if (
+            cycle.disconnected
+            or cycle.response_started
+            or cycle.waiting_for_100_continue
+            or cycle.flow.write_paused
+            or cycle.scope["method"] == "HEAD"
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        own = b"".join([b"%b: %b\r\n" % field for field in cycle.default_headers])
+        closing = b"" if cycle.keep_alive else b"connection: close\r\n"
+        self.transport.write(b"%b%b%b%b\r\n%b" % (STATUS_LINE[200], own, fields, closing, body))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
 
     def _refuse_for_now(self, cycle: RequestResponseCycle) -> None:
         """Answer that there is no place, as the application would; nothing of it is asked."""
         if cycle.disconnected or self._is_cut_off_as_blocked():
             return
+        if self._ahead.count(HEAD_END) > SENT_AHEAD_MAX:
+            # It would only be refused again, once for each request that it sent without waiting for an answer.
+            self._note_refusal()
+            cycle.keep_alive = False
         had_answered = self._has_answered
         asked, keeps_alive = cycle.scope, cycle.keep_alive
         cycle.response_started = cycle.response_complete = True

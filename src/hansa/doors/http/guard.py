@@ -14,14 +14,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hansa.doors.http.direct_request import SEND_WHOLE, DirectRequest, SendWhole
 from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
+from hansa.foundation.plumbing.bodies import JsonText
 from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
 from hansa.foundation.plumbing.direct import DirectMember, DirectTree
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
+from hansa.foundation.plumbing.runtime import RUNTIME
 from hansa.rooms import people
 
+_IDEMPOTENCY_KEY = re.compile(KEY_PATTERN)
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
 # What follows is one name, and such names may hold slashes.
@@ -38,6 +42,8 @@ API_HEADERS = [
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
 ]
+
+_API_LINES = b"".join(b"%b: %b\r\n" % field for field in API_HEADERS)
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -56,7 +62,7 @@ class RequestGuard:
     """The outermost layer. A request target with NUL, bad UTF-8 or an encoded slash is refused before anything reads it.
 
     Direct routes (`direct`: method and path → handler; `members`: those with a parameter; `trees`: those below a prefix) are answered from
-    here: nothing that the framework does on the way to them is needed, and it costs more than they do.
+    here: nothing that the framework does before them is needed, and it costs more than they do.
     """
 
     def __init__(
@@ -77,7 +83,6 @@ class RequestGuard:
         if method == "HEAD" and scope["path"] not in WITHOUT_HEAD:
             # The server sends no body of an answer to HEAD.
             scope = {**scope, "method": "GET"}
-        request = Request(scope, receive)
         request_id = request_id_of(scope["headers"])
         headers = [*API_HEADERS, (b"x-request-id", request_id)]
         started, status = time.perf_counter(), 500
@@ -93,26 +98,32 @@ class RequestGuard:
         # The server runs each request in a context of its own, which ends with it.
         structlog.contextvars.bind_contextvars(request_id=request_id.decode())
         try:
-            await self._answer(request, scope, receive, send_with_headers)
+            if (trouble := _target_trouble(scope)) is not None:
+                response = problem(Request(scope, receive), 400, "BAD_REQUEST", trouble)
+            elif (handler := self._direct_handler(scope)) is not None:
+                response = await answered(handler, DirectRequest(scope, receive))
+                if _was_sent_whole(scope, response, request_id):
+                    status = response.status_code
+                    return
+            else:
+                await self._app(scope, receive, send_with_headers)
+                return
+            await response(scope, receive, send_with_headers)
         finally:
             requests_under_way.dec()
             _record(method, scope, status, time.perf_counter() - started, request_id)
 
-    async def _answer(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
-        if (trouble := _target_trouble(scope)) is not None:
-            await problem(request, 400, "BAD_REQUEST", trouble)(scope, receive, send)
-        elif (handler := self._direct.get((scope["method"], scope["path"]))) is not None:
+    def _direct_handler(self, scope: Scope) -> Handler | None:
+        """The handler of a direct route, which is noted in the scope."""
+        if (handler := self._direct.get((scope["method"], scope["path"]))) is not None:
             scope["route"] = DirectPath(scope["path"])
-            response = await answered(handler, request)
-            await response(scope, receive, send)
-        elif (found := self._member_of(scope) or self._tree_of(scope)) is not None:
+            return handler
+        if (found := self._member_of(scope) or self._tree_of(scope)) is not None:
             route, value = found
             scope["route"] = DirectPath(route.path)
             scope["path_params"] = {route.name: value}
-            response = await answered(route.handler, request)
-            await response(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            return route.handler
+        return None
 
     def _member_of(self, scope: Scope) -> tuple[DirectMember, str] | None:
         before, _, end = scope["path"].rpartition("/")
@@ -122,9 +133,18 @@ class RequestGuard:
 
     def _tree_of(self, scope: Scope) -> tuple[DirectTree, str] | None:
         for tree in self._trees:
-            if scope["path"].startswith(tree.prefix) and scope["method"] == tree.method:
-                return tree, scope["path"].removeprefix(tree.prefix)
+            if (value := tree.value_in(scope["method"], scope["path"])) is not None:
+                return tree, value
         return None
+
+
+def _was_sent_whole(scope: Scope, response: Response, request_id: bytes) -> bool:
+    """Send a JSON answer with one write, where the connection does that; its fields are those of every other answer."""
+    send_whole: SendWhole | None = scope.get(SEND_WHOLE)
+    if send_whole is None or type(response) is not JsonText:
+        return False
+    own = b"".join([b"%b: %b\r\n" % field for field in response.raw_headers])
+    return send_whole(b"%b%bx-request-id: %b\r\n" % (own, _API_LINES, request_id), bytes(response.body))
 
 
 def request_id_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
@@ -189,13 +209,13 @@ def _note_call(scope: MutableMapping[str, Any], caller: Developer | Agent, line:
         seconds=line.seconds,
         idempotency_key=None if key is None else _shown_key(key),
     )
-    people.CALLS.of(scope["app"].state.runtime).note(developer_id, call)
+    people.CALLS.of(scope[RUNTIME]).note(developer_id, call)
 
 
 def _shown_key(key: bytes) -> str | None:
     """The idempotency key of a request, where it has the form of one."""
     text = key.decode("latin-1")
-    return text if re.fullmatch(KEY_PATTERN, text) else None
+    return text if _IDEMPOTENCY_KEY.fullmatch(text) else None
 
 
 # Finding a labelled counter costs several times what counting does.

@@ -1,4 +1,4 @@
-"""What the head of a request must be before the request is begun: small, of a known version, with nothing said twice."""
+"""What the head of a request must be before the request is begun: small, of a known version, with no member repeated."""
 
 import re
 from collections.abc import Sequence

@@ -52,6 +52,11 @@ class UnsentAnswers:
                 self.remove(oldest)
                 oldest.cut_off()
 
+    def is_crowded(self, address: str) -> bool:
+        """Whether half the room of the address is taken: what it asks for next then waits until something was read."""
+        room = self._of_address.get(address)
+        return room is not None and room.total_bytes > room.bytes_max // 2
+
     def remove(self, reader: SlowReader) -> None:
         """Nothing waits for this reader."""
         self._all.remove(reader)

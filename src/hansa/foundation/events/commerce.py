@@ -96,6 +96,22 @@ class ContractMilestoneApproved(_ContractEvent, frozen=True):
     transfer_id: str | None = None
 
 
+class ContractOverpaid(_ContractEvent, frozen=True):
+    """A transfer to another registry paid what the contract does not owe: it came to light after a restore.
+
+    Without `milestone` the transfer was to pay the whole. The payee is asked to return `amount`; a dispute finds `settled_twice`
+    where the contract was paid more than its amount.
+    """
+
+    is_always_recorded: ClassVar[bool] = True
+
+    milestone: int | None
+    amount: str
+    currency: str
+    tx_id: int
+    transfer_id: str
+
+
 class ContractCompleted(_ContractEvent, frozen=True):
     """The whole work is approved and paid. `amount` and `fee` are those of the contract, over all its payments.
 

@@ -9,6 +9,7 @@
 import re
 import warnings
 from base64 import b64decode
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from cryptography import x509
@@ -29,7 +30,7 @@ def shown_certificate(request: Request) -> x509.Certificate | None:
     """The client's certificate, not judged, or None. Raises: Unauthorized when what is forwarded is none."""
     tls = request.scope.get("extensions", {}).get("tls")
     if tls is not None:
-        return x509.load_pem_x509_certificate(tls["client_cert_chain"][0].encode())
+        return _of_connection(tls["client_cert_chain"][0])
     if request.client is None or request.client.host not in runtime_of(request).settings.trusted_proxies:
         return None
     standard, nginx = request.headers.getlist(RFC_9440_HEADER), request.headers.getlist(NGINX_HEADER)
@@ -46,6 +47,11 @@ def shown_certificate(request: Request) -> x509.Certificate | None:
             return _of_rfc_9440(shown[0]) if standard and standard[0] else _of_nginx(shown[0])
     except (ValueError, x509.InvalidVersion, CryptographyDeprecationWarning):
         raise Unauthorized("The forwarded client certificate cannot be read.") from None
+
+
+@lru_cache(maxsize=1024)
+def _of_connection(pem: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pem.encode())
 
 
 def _of_rfc_9440(value: str) -> x509.Certificate:

@@ -240,7 +240,7 @@ class Lane:
 
 
 async def _until_it_stands(transaction: Callable[[], Awaitable[Result]]) -> Result:
-    """Run a transaction again while PostgreSQL finds it in another's way. Raises: as `Database.act`."""
+    """Run a transaction again while PostgreSQL finds that it conflicts with another. Raises: as `Database.act`."""
     for attempt in range(1, TRIES + 1):
         try:
             return await transaction()

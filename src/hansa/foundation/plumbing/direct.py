@@ -88,13 +88,21 @@ def _around(path: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class DirectTree:
-    """A direct route of every path below a prefix: `path` is its template, which ends in `{name:path}`."""
+    """A direct route of what is below a prefix: `path` is its template, which ends in `{name:path}`, or in `{name}` for one part alone."""
 
     method: str
     path: str
     prefix: str
     name: str
+    is_one_part: bool
     handler: Callable[[Request], Awaitable[Response]]
+
+    def value_in(self, method: str, path: str) -> str | None:
+        """The parameter in a path, or None for a path of another route."""
+        if method != self.method or not path.startswith(self.prefix):
+            return None
+        value = path[len(self.prefix) :]
+        return None if self.is_one_part and (not value or "/" in value) else value
 
 
 def direct_trees(routers: Iterable[APIRouter], prefix: str) -> tuple[DirectTree, ...]:
@@ -110,7 +118,8 @@ def direct_trees(routers: Iterable[APIRouter], prefix: str) -> tuple[DirectTree,
 
 def _tree_of(method: str, path: str, route: DirectRoute) -> DirectTree:
     (name,) = route.param_convertors
-    before, _, end = path.partition(f"{{{name}:path}}")
-    if end or before == path:
+    before, _, parameter = path.partition("{")
+    is_one_part = parameter == f"{name}}}"
+    if not is_one_part and parameter != f"{name}:path}}":
         raise TypeError(f"{path}: the parameter of a direct route is the rest of the path")
-    return DirectTree(method, path, before, name, route.get_route_handler())
+    return DirectTree(method, path, before, name, is_one_part, route.get_route_handler())

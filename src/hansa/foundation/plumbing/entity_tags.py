@@ -58,6 +58,11 @@ def tagged(
     return Response(body, media_type=media_type, headers=all_headers)
 
 
+def knows(request: Request, tag: str) -> bool:
+    """Whether the client already has the answer with this tag, which is written as in its header."""
+    return _names(_header(request, "if-none-match"), tag.removeprefix("W/"))
+
+
 def require_match(if_match: str, state: str) -> None:
     """What is to be changed is in the state that the caller has read. Raises: PreconditionFailed."""
     present = f'"{_hash(state.encode())}{STATE_ENDS}'

@@ -1,7 +1,7 @@
 """Health of the background jobs of one process: which job fails, since when, and how long it waits before its next try.
 
 - A job that fails waits longer after each failure, up to a limit; while the database is away it keeps its usual interval.
-- One log line when a job begins to fail or fails in another way, and one when it recovers.
+- One log line when a job begins to fail or fails for another reason, and one when it recovers.
 """
 
 from collections.abc import Awaitable, Callable

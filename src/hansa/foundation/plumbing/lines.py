@@ -9,6 +9,8 @@ from typing import Protocol
 from websockets.frames import Frame, Opcode
 
 LINE = "hansa.line"
+IS_GONE = "hansa.is_gone"
+"""In the scope of a request that has a place: whether its client is gone, as a callable."""
 
 
 class Line(Protocol):

@@ -8,7 +8,7 @@ not understand is a TypeError.
 import inspect
 from collections.abc import Awaitable, Callable
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, TypeVar, get_args, get_origin
 
 from fastapi import Request, params
 from fastapi.exceptions import RequestValidationError
@@ -21,6 +21,18 @@ Resolver = Callable[[Request, Any], Any]
 
 Named: TypeAlias = tuple[str, Resolver, bool]
 """A parameter, how it is found, and whether that is waited for."""
+
+_Found = TypeVar("_Found")
+
+
+def found_at_once(find: Callable[[Request], _Found]) -> Callable[[Request], Awaitable[_Found]]:
+    """A dependency that waits for nothing: a direct route calls `find` instead of a coroutine."""
+
+    async def found(request: Request) -> _Found:
+        return find(request)
+
+    found.at_once = find  # type: ignore[attr-defined]
+    return found
 
 
 def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Resolver:
@@ -120,6 +132,8 @@ def _dependency(detail: params.Depends, *, remembering: bool) -> tuple[Resolver,
     # A security scheme is there for the description alone; the caller's check reads the header itself.
     if isinstance(detail.dependency, SecurityBase):
         return _nothing, False
+    if (find := getattr(detail.dependency, "at_once", None)) is not None:
+        return lambda request, _: find(request), False
     return directly(detail.dependency, remembering=remembering), True
 
 

@@ -26,7 +26,8 @@ ON CONFLICT (is_only) DO UPDATE SET system_identifier = excluded.system_identifi
   first_position = excluded.first_position, recorded_at = now()
 """  # noqa: S608
 
-_FIRST_POSITION = "SELECT coalesce((SELECT first_position FROM plumbing_cluster), 0)"
+FIRST_POSITION = "SELECT coalesce((SELECT first_position FROM plumbing_cluster), 0)"
+"""SQL: the query behind `first_position`."""
 
 _NUMBER = re.compile(r"[0-9]+")
 
@@ -58,7 +59,7 @@ async def is_settled(tx: Tx) -> bool:
 
 async def first_position(tx: Tx) -> int:
     """The first position that was assigned in this cluster; snapshots that were written down before mean nothing now."""
-    position: int = await tx.fetchval(_FIRST_POSITION)
+    position: int = await tx.fetchval(FIRST_POSITION)
     return position
 
 

@@ -8,7 +8,7 @@ A `Slot` is a place for one value in each process:
 - A missing or doubled filling stops the start (`assembled.py`), so what a room offers can always be read.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -20,11 +20,15 @@ from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.mail import Mailbox
 from hansa.foundation.plumbing.outgoing import Outgoing
+from hansa.foundation.plumbing.parameter_binding import found_at_once
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenIssuer
 
 T = TypeVar("T")
+
+# Where the guard puts the runtime into the scope of a request, which asks for it several times.
+RUNTIME = "hansa.runtime"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +53,10 @@ class Slot(Generic[T]):
         """Set or replace the value in this process."""
         runtime.slots.put(self, value)
 
-    async def given(self, request: Request) -> T:
+    @property
+    def given(self) -> Callable[[Request], Awaitable[T]]:
         """A dependency: the value in the process that serves this request."""
-        return self.of(runtime_of(request))
+        return found_at_once(lambda request: self.of(runtime_of(request)))
 
 
 @dataclass(frozen=True)
@@ -104,29 +109,16 @@ class Runtime:
 
 def runtime_of(request: HTTPConnection) -> Runtime:
     """The runtime of the process that serves this request or socket."""
-    runtime: Runtime = request.app.state.runtime
+    scope = request.scope
+    runtime: Runtime = scope[RUNTIME] if RUNTIME in scope else scope["app"].state.runtime
     return runtime
 
 
-async def _jobs_of(request: Request) -> JobHealth:
-    return runtime_of(request).jobs
-
-
-async def _database_of(request: Request) -> Database:
-    return runtime_of(request).database
-
-
-async def _settings_of(request: Request) -> Settings:
-    return runtime_of(request).settings
-
-
-async def _tokens_of(request: Request) -> TokenIssuer:
-    return runtime_of(request).tokens
-
-
-async def _seal_of(request: Request) -> Seal:
-    return runtime_of(request).seal
-
+_jobs_of = found_at_once(lambda request: runtime_of(request).jobs)
+_database_of = found_at_once(lambda request: runtime_of(request).database)
+_settings_of = found_at_once(lambda request: runtime_of(request).settings)
+_tokens_of = found_at_once(lambda request: runtime_of(request).tokens)
+_seal_of = found_at_once(lambda request: runtime_of(request).seal)
 
 Db = Annotated[Database, Depends(_database_of)]
 Config = Annotated[Settings, Depends(_settings_of)]

@@ -11,6 +11,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -44,12 +45,12 @@ class TrustBundle:
     roots: tuple[x509.Certificate, ...]
     sequence: int = 0
 
-    @property
+    @cached_property
     def thumbprint(self) -> str:
         """What names exactly these roots: 64 hexadecimal digits."""
         return sha256(b"".join(sorted(root.public_bytes(Encoding.DER) for root in self.roots))).hexdigest()
 
-    @property
+    @cached_property
     def pem(self) -> str:
         """The roots in PEM."""
         return "".join(root.public_bytes(Encoding.PEM).decode() for root in self.roots)

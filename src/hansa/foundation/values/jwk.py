@@ -58,7 +58,7 @@ def _canonical_bytes(text: object) -> bytes:
         key = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
         raise NotAKey("x is not base64url") from None
-    # The decoder drops characters it does not know, so only the way back proves the spelling.
+    # The decoder drops characters it does not know, so only encoding it again proves the spelling.
     if len(key) != KEY_BYTES or _base64url(key) != text:
         raise NotAKey("x is not 32 bytes in canonical base64url without padding")
     return key

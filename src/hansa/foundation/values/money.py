@@ -30,6 +30,7 @@ class NotAnAmount(ValueError):
     """The text is not a plain decimal of the accepted range."""
 
 
+@lru_cache(maxsize=16_384)
 def parse_amount(text: str) -> Minor:
     """Minor units of a decimal string that may be zero.
 

@@ -16,10 +16,13 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
 _LAID_OUT = frozenset("\n\t")
 _RUN_BACK = frozenset({"R", "AL", "AN"})
+_UNSEEN_ASCII = {code: None for code in (*range(32), 127) if chr(code) not in _LAID_OUT}
 
 
 def seen(text: str) -> str:
     """The text without what hides, turns or piles up."""
+    if text.isascii():
+        return text.translate(_UNSEEN_ASCII)
     kept: list[str] = []
     marks = 0
     for position, letter in enumerate(text):
@@ -43,7 +46,7 @@ def legible(text: str) -> str:
 
 
 def apart(text: str) -> str:
-    """The text as it is seen, for a place without markup: what runs the other way turns nothing around it."""
+    """The text as it is seen, for a place without markup: what runs from right to left turns nothing around it."""
     shown = legible(text)
     runs_back = any(unicodedata.bidirectional(letter) in _RUN_BACK for letter in shown)
     return f"{FIRST_STRONG_ISOLATE}{shown}{POP_ISOLATE}" if runs_back else shown

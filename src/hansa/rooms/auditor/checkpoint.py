@@ -17,11 +17,15 @@ from .store import Checkpoint
 
 @dataclass(frozen=True)
 class Advance:
-    """The terms that this snapshot sees, and what events not settled yet moved."""
+    """The terms that this snapshot sees, and what events not settled yet moved.
+
+    `numbers` are those of all transactions in the log, where it was folded from its first event on.
+    """
 
     terms: journal.SupplyTerms
     pending: list[journal.Move]
     checkpoint: Checkpoint
+    numbers: journal.Numbers | None
 
 
 def nothing_kept(horizon: journal.Horizon) -> Checkpoint:
@@ -41,9 +45,14 @@ async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) 
     """Fold what is settled into the checkpoint; `tx` must be one snapshot that may write."""
     assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
     kept = nothing_kept(horizon) if from_zero else await current_checkpoint(tx, horizon)
-    fold, gathered = await journal.fold_both(tx, kept.folded_from, horizon)
+    numbers = None
     if kept.folded_from == journal.ORIGIN:
         await store.forget_folded(tx)
+        whole = await journal.fold_whole(tx, horizon)
+        fold, gathered, numbers = whole.supply, whole.moves, whole.numbers
+    else:
+        fold = await journal.fold_supply(tx, kept.folded_from, horizon)
+        gathered = journal.fold_moves(tx, kept.folded_from, horizon)
     pending: list[journal.Move] = []
     async for moves in gathered:
         await store.fold_in(tx, [move for move in moves if move.settled])
@@ -56,7 +65,7 @@ async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) 
         terms=kept.terms + fold.settled,
     )
     await store.keep_checkpoint(tx, reached)
-    return Advance(reached.terms + fold.pending, pending, reached)
+    return Advance(reached.terms + fold.pending, pending, reached, numbers)
 
 
 async def advance_if_free(tx: Tx) -> None:

@@ -196,7 +196,7 @@ async def _check(
 
 async def _compare_transactions(tx: Tx, reached: Advance, horizon: journal.Horizon) -> list[int]:
     kept = reached.checkpoint
-    strays = await store.strays(tx, kept.compared, kept.folded_from.relics_to_seq)
+    strays = await store.strays(tx, kept.compared, kept.folded_from.relics_to_seq, reached.numbers)
     if not strays:
         compared = rules.compared_on(
             kept.compared,

@@ -55,9 +55,11 @@ SELECT account, bucket, sum(folded) AS folded, sum(held) AS held FROM (
 # Both sides of one transaction commit together, so that any snapshot sees both or neither. Two rows of numbers are taken to
 # be the same when there are as many of them and their hashes, under a seed drawn for this once, have the same sum: to find
 # which of ten million differ takes four times as long as to see that none does.
-_ARE_THE_SAME = f"""
-SELECT (SELECT (count(*), sum(hashint8extended(tx_id, $4))) FROM ({journal.RECORDED_TRANSACTIONS}) r WHERE tx_id > $3)
-  = (SELECT (count(*), sum(hashint8extended(tx_id, $4))) FROM ({ledger.WRITTEN_TRANSACTIONS}) w WHERE tx_id > $3)
+_RECORDED_NUMBERS = f"""
+SELECT count(*), sum(hashint8extended(tx_id, $4)) AS total FROM ({journal.RECORDED_TRANSACTIONS}) r WHERE tx_id > $3
+"""  # noqa: S608
+_WRITTEN_NUMBERS = f"""
+SELECT count(*), sum(hashint8extended(tx_id, $2)) AS total FROM ({ledger.WRITTEN_TRANSACTIONS}) w WHERE tx_id > $1
 """  # noqa: S608
 
 _STRAYS = f"""
@@ -259,13 +261,26 @@ async def account_gaps(tx: Tx, pending: Sequence[journal.Move]) -> list[AccountG
     ]
 
 
-async def strays(tx: Tx, compared: Compared, relics_to_seq: int) -> list[int]:
-    """The first transactions that are in the book or in the log, and not exactly once in both."""
+async def strays(
+    tx: Tx, compared: Compared, relics_to_seq: int, recorded: journal.Numbers | None
+) -> list[int]:
+    """The first transactions that are in the book or in the log, and not exactly once in both.
+
+    `recorded` has the numbers of the log where they are known already.
+    """
     bounds = (compared.from_position, relics_to_seq, compared.to_tx)
-    if await tx.fetchval(_ARE_THE_SAME, *bounds, secrets.randbits(63), timeout=CYCLE_SECONDS):
+    if recorded is None:
+        recorded = await _numbers(tx, _RECORDED_NUMBERS, *bounds, seed=secrets.randbits(63))
+    if recorded == await _numbers(tx, _WRITTEN_NUMBERS, compared.to_tx, seed=recorded.seed):
         return []
     rows = await tx.fetch(_STRAYS, *bounds, timeout=CYCLE_SECONDS)
     return [row["tx_id"] for row in rows]
+
+
+async def _numbers(tx: Tx, query: str, *values: int, seed: int) -> journal.Numbers:
+    row = await tx.fetchrow(query, *values, seed, timeout=CYCLE_SECONDS)
+    assert row is not None
+    return journal.Numbers(seed, row["count"], None if row["total"] is None else int(row["total"]))
 
 
 async def add_verdict(tx: Tx, verdict: NewVerdict) -> tuple[int, datetime]:

@@ -13,7 +13,7 @@ from .owning.edit import CardEdit, Editor, edit_card, list_or_unlist, preview_ed
 from .owning.ownership import Owners
 from .pages import PageRequest
 from .payment import is_paid, rate_of, stated_price
-from .publication import agent_json_ld
+from .publication import CARD_STATE, agent_json_ld, others_state
 from .publish import publish_card, publish_stub
 from .pulls import PullStatus, note_heartbeat, pull_cycle
 from .pulls.preview import preview_host
@@ -55,6 +55,7 @@ from .versions.records import CardVersion, Replaced
 
 __all__ = [
     "AGENT_KEYS",
+    "CARD_STATE",
     "LOCAL_ORIGIN",
     "LOCK_AGENT",
     "ROOM",
@@ -112,6 +113,7 @@ __all__ = [
     "newest_position",
     "note_heartbeat",
     "other_agents_of_owner",
+    "others_state",
     "preview_edit",
     "preview_host",
     "publish_card",

@@ -20,7 +20,7 @@ class PageRequest:
 
 @dataclass(frozen=True)
 class CardsPage:
-    """A page and the way on; `next` is None at the end. Only readings of changes have tombstones and `resume`.
+    """A page and its cursor; `next` is None at the end. Only readings of changes have tombstones and `resume`.
 
     Where `total_is_exact` does not hold there are more than `total` cards.
     """

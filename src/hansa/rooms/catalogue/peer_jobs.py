@@ -30,7 +30,7 @@ from .peer_acts import forget_receipted, peers_to_receipt, send_receipts
 from .peer_reading import ACTS_KIND, CARDS_KIND
 
 PLANNED_EVERY_SECONDS = 2
-ACTS_EVERY_SECONDS = 30
+ACTS_EVERY_SECONDS = 45
 """Without a hint an act is effective at a peer within a minute."""
 RETRIES = Retries(None, pause_seconds=5.0, pause_max_seconds=300.0)
 LEASE_SECONDS = 90.0

@@ -1,4 +1,4 @@
-"""Replace the document of a card: one way for its owner and for a pull of the card that the agent serves itself.
+"""Replace the document of a card: one function for its owner and for a pull of the card that the agent serves itself.
 
 - Both are judged alike, both keep the document before as a version, and neither writes anything where nothing changes.
 - What the platform says in the document stays; the listing, the status and whether the card is active are not touched.

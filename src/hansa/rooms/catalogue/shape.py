@@ -1,7 +1,7 @@
 """Where a card must hold objects, lists and texts, and how its members are spelled.
 
 The official reader is lenient here: it takes a list for an object, and two spellings of one member. Other readers do
-not, so a card that is handed out must be strict. And where the official reader gives up it does not say where.
+not, so a card that is served must be strict. And where the official reader gives up it does not say where.
 """
 
 from collections.abc import Iterator

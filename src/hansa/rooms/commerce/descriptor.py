@@ -28,7 +28,10 @@ async def _end_paid_across(
     of_tokens = await payments.named_tokens(tx, named)
     for decision in decisions:
         # An approval locks the contract before its token, too.
-        if (part := of_contracts.get(decision.transfer_id)) is not None:
+        part = of_contracts.get(decision.transfer_id)
+        if part is None and decision.is_paid and decision.purpose == transfers.CONTRACT:
+            part = await contracts.forgotten_part(tx, decision.transfer_id, settings)
+        if part is not None:
             await contracts.end_by_decision(tx, part, decision, settings)
         if decision.transfer_id in of_tokens:
             await payments.end_by_decision(tx, decision, settings)

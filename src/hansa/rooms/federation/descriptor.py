@@ -24,7 +24,7 @@ from .charter import (
     well_known_router,
 )
 from .crossing import OPERATOR_LICENCE, refresh_licences
-from .did_claims import CLAIM_DIDS, CONFIRM_CLAIMS
+from .did_claims import CLAIM_DIDS, CONFIRM_CLAIMS, NAMED_CLAIMS, claims_by_digest
 from .did_claims import peer_router as did_claims_router
 from .identity import (
     OWN_IDENTITY,
@@ -136,6 +136,7 @@ ROOM = Room(
             "federation_root_hash",
             "federation_address",
             "federation_sync_interval_seconds",
+            "frame_roster_max_age_hours",
             "is_central_registry",
             "is_operator",
             "issues_identities",
@@ -181,6 +182,7 @@ ROOM = Room(
     offers=(
         ATTESTED_CONTRACT,
         LAST_AUDIT,
+        NAMED_CLAIMS,
         OWN_IDENTITY,
         PEER_CALLS,
         DISCOVERED,
@@ -195,6 +197,7 @@ ROOM = Room(
         PEER_CHECK.filled_with(check_peer),
         OWN_IDENTITY.built_by(own_identity),
         PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
+        NAMED_CLAIMS.built_by(claims_by_digest),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
     ),
 )

@@ -19,13 +19,19 @@ _KINDS = {kind.__name__: kind for kind in event_types()}
 PRIVATE_TYPES = sorted(name for name, kind in _KINDS.items() if kind.is_private)
 
 
+def is_shown(event: StoredEvent, own: Collection[str]) -> bool:
+    """Whether the owner of these parties of the event sees it, in part at least; the public, when there are none."""
+    kind = _KINDS.get(event.event_type)
+    return kind is None or not kind.is_private or bool(own)
+
+
 def seen_by(event: StoredEvent, agents: Collection[str]) -> StoredEvent | None:
     """The event as the owner of `agents` sees it, or the public when there are none; None when it is not shown at all."""
     kind = _KINDS.get(event.event_type)
     if kind is None:
         return event
     own = {party for party in parties_of(event.event_type, event.aggregate_id, event.data) if party in agents}
-    if kind.is_private and not own:
+    if not is_shown(event, own):
         return None
     shown = dict(event.data)
     for member in kind.withheld:

@@ -4,7 +4,8 @@ A fold may begin where an earlier one ended (`FoldedFrom`). It marks settled eve
 from those whose transactions are still among open ones.
 """
 
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 import asyncpg
@@ -12,8 +13,9 @@ import asyncpg
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 
-from . import fold_store
+from . import fold_store, fold_whole_store
 from .fold_store import RECORDED_TRANSACTIONS, Move
+from .fold_whole_store import Numbers
 
 __all__ = [
     "NOTHING_FOLDED",
@@ -22,11 +24,14 @@ __all__ = [
     "FoldedFrom",
     "Horizon",
     "Move",
+    "Numbers",
     "SupplyFold",
     "SupplyTerms",
     "TypedSupply",
+    "WholeFold",
     "fold_moves",
     "fold_supply",
+    "fold_whole",
     "horizon",
     "typed_supply",
 ]
@@ -98,19 +103,31 @@ async def horizon(tx: Tx) -> Horizon:
 
 async def fold_supply(tx: Tx, since: FoldedFrom, seen: Horizon) -> SupplyFold:
     """Fold the ledger events that this snapshot sees from `since` on."""
-    return await _supply(tx, fold_store.paid_within(_bounds(since, seen)))
+    return _supply(await fold_store.fold_supply(tx, _bounds(since, seen)))
 
 
-async def fold_both(tx: Tx, since: FoldedFrom, seen: Horizon) -> tuple[SupplyFold, AsyncIterator[list[Move]]]:
-    """As `fold_supply` and `fold_moves`; a whole history is read fewer times. The transaction may write."""
-    bounds = _bounds(since, seen)
-    is_whole = since == ORIGIN
-    paid = await fold_store.keep_paid_from_zero(tx, bounds) if is_whole else fold_store.paid_within(bounds)
-    return await _supply(tx, paid), fold_store.fold_moves(tx, paid)
+@dataclass(frozen=True)
+class WholeFold:
+    """What all ledger events add up to; the numbers of their transactions are those of `RECORDED_TRANSACTIONS`."""
+
+    supply: SupplyFold
+    moves: AsyncIterator[list[Move]]
+    numbers: Numbers
 
 
-async def _supply(tx: Tx, paid: fold_store.Paid) -> SupplyFold:
-    rows = {row["settled"]: row for row in await fold_store.fold_supply(tx, paid)}
+async def fold_whole(tx: Tx, seen: Horizon) -> WholeFold:
+    """As `fold_supply` and `fold_moves` from `ORIGIN`, with fewer readings of the log. The transaction may write."""
+    bounds, seed = _bounds(ORIGIN, seen), secrets.randbits(63)
+    await fold_whole_store.add_up(tx, bounds, seed)
+    return WholeFold(
+        _supply(await fold_whole_store.read_supply(tx)),
+        fold_whole_store.read_moves(tx, bounds),
+        await fold_whole_store.read_numbers(tx, seed),
+    )
+
+
+def _supply(records: Sequence[asyncpg.Record]) -> SupplyFold:
+    rows = {row["settled"]: row for row in records}
     return SupplyFold(
         settled=_terms(rows.get(True)),
         pending=_terms(rows.get(False)),
@@ -140,7 +157,7 @@ async def typed_supply(tx: Tx) -> TypedSupply:
 
 def fold_moves(tx: Tx, since: FoldedFrom, seen: Horizon) -> AsyncIterator[list[Move]]:
     """As `fold_supply`, for each bucket of each account, some at a time."""
-    return fold_store.fold_moves(tx, fold_store.paid_within(_bounds(since, seen)))
+    return fold_store.fold_moves(tx, _bounds(since, seen))
 
 
 def _bounds(since: FoldedFrom, seen: Horizon) -> fold_store.Bounds:

@@ -30,35 +30,50 @@ SELECT plumbing_oldest_open() AS oldest_open,
 # What the queries below share; $1 position, $2 relics, $3 oldest open, $4 not begun, $5 minor units to the unit. A row that
 # stands for the events of a transfer has integers, whose sums cost a tenth of those of the JSON form's decimal strings: the
 # two forms are folded apart, each exactly.
-_SINCE = "v.xid >= $1 AND v.seq > $2"
-# Two comparisons less for each row of a whole history.
-_FROM_ZERO = "$1::bigint = 0 AND $2::bigint = 0"
-_IS_LEDGER_EVENT = "v.event_type = 'LedgerBalanceChanged'"
-_IS_SETTLED = "v.xid < $3 OR v.xid >= $4"
+IS_LEDGER_EVENT = "v.event_type = 'LedgerBalanceChanged'"
+_SINCE = f"{IS_LEDGER_EVENT} AND v.xid >= $1 AND v.seq > $2"
+IS_SETTLED = "v.xid < $3 OR v.xid >= $4"
 
-# What rows that stand for transfers add up to, by payer. `lacking` is what left the payer and reached nobody.
-_PAID = f"""
-SELECT {_IS_SETTLED} AS settled, v.aggregate_id AS payer, v.tx_type = 'capture' AS is_capture, v.terms,
+PAID = f"""
+SELECT {IS_SETTLED} AS settled, v.aggregate_id AS payer, v.tx_type = 'capture' AS is_capture, v.terms,
   count(*) AS transactions, max(v.seq) FILTER (WHERE v.xid >= $4) AS relics_to_seq,
   -sum(v.amount + coalesce(v.freed, 0) + v.fee) AS delta, sum(v.freed) FILTER (WHERE v.freed_after IS NOT NULL) AS freed,
   sum(v.fee) FILTER (WHERE v.collector_after IS NOT NULL) AS fee, sum(v.fee) AS fees_collected,
-  sum(lacking) FILTER (WHERE lacking <> 0) AS lacking, count(*) FILTER (WHERE lacking <> 0) AS unbalanced
+  sum(lacking) FILTER (WHERE lacking <> 0) AS lacking, count(*) FILTER (WHERE lacking <> 0) AS unbalanced{{more}}
 FROM (
   SELECT v.*, CASE WHEN v.freed_after IS NULL THEN coalesce(v.freed, 0) ELSE 0 END
     + CASE WHEN v.collector_after IS NULL THEN v.fee ELSE 0 END AS lacking
-  FROM journal_event v WHERE {_IS_LEDGER_EVENT} AND {{since}} AND v.data IS NULL
+  FROM journal_event v WHERE {{since}} AND v.data IS NULL
 ) v GROUP BY 1, 2, 3, 4
 """  # noqa: S608
+"""What rows that stand for transfers add up to, by payer. `lacking` is what left the payer and reached nobody."""
+
+PAID_TERMS = """
+SELECT settled, sum(transactions) AS transactions, max(relics_to_seq) AS relics_to_seq, 0 AS issued, 0 AS destroyed, 0 AS transit,
+  sum(fees_collected) AS fees_collected, -coalesce(sum(lacking), 0) AS circulating, sum(unbalanced) AS unbalanced
+FROM paid GROUP BY settled
+"""
+"""The terms of supply of `paid`."""
+
+TERMS = """
+SELECT settled, sum(transactions)::bigint AS transactions, coalesce(max(relics_to_seq), 0) AS relics_to_seq,
+  coalesce(sum(issued), 0) AS issued, coalesce(sum(destroyed), 0) AS destroyed, coalesce(sum(transit), 0) AS transit,
+  sum(fees_collected) AS fees_collected, sum(circulating) AS circulating, sum(unbalanced)::bigint AS unbalanced
+FROM folded GROUP BY settled
+"""
+"""What the two forms add up to."""
+
+_PAID_SINCE = PAID.format(since=_SINCE, more="")
 
 _SUPPLY = f"""
-WITH paid AS ({{paid}}), folded AS (
+WITH paid AS ({_PAID_SINCE}), folded AS (
   SELECT settled, count(*) AS transactions, max(seq) FILTER (WHERE is_relic) AS relics_to_seq,
     sum(net) FILTER (WHERE tx_type = 'issue') * $5 AS issued,
     -sum(net) FILTER (WHERE tx_type = 'destroy') * $5 AS destroyed,
     -sum(crossed) * $5 AS transit, sum(fee) * $5 AS fees_collected, sum(net - crossed) * $5 AS circulating,
     count(*) FILTER (WHERE net <> 0 AND tx_type NOT IN ('issue', 'destroy')) AS unbalanced
   FROM (
-    SELECT v.seq, {_IS_SETTLED} AS settled, v.xid >= $4 AS is_relic, v.data ->> 'tx_type' AS tx_type,
+    SELECT v.seq, {IS_SETTLED} AS settled, v.xid >= $4 AS is_relic, v.data ->> 'tx_type' AS tx_type,
       (v.data ->> 'fee')::numeric AS fee, entries.net, entries.crossed
     FROM journal_event v CROSS JOIN LATERAL (
       -- Kept apart by its offset: merged into the sums it would be computed anew for each of them.
@@ -66,38 +81,42 @@ WITH paid AS ({{paid}}), folded AS (
         coalesce(sum((e ->> 'delta')::numeric) FILTER (WHERE e ->> 'bucket' = 'transit'), 0) AS crossed
       FROM jsonb_array_elements(v.data -> 'entries') e OFFSET 0
     ) entries
-    WHERE {_IS_LEDGER_EVENT} AND {{since}} AND v.data IS NOT NULL
+    WHERE {_SINCE} AND v.data IS NOT NULL
   ) moved GROUP BY settled
-  UNION ALL
-  SELECT settled, sum(transactions), max(relics_to_seq), 0, 0, 0, sum(fees_collected), -coalesce(sum(lacking), 0), sum(unbalanced)
-  FROM paid GROUP BY settled
+  UNION ALL {PAID_TERMS}
 )
-SELECT settled, sum(transactions)::bigint AS transactions, coalesce(max(relics_to_seq), 0) AS relics_to_seq,
-  coalesce(sum(issued), 0) AS issued, coalesce(sum(destroyed), 0) AS destroyed, coalesce(sum(transit), 0) AS transit,
-  sum(fees_collected) AS fees_collected, sum(circulating) AS circulating, sum(unbalanced)::bigint AS unbalanced
-FROM folded GROUP BY settled
+{TERMS}
 """  # noqa: S608
-
 
 # The same entries that `journal_entries` gives for each row. Rows that stand for transfers are read by payer and by payee:
 # each reading can be shared by several processes.
-_MOVES = f"""
-WITH paid AS ({{paid}})
+PAID_MOVES = f"""
+SELECT settled, payer AS account, CASE WHEN is_capture THEN 'escrow' ELSE 'liquid' END AS bucket, delta FROM paid
+UNION ALL SELECT settled, payer, 'liquid', freed FROM paid WHERE freed IS NOT NULL
+UNION ALL SELECT settled, t.collector, 'liquid', fee FROM paid JOIN journal_transfer_terms t ON t.id = paid.terms
+  WHERE fee IS NOT NULL
+UNION ALL SELECT {IS_SETTLED}, v.payee, 'liquid', sum(v.amount) FROM journal_event v
+  WHERE {{since}} AND v.data IS NULL GROUP BY 1, 2
+"""  # noqa: S608
+"""What the rows of `paid` moved, and what reached their payees."""
+
+MOVES = """
 SELECT account, bucket, coalesce(sum(delta) FILTER (WHERE settled), 0) AS settled,
   coalesce(sum(delta) FILTER (WHERE NOT settled), 0) AS pending
-FROM (
+FROM moved GROUP BY account, bucket
+"""
+"""What both forms moved."""
+
+_MOVES = f"""
+WITH paid AS ({_PAID_SINCE}), moved AS (
   SELECT {
-    _IS_SETTLED
+    IS_SETTLED
 } AS settled, e ->> 'account' AS account, e ->> 'bucket' AS bucket, (e ->> 'delta')::numeric * $5 AS delta
   FROM journal_event v CROSS JOIN LATERAL jsonb_array_elements(v.data -> 'entries') e
-  WHERE {_IS_LEDGER_EVENT} AND {{since}} AND v.data IS NOT NULL
-  UNION ALL SELECT settled, payer, CASE WHEN is_capture THEN 'escrow' ELSE 'liquid' END, delta FROM paid
-  UNION ALL SELECT settled, payer, 'liquid', freed FROM paid WHERE freed IS NOT NULL
-  UNION ALL SELECT settled, t.collector, 'liquid', fee FROM paid JOIN journal_transfer_terms t ON t.id = paid.terms
-    WHERE fee IS NOT NULL
-  UNION ALL SELECT {_IS_SETTLED}, v.payee, 'liquid', sum(v.amount) FROM journal_event v
-    WHERE {_IS_LEDGER_EVENT} AND {{since}} AND v.data IS NULL GROUP BY 1, 2
-) moved GROUP BY account, bucket
+  WHERE {_SINCE} AND v.data IS NOT NULL
+  UNION ALL {PAID_MOVES.format(since=_SINCE)}
+)
+{MOVES}
 """  # noqa: S608
 
 # Who issues or destroys units records a typed event with the amount beside the ledger's own.
@@ -112,8 +131,6 @@ FROM (
   WHERE event_type IN {_ISSUING} OR event_type IN {_DESTROYING}
 ) typed
 """  # noqa: S608
-
-_PAID_FROM_ZERO, _MOVED_FROM_ZERO = "journal_paid_since_the_beginning", "journal_moved_since_the_beginning"
 
 Bounds = tuple[int, int, int, int]
 """$1 to $4 of the queries."""
@@ -142,44 +159,9 @@ async def read_horizon(tx: Tx) -> asyncpg.Record:
     return row
 
 
-@dataclass(frozen=True)
-class Paid:
-    """What the queries read for the sums by payer: computed within each of them, or kept for all of a transaction."""
-
-    query: str
-    bounds: Bounds
-
-    @property
-    def values(self) -> tuple[int, ...]:
-        """The values of the parameters."""
-        return *self.bounds, UNIT
-
-    def within(self, query: str) -> str:
-        """The query that reads these sums."""
-        return query.format(paid=self.query, since=_since(self.bounds))
-
-
-def paid_within(bounds: Bounds) -> Paid:
-    """The sums as part of each query."""
-    return Paid(_PAID.format(since=_since(bounds)), bounds)
-
-
-async def keep_paid_from_zero(tx: Tx, bounds: Bounds) -> Paid:
-    """Compute the sums from the first event on, once for all queries of this transaction, which may write."""
-    paid = paid_within(bounds)
-    await tx.execute(
-        f"CREATE TEMP TABLE {_PAID_FROM_ZERO} ON COMMIT DROP AS {paid.query}", *bounds, timeout=FOLD_SECONDS
-    )
-    return Paid(f"SELECT * FROM {_PAID_FROM_ZERO}", bounds)  # noqa: S608
-
-
-def _since(bounds: Bounds) -> str:
-    return _FROM_ZERO if bounds[:2] == (0, 0) else _SINCE
-
-
-async def fold_supply(tx: Tx, paid: Paid) -> list[asyncpg.Record]:
+async def fold_supply(tx: Tx, bounds: Bounds) -> list[asyncpg.Record]:
     """Totals of the settled events and of the others."""
-    return await tx.fetch(paid.within(_SUPPLY), *paid.values, timeout=FOLD_SECONDS)
+    return await tx.fetch(_SUPPLY, *bounds, UNIT, timeout=FOLD_SECONDS)
 
 
 async def sum_typed_supply(tx: Tx) -> asyncpg.Record:
@@ -189,16 +171,13 @@ async def sum_typed_supply(tx: Tx) -> asyncpg.Record:
     return row
 
 
-async def fold_moves(tx: Tx, paid: Paid) -> AsyncIterator[list[Move]]:
+def fold_moves(tx: Tx, bounds: Bounds) -> AsyncIterator[list[Move]]:
     """What each bucket gained or lost, some at a time."""
-    query, values = paid.within(_MOVES), list(paid.values)
-    if paid.bounds[0] == 0:
-        # What is read a piece at a time is computed by one process alone, a table by several.
-        await tx.execute(
-            f"CREATE TEMP TABLE {_MOVED_FROM_ZERO} ON COMMIT DROP AS {query}", *values, timeout=FOLD_SECONDS
-        )
-        query, values = f"SELECT * FROM {_MOVED_FROM_ZERO}", []  # noqa: S608
-    # A million buckets at once would be a gigabyte here, and seconds in which nothing else is answered.
+    return moves_of(tx, _MOVES, *bounds, UNIT)
+
+
+async def moves_of(tx: Tx, query: str, *values: int) -> AsyncIterator[list[Move]]:
+    """The moves that a query reads, some at a time: a million at once would be a gigabyte here, and seconds without another answer."""
     moves: list[Move] = []
     async for row in tx.cursor(query, *values, prefetch=MOVES_AT_ONCE, timeout=FOLD_SECONDS):
         moves.append(Move(**row))

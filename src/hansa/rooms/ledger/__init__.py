@@ -2,6 +2,7 @@
 
 from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.accounts import (
+    ACCOUNTS,
     BALANCES,
     OWED,
     WRITTEN_TRANSACTIONS,
@@ -116,6 +117,7 @@ from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
 
 __all__ = [
+    "ACCOUNTS",
     "BALANCES",
     "DISPUTE_REFERENCE",
     "GROUP_COMMIT",

@@ -7,9 +7,10 @@ from hansa.foundation.values.money import Minor
 
 from . import store
 from .errors import AccountUnknown
-from .store import BALANCES, OWED, WRITTEN_TRANSACTIONS
+from .store import ACCOUNTS, BALANCES, OWED, WRITTEN_TRANSACTIONS
 
 __all__ = [
+    "ACCOUNTS",
     "BALANCES",
     "OWED",
     "WRITTEN_TRANSACTIONS",

@@ -189,8 +189,8 @@ class GroupCommit:
             tickets = self._next_batch(still_to_come=len(decided))
             posting = partial(post_batch, tickets=tickets, book=self._book, policy=self._policy)
             committing = asyncio.create_task(lane.act_at_once(posting))
-            # The next batch is on its way before the callers of the last one go on.
-            self._tell(decided)
+            # The next batch is sent before the callers of the last one go on.
+            self._return_outcomes(decided)
             decided = []
             try:
                 decided = list(zip(tickets, await committing, strict=True))
@@ -200,7 +200,7 @@ class GroupCommit:
             except Exception:  # noqa: BLE001
                 # Something in the batch cannot be written, which half of it after half finds.
                 await self._settle_halves(tickets)
-        self._tell(decided)
+        self._return_outcomes(decided)
 
     def _next_batch(self, still_to_come: int) -> list[Ticket]:
         """Half of the transfers that are about, those `still_to_come` from callers not yet answered included.
@@ -232,14 +232,14 @@ class GroupCommit:
         for half in filter(None, (tickets[:middle], tickets[middle:])):
             posting = partial(post_batch, tickets=half, book=self._book, policy=self._policy)
             try:
-                self._tell(list(zip(half, await self._database.act(posting), strict=True)))
+                self._return_outcomes(list(zip(half, await self._database.act(posting), strict=True)))
             except Exception as trouble:  # noqa: BLE001
                 if len(half) == 1 or isinstance(trouble, Unavailable):
                     self._fail(half, trouble)
                 else:
                     await self._settle_halves(half)
 
-    def _tell(self, decided: Decided) -> None:
+    def _return_outcomes(self, decided: Decided) -> None:
         for ticket, found in decided:
             self._release(ticket)
             # A client that went away did not undo its transfer, and gets no answer.

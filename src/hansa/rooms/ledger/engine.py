@@ -1,4 +1,4 @@
-"""The way into the book from Python: orders in, results or refusals out. The database decides (`sql/apply.sql`)."""
+"""The interface of the book for Python: orders in, results or refusals out. The database decides (`sql/apply.sql`)."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime

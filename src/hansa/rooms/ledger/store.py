@@ -32,8 +32,11 @@ UNION ALL SELECT did, 'transit', transit FROM ledger_account WHERE transit <> 0
 """
 """A relation to join: what every bucket of every account holds, empty ones left out."""
 
+ACCOUNTS = "SELECT id, did AS account FROM ledger_account"
+"""A relation to join: every account."""
+
 OWED = """
-SELECT did AS account, least(liquid::numeric + staked + escrow, 9223372036854775807)::bigint AS balance
+SELECT id, did AS account, least(liquid::numeric + staked + escrow, 9223372036854775807)::bigint AS balance
 FROM ledger_account WHERE liquid <> 0 OR staked <> 0 OR escrow <> 0
 """
 """A relation to join: what each account holds that circulates, at most what a bigint has; accounts without it are left out."""

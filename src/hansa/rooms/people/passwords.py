@@ -1,6 +1,6 @@
 """Argon2id, off the event loop, two at a time: each takes 19 MiB and a whole core for some 20 ms.
 
-The threads give way to everything else in the process, so that a storm of logins slows logins alone. Only so many wait:
+The threads have a lower priority than everything else in the process, so that a storm of logins slows logins alone. Only so many wait:
 one more is refused with a time to retry, rather than made to wait longer than anybody does.
 """
 
@@ -43,13 +43,13 @@ async def matches(password: str, password_hash: str) -> bool:
     return await _off_the_loop(lambda: _hasher.verify(password, password_hash))
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     # Linux keeps the niceness of each thread, under the thread's own number; elsewhere that may be another process.
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2", initializer=_give_way)
+_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2", initializer=_lower_priority)
 _waiting: set[object] = set()
 
 

@@ -6,6 +6,9 @@ from .bonds import BondOut, read_bond
 from .bonds import Policy as BondPolicy
 from .descriptor import ROOM
 from .scores import (
+    GRADES_STATE,
+    RECORD_STATE,
+    SCORE_STATE,
     GradeChange,
     Reputation,
     TrackRecord,
@@ -15,7 +18,10 @@ from .scores import (
 )
 
 __all__ = [
+    "GRADES_STATE",
+    "RECORD_STATE",
     "ROOM",
+    "SCORE_STATE",
     "AgentUnknown",
     "BondOut",
     "BondPolicy",

@@ -64,7 +64,6 @@ ROOM = Room(
             "fx_reserve_floor",
             "fx_size_cap",
             "fx_slippage_max",
-            "is_operator",
             "issuer",
             "settlement_currency",
             "teg_cross_frame_backend",

@@ -41,8 +41,7 @@ async def is_elsewhere(runtime: Runtime, did: str) -> bool:
     settings = runtime.settings
     if names_another_issuer(did, settings) or not federation.is_shared(did, settings):
         return names_another_issuer(did, settings)
-    await federation.learn_holders(runtime, [did])
-    return await runtime.database.look(lambda tx: is_foreign(tx, did, settings))
+    return await federation.is_held_elsewhere(runtime, did)
 
 
 async def peer_of(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord | None:

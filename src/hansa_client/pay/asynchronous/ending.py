@@ -80,7 +80,7 @@ class AsyncEnding:
         except Refusal as refusal:
             if refusal.status in OPEN_REFUSALS or refusal.status >= SERVER_ERRORS:
                 return entry.progress
-            # The token has ended in another way.
+            # The token has ended with another outcome.
             return await self.look(entry)
         except HansaError:
             return entry.progress

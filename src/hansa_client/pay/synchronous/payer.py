@@ -171,7 +171,7 @@ class Payer:
                 key=entry.payment_id,
             )
         except Refusal as refusal:
-            # A refusal of a first attempt leaves no token. One of a later attempt does not tell whether the first had one.
+            # A refusal of a first attempt leaves no token. One of a later attempt does not show whether the first had one.
             if begun.is_continued:
                 raise PaymentUnresolved(str(refusal), entry.payment_id) from refusal
             result(self._journal.move(entry.payment_id, Progress.FAILED, detail=refusal.code))

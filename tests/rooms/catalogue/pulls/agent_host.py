@@ -1,4 +1,4 @@
-"""A host of agents: a real HTTP server that serves cards and answers calls as it is told, and keeps what was asked."""
+"""A host of agents: a real HTTP server that serves cards and answers calls as it is set, and keeps what was asked."""
 
 import asyncio
 import json

@@ -23,10 +23,10 @@ def official_agent(monkeypatch: pytest.MonkeyPatch, card: dict[str, Any]) -> Sta
 
     class Idle(AgentExecutor):
         async def execute(self, context: Any, event_queue: Any) -> None:
-            raise AssertionError("a sign of life starts no work")
+            raise AssertionError("a health check starts no work")
 
         async def cancel(self, context: Any, event_queue: Any) -> None:
-            raise AssertionError("a sign of life cancels no work")
+            raise AssertionError("a health check cancels no work")
 
     message = parse_agent_card(card)
     handler = DefaultRequestHandler(Idle(), InMemoryTaskStore(), message)

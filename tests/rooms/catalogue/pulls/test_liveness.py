@@ -72,8 +72,8 @@ def error(code: int, status: int = 200) -> Reply:
     """An agent that answers each call with this error."""
 
     def reply(asked: Any) -> tuple[int, bytes]:
-        told = {"jsonrpc": "2.0", "id": asked["id"], "error": {"code": code, "message": "No."}}
-        return status, json.dumps(told).encode()
+        returned = {"jsonrpc": "2.0", "id": asked["id"], "error": {"code": code, "message": "No."}}
+        return status, json.dumps(returned).encode()
 
     return reply
 

@@ -54,13 +54,13 @@ class Stage:
     async def settle(self, visit: Visit, answered: Served | Unserved) -> str:
         return await self.registry.database.act(lambda tx: settle(tx, visit, answered, INTERVAL))
 
-    async def told(self) -> int:
+    async def pulls_published(self) -> int:
         return (
             await one_row(
                 self.registry,
-                "SELECT count(*) AS told FROM journal_event WHERE event_type = 'AgentCardPulled'",
+                "SELECT count(*) AS pulls_published FROM journal_event WHERE event_type = 'AgentCardPulled'",
             )
-        )["told"]
+        )["pulls_published"]
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +88,11 @@ async def test_a_visit_is_made_by_whoever_claimed_it_last(stage: Stage):
     await let_be_due(stage.registry)
     (alive,) = await stage.claim()
     old, new = stage.agents.card(description="Old."), stage.agents.card(description="New.")
-    before = await stage.told()
+    before = await stage.pulls_published()
     assert await stage.settle(alive, Served("x", None, new, new)) == "updated"
     assert await stage.settle(dead, Served("x", None, old, old)) == "taken_over"
     assert await stage.settle(alive, Served("x", None, old, old)) == "taken_over"
-    assert await stage.told() == before + 1
+    assert await stage.pulls_published() == before + 1
     assert (await card_of_agent(agent))["description"] == "New."
 
 

@@ -100,7 +100,7 @@ async def ticket_of(caller: TestAgent | TestDeveloper) -> str:
 
 
 def issued(ref: str, padding: str = "") -> TokensIssued:
-    """An event that can be told from others by its ref."""
+    """An event that its ref distinguishes from others."""
     nobody = "did:hansa:hansa.local:nobody"
     return TokensIssued(tx_id=0, to=nobody, amount="1", currency=f"AVT{padding}", ref=ref)
 

@@ -1,4 +1,4 @@
-"""The follower tells every committed event once, in the order of positions, whatever commits late or breaks."""
+"""The follower delivers every committed event once, in the order of positions, whatever commits late or breaks."""
 
 import asyncio
 import random
@@ -17,11 +17,11 @@ WRITERS = 8
 COMMITS_EACH = 25
 
 
-class Told:
-    """What a follower told."""
+class Delivered:
+    """What a follower delivered."""
 
     def __init__(self) -> None:
-        self.told: list[StoredEvent] = []
+        self.returned: list[StoredEvent] = []
         self.begun = False
 
     def begin(self) -> None:
@@ -29,24 +29,24 @@ class Told:
 
     @property
     def refs(self) -> list[str]:
-        return [event.data["ref"] for event in self.told]
+        return [event.data["ref"] for event in self.returned]
 
 
 @asynccontextmanager
-async def following(registry: TestRegistry) -> AsyncIterator[Told]:
-    told = Told()
+async def following(registry: TestRegistry) -> AsyncIterator[Delivered]:
+    returned = Delivered()
     follower = Follower(
         registry.database.dsn,
-        begin=told.begin,
-        deliver=told.told.extend,
+        begin=returned.begin,
+        deliver=returned.returned.extend,
         rest=lambda: None,
         health=registry.runtime.jobs,
     )
     follower.is_needed.set()
     task = asyncio.create_task(follower.run())
     try:
-        await until(lambda: told.begun)
-        yield told
+        await until(lambda: returned.begun)
+        yield returned
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -75,26 +75,26 @@ async def hold_open(tx, refs: list[str], *, fails: bool) -> None:
         raise ZeroDivisionError
 
 
-async def test_of_writers_whose_transactions_stay_open_nothing_is_missed_or_told_twice(
+async def test_of_writers_whose_transactions_stay_open_nothing_is_missed_or_delivered_twice(
     registry: TestRegistry,
 ):
-    async with following(registry) as told:
+    async with following(registry) as returned:
         written = await asyncio.gather(
             *(write_slowly(registry, n, roll_back=lambda: random.random() < 0.1) for n in range(WRITERS))
         )
         committed = {ref for refs in written for ref in refs}
-        await until(lambda: len(told.told) >= len(committed))
+        await until(lambda: len(returned.returned) >= len(committed))
         await asyncio.sleep(0.5)
     assert len(committed) > WRITERS * COMMITS_EACH
-    assert sorted(told.refs) == sorted(committed)
-    places = [Place.of(event) for event in told.told]
+    assert sorted(returned.refs) == sorted(committed)
+    places = [Place.of(event) for event in returned.returned]
     assert places == sorted(places)
-    sequences = [event.sequence for event in told.told]
+    sequences = [event.sequence for event in returned.returned]
     assert sequences != sorted(sequences), "nothing committed late: the writers prove nothing"
 
 
 async def test_an_older_open_transaction_holds_back_what_came_after_it(registry: TestRegistry):
-    async with following(registry) as told:
+    async with following(registry) as returned:
         older, may_commit = asyncio.Event(), asyncio.Event()
 
         async def hold(tx) -> None:
@@ -106,15 +106,15 @@ async def test_an_older_open_transaction_holds_back_what_came_after_it(registry:
         await older.wait()
         await append(registry, "younger")
         await asyncio.sleep(0.5)
-        assert told.refs == []
+        assert returned.refs == []
         may_commit.set()
         await holding
-        await until(lambda: len(told.told) == 2)
-        assert told.refs == ["older", "younger"]
+        await until(lambda: len(returned.returned) == 2)
+        assert returned.refs == ["older", "younger"]
 
 
 async def test_a_broken_connection_loses_and_doubles_nothing(registry: TestRegistry):
-    async with following(registry) as told:
+    async with following(registry) as returned:
         expected = []
         for number in range(60):
             expected.append(str(number))
@@ -122,13 +122,13 @@ async def test_a_broken_connection_loses_and_doubles_nothing(registry: TestRegis
             if number % 20 == 10:
                 assert await end_followers(registry) == 1
             await asyncio.sleep(0.01)
-        await until(lambda: len(told.told) >= len(expected))
+        await until(lambda: len(returned.returned) >= len(expected))
         await asyncio.sleep(0.3)
-        assert told.refs == expected
+        assert returned.refs == expected
 
 
 async def end_followers(registry: TestRegistry) -> int:
-    """Break the connections that listen, and tell how many there were."""
+    """Break the connections that listen, and return how many there were."""
 
     async def ended() -> int:
         return await registry.database.look(
@@ -146,9 +146,9 @@ async def end_followers(registry: TestRegistry) -> int:
     return 0
 
 
-async def test_what_was_there_before_is_not_told(registry: TestRegistry):
+async def test_what_was_there_before_is_not_delivered(registry: TestRegistry):
     await append(registry, *[str(number) for number in range(30)])
-    async with following(registry) as told:
+    async with following(registry) as returned:
         await append(registry, "after")
-        await until(lambda: bool(told.told))
-    assert told.refs == ["after"]
+        await until(lambda: bool(returned.returned))
+    assert returned.refs == ["after"]

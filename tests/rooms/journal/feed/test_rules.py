@@ -1,4 +1,4 @@
-"""Which channels an event is told on."""
+"""Which channels carry an event."""
 
 import pytest
 

@@ -48,7 +48,7 @@ async def overwhelm(registry: TestRegistry, quick: Ear | None = None) -> list[di
     return received
 
 
-async def test_a_reader_that_falls_behind_is_told_to_resync_as_its_last_message(registry: TestRegistry):
+async def test_a_reader_that_falls_behind_is_asked_to_resync_by_its_last_message(registry: TestRegistry):
     async with (
         registry.listening() as address,
         ear(address, sock=hard_of_hearing(address), max_size=None) as slow,
@@ -60,20 +60,23 @@ async def test_a_reader_that_falls_behind_is_told_to_resync_as_its_last_message(
         heard = await overwhelm(registry, quick)
         assert [message["event"]["data"]["ref"] for message in heard] == [str(n) for n in range(EVENTS)]
         slow.socket.transport.resume_reading()
-        told, last = await until_the_end(slow)
+        returned, last = await until_the_end(slow)
         assert last["type"] == "resync"
-        assert (last["last_event_id"], last["last_sequence"]) == (told[-1]["id"], told[-1]["sequence"])
-        assert [event["data"]["ref"] for event in told] == [str(n) for n in range(len(told))]
-        assert len(told) < EVENTS
+        assert (last["last_event_id"], last["last_sequence"]) == (
+            returned[-1]["id"],
+            returned[-1]["sequence"],
+        )
+        assert [event["data"]["ref"] for event in returned] == [str(n) for n in range(len(returned))]
+        assert len(returned) < EVENTS
         assert await slow.ended() == 1013
 
 
 async def until_the_end(listener: Ear) -> tuple[list[dict], dict]:
-    """The events told, and the message after them."""
-    told = []
+    """The events received, and the message after them."""
+    returned = []
     while (heard := await listener.hear())["type"] == "event":
-        told.append(heard["event"])
-    return told, heard
+        returned.append(heard["event"])
+    return returned, heard
 
 
 async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
@@ -144,7 +147,7 @@ class Noting:
         return True
 
 
-async def test_what_is_on_its_way_to_one_reader_is_small_however_much_waits():
+async def test_what_is_in_transit_to_one_reader_is_small_however_much_waits():
     line = Noting()
     reader = Reader(line)
     reader.send(*(bytes(1000) for _ in range(900)))

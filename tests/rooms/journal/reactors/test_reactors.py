@@ -3,10 +3,9 @@
 import asyncio
 import multiprocessing
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,7 @@ from hansa.rooms import journal
 from tests.all_events import ALL_EVENTS
 from tests.properties.scale import by_tier, printed_seed
 from tests.quickest import assert_within
-from tests.registry import DatabaseFarm, TestRegistry
-from tests.rooms.founded_with import FoundedWith
+from tests.registry import TestRegistry
 from tests.rooms.journal.feed.feed_client import append, issued
 from tests.rooms.journal.reactors.reacting import (
     KEPT,
@@ -37,19 +35,12 @@ EVENTS = by_tier(120, 1_000, 10_000)
 KILLS = by_tier(2, 20, 200)
 
 
-@pytest.fixture(scope="module")
-async def founded(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FoundedWith]:
-    founded = FoundedWith(database_farm, tmp_path_factory.mktemp("founded"), REACTIONS)
-    yield founded
-    await founded.clear()
+TABLES = REACTIONS
 
 
 @pytest.fixture
-async def registry(founded: FoundedWith, tmp_path: Path) -> AsyncIterator[TestRegistry]:
-    async with founded.start_registry(tmp_path) as start_registry:
-        yield await start_registry()
+def registry(registry_with_tables: TestRegistry) -> TestRegistry:
+    return registry_with_tables
 
 
 @pytest.fixture
@@ -116,7 +107,7 @@ async def test_a_reaction_follows_its_event_within_a_second(registry: TestRegist
         await assert_within(1, after_a_pause)
 
 
-async def test_a_new_reactor_begins_with_what_happens_from_now_on_unless_told_otherwise(
+async def test_a_new_reactor_begins_with_what_happens_from_now_on_unless_set_otherwise(
     registry: TestRegistry, database: Database
 ):
     await append(registry, "long ago")
@@ -307,11 +298,11 @@ async def test_of_an_event_that_is_set_aside_the_operator_reads_in_the_metrics(
     registry: TestRegistry, database: Database
 ):
     reaction = Counting(failing="1", failures=1_000)
-    async with reacting(database, reactor(reaction.react, "told in the metrics")):
+    async with reacting(database, reactor(reaction.react, "shown in the metrics")):
         await append(registry, "1", "2")
         await until_kept(database, 1)
     metrics = (await registry.http.get("/metrics")).text
-    assert 'hansa_reactions_set_aside_total{reactor="told in the metrics"} 1.0' in metrics
+    assert 'hansa_reactions_set_aside_total{reactor="shown in the metrics"} 1.0' in metrics
 
 
 def _reacting_process(dsn: str) -> BaseProcess:

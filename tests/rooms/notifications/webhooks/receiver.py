@@ -1,4 +1,4 @@
-"""A receiver of webhooks: a real HTTP server that keeps what it gets and answers as it is told."""
+"""A receiver of webhooks: a real HTTP server that keeps what it gets and answers as it is set."""
 
 import asyncio
 import base64
@@ -157,7 +157,7 @@ async def registry_that_may_call(
 
 
 async def hook(owner: TestDeveloper, url: str, *event_types: str, **more: Any) -> Hook:
-    """Have an address told of these, by default of everything."""
+    """Have an address notified of these, by default of everything."""
     body = {"url": url, "event_types": list(event_types or ["*"]), **more}
     answer = await owner.registry.post(HOOKS, json=body, headers=owner.headers)
     assert answer.status_code == 201, answer.text

@@ -49,12 +49,12 @@ async def stage(opened: Stage) -> AsyncIterator[Stage]:
     await opened.registry.database.act(lambda tx: withdraw(tx, WEBHOOKS.name))
 
 
-async def letters_to(owner: TestDeveloper) -> list[str]:
+async def mails_to(owner: TestDeveloper) -> list[str]:
     """What was mailed to the owner."""
-    return [text_of(letter) for letter in await owner.registry.outbox() if letter["To"] == owner.email]
+    return [text_of(mail) for mail in await owner.registry.outbox() if mail["To"] == owner.email]
 
 
-async def tell(hooked: Hook, **data) -> int:
+async def publish(hooked: Hook, **data) -> int:
     """Something happens to the owner's agents."""
     registry = hooked.owner.registry
     profile = await registry.get("/auth/profile", headers=hooked.owner.headers)
@@ -71,7 +71,7 @@ async def started(stage: Stage, receiver: Receiver) -> tuple[TestRegistry, Hook]
 async def test_a_delivery_is_sent_once_signed_and_shown_as_delivered(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        assert await tell(hooked, did="did:hansa:x", soft=False) == 1
+        assert await publish(hooked, did="did:hansa:x", soft=False) == 1
         assert await send_due(registry.runtime) == 1
         assert await send_due(registry.runtime) == 0
     (got,) = receiver.received
@@ -89,7 +89,7 @@ async def test_a_delivery_is_sent_once_signed_and_shown_as_delivered(stage):
     assert shown["next_try_at"] is None
 
 
-async def test_what_is_rolled_back_is_not_told(stage):
+async def test_what_is_rolled_back_is_not_sent(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
 
@@ -104,7 +104,7 @@ async def test_what_is_rolled_back_is_not_told(stage):
         assert await hooked.deliveries() == []
 
 
-async def test_only_those_who_asked_for_it_are_told(stage):
+async def test_only_those_who_asked_for_it_are_notified(stage):
     async with stage.receiving() as receiver:
         registry = stage.registry
         owner, other = await registry.developer(), await registry.developer()
@@ -112,7 +112,7 @@ async def test_only_those_who_asked_for_it_are_told(stage):
         asked = await hook(owner, receiver.url, "agent.suspended", "agent.revoked")
         elsewhere = await hook(owner, receiver.url, "agent.onboarded")
         stranger = await hook(other, receiver.url)
-        assert await tell(everything) == 2
+        assert await publish(everything) == 2
         assert [len(await hooked.deliveries()) for hooked in (everything, asked, elsewhere, stranger)] == [
             *(1, 1, 0, 0)
         ]
@@ -124,7 +124,7 @@ async def test_a_failed_delivery_is_tried_eight_times_over_about_a_day_with_the_
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = 500
-        await tell(hooked, did="x")
+        await publish(hooked, did="x")
         waited = 0.0
         for tries in range(1, 9):
             assert await send_due(registry.runtime) == 1
@@ -150,14 +150,14 @@ async def test_a_failed_delivery_is_tried_eight_times_over_about_a_day_with_the_
         assert (await hooked.read())["consecutive_failures"] == 8
 
 
-async def test_a_receiver_that_fails_is_left_alone_for_everything_else_there_is_to_tell(stage):
+async def test_a_receiver_that_fails_is_left_alone_for_everything_else_there_is_to_send(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = 503
         for number in range(5):
-            await tell(hooked, number=number)
+            await publish(hooked, number=number)
         assert await send_due(registry.runtime) == 1
-        await tell(hooked, number=5)
+        await publish(hooked, number=5)
         assert await send_due(registry.runtime) == 0
         receiver.status = 200
         await move_clock(registry, 60)
@@ -170,12 +170,12 @@ async def test_what_is_new_does_not_wait_for_the_next_try_of_what_failed(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = 500
-        await tell(hooked, number=1)
+        await publish(hooked, number=1)
         for _ in range(4):
             await send_due(registry.runtime)
             await move_clock(registry, 2000)
         receiver.status = 200
-        await tell(hooked, number=2)
+        await publish(hooked, number=2)
         assert await send_due(registry.runtime) == 1
         assert receiver.received[-1].message["data"] == {"number": 2}
         assert [shown["status"] for shown in await hooked.deliveries()] == ["delivered", "pending"]
@@ -188,7 +188,7 @@ async def test_only_a_status_of_2xx_takes_a_delivery(stage, status: int, taken: 
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = status
-        await tell(hooked)
+        await publish(hooked)
         await send_due(registry.runtime)
         (shown,) = await hooked.deliveries()
         assert (shown["status"] == "delivered") is taken
@@ -204,7 +204,7 @@ async def test_a_receiver_that_is_too_slow_has_not_taken_it(stage, monkeypatch: 
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.pause = 1
-        await tell(hooked)
+        await publish(hooked)
         await send_due(registry.runtime)
         (shown,) = await hooked.deliveries()
         assert (shown["status"], shown["trouble"], shown["answered_status"]) == ("pending", "timeout", None)
@@ -218,14 +218,14 @@ async def test_an_address_that_turned_private_is_not_connected_to(stage):
                 "UPDATE notifications_webhook SET url = $1", f"https://127.0.0.2:{receiver.listening.port}/"
             )
         )
-        await tell(hooked)
+        await publish(hooked)
         await send_due(registry.runtime)
         (shown,) = await hooked.deliveries()
         assert (shown["status"], shown["trouble"]) == ("pending", "internal_host")
         assert receiver.listening.connections == 0
 
 
-async def test_after_twenty_failures_in_a_row_the_webhook_stops_and_its_owner_is_told(stage):
+async def test_after_twenty_failures_in_a_row_the_webhook_stops_and_its_owner_is_notified(stage):
     async with stage.receiving() as broken, stage.receiving() as sound:
         registry = stage.registry
         owner = await registry.developer()
@@ -239,21 +239,21 @@ async def test_after_twenty_failures_in_a_row_the_webhook_stops_and_its_owner_is
         assert (stopped["is_active"], stopped["stopped_by"]) == (False, "failures")
         assert stopped["consecutive_failures"] == 20
         assert len(broken.received) == 20
-        assert await tell(failing) == 0
+        assert await publish(failing) == 0
 
-        (text,) = await letters_to(owner)
+        (text,) = await mails_to(owner)
         assert failing.id in text
         # The rest of an address may be a secret of the receiver.
         assert broken.place in text
         assert broken.url not in text
         assert sound.types == ["webhook.retry_exhausted"]
-        told = sound.received[0].message["data"]
-        assert told == {"webhook_id": failing.id, "stopped_by": "failures", "consecutive_failures": 20}
+        returned = sound.received[0].message["data"]
+        assert returned == {"webhook_id": failing.id, "stopped_by": "failures", "consecutive_failures": 20}
 
         broken.status = 200
         again = await failing.change()
         assert (again["is_active"], again["stopped_by"], again["consecutive_failures"]) == (True, None, 0)
-        assert await tell(failing) == 1
+        assert await publish(failing) == 1
         await send_due(registry.runtime)
         assert broken.types[-1] == "agent.suspended"
         assert (await informed.read())["is_active"]
@@ -274,7 +274,7 @@ async def test_what_waits_for_a_stopped_webhook_is_sent_when_it_is_set_going(sta
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = 500
-        await tell(hooked, number=1)
+        await publish(hooked, number=1)
         await send_due(registry.runtime)
         await hooked.change(is_active=False)
         await move_clock(registry, DAY)
@@ -289,18 +289,18 @@ async def test_a_receiver_that_is_gone_for_good_stops_its_webhook_at_once(stage)
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = 410
-        await tell(hooked)
+        await publish(hooked)
         await send_due(registry.runtime)
         stopped = await hooked.read()
         assert (stopped["is_active"], stopped["stopped_by"]) == (False, "gone")
-        assert len(await letters_to(hooked.owner)) == 1
+        assert len(await mails_to(hooked.owner)) == 1
 
 
 async def test_a_test_is_sent_before_what_waits_and_is_tried_once(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.status = 500
-        await tell(hooked)
+        await publish(hooked)
         await send_due(registry.runtime)
         queued = await hooked.test()
         assert (queued["event_type"], queued["status"]) == ("webhook.test", "pending")
@@ -313,7 +313,7 @@ async def test_a_test_is_sent_before_what_waits_and_is_tried_once(stage):
 async def test_a_delivery_is_sent_again_on_request_with_its_id_and_bytes(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await tell(hooked, did="x")
+        await publish(hooked, did="x")
         await send_due(registry.runtime)
         (shown,) = await hooked.deliveries()
         again = await hooked.resend(shown["id"])
@@ -331,10 +331,10 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(stage):
             f"/developers/webhooks/{hooked.id}/rotate-secret", headers=hooked.owner.headers
         )
         secret = answer.json()["secret"]
-        await tell(hooked)
+        await publish(hooked)
         await send_due(registry.runtime)
         await move_clock(registry, DAY + 1)
-        await tell(hooked)
+        await publish(hooked)
         await send_due(registry.runtime)
         during, after = receiver.received
         assert secret != hooked.secret
@@ -353,7 +353,7 @@ async def begin(registry: TestRegistry) -> tuple[Job, Errand]:
 async def test_a_process_that_dies_while_sending_leaves_the_delivery_to_another(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await tell(hooked)
+        await publish(hooked)
         _, lost = await begin(registry)
         assert await send_due(registry.runtime) == 0
         await move_clock(registry, WEBHOOKS.lease_seconds)
@@ -365,7 +365,7 @@ async def test_a_process_that_dies_while_sending_leaves_the_delivery_to_another(
 async def test_who_has_lost_the_lease_counts_no_failure_but_a_success(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await tell(hooked)
+        await publish(hooked)
 
         async def end(attempt: tuple[Job, Errand], status: int) -> dict[str, object]:
             seal, outcome = registry.runtime.seal, Outcome(status)
@@ -389,7 +389,7 @@ async def test_who_has_lost_the_lease_counts_no_failure_but_a_success(stage):
 async def test_the_end_of_a_try_to_a_deleted_webhook_is_nobodys_business(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await tell(hooked)
+        await publish(hooked)
         attempt = await begin(registry)
         path = f"/api/v1/developers/webhooks/{hooked.id}"
         assert (await registry.http.delete(path, headers=hooked.owner.headers)).status_code == 200
@@ -405,7 +405,7 @@ async def test_several_processes_on_one_database_send_each_delivery_once(stage):
         owner = await registry.developer()
         hooks = [await hook(owner, receiver.url) for receiver in (one, other, one)]
         for number in range(10):
-            assert await tell(hooks[0], number=number) == 3
+            assert await publish(hooks[0], number=number) == 3
         settings = registry.settings
         async with open_registry(
             settings.database_url,
@@ -422,7 +422,7 @@ async def test_a_host_that_is_being_called_is_passed_over(stage):
         registry = stage.registry
         owner = await registry.developer()
         first, _, second = [await hook(owner, receiver.url) for receiver in (busy, busy, free)]
-        await tell(first)
+        await publish(first)
         keys = {job.key for job in await claim(registry.runtime, WEBHOOKS, 3)}
         assert len(keys) == 2
         assert second.id in keys
@@ -437,7 +437,7 @@ async def test_a_slow_receiver_holds_up_nobody_else(stage):
         await hook(owner, quick.url)
         slow.pause = 1
         for number in range(8):
-            await tell(held_up, number=number)
+            await publish(held_up, number=number)
         async with working(registry.runtime, WEBHOOKS):
             await until(lambda: len(quick.received) == 8)
             assert len(slow.received) < 8
@@ -450,7 +450,7 @@ async def test_the_deliveries_of_a_webhook_arrive_in_their_order(stage):
         await hook(hooked.owner, receiver.url)
         async with working(registry.runtime, WEBHOOKS), working(registry.runtime, WEBHOOKS):
             for number in range(12):
-                await tell(hooked, number=number)
+                await publish(hooked, number=number)
             await until(lambda: len(receiver.received) == 24)
         first = [
             got.message["data"]["number"] for got in receiver.received if got.is_signed_with(hooked.secret)
@@ -464,7 +464,7 @@ async def test_a_webhook_that_cannot_be_sent_to_is_dead_with_the_reason_until_it
 ):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await tell(hooked)
+        await publish(hooked)
         with monkeypatch.context() as broken:
             broken.setattr(store, "_ERRAND", "SELECT missing FROM notifications_webhook WHERE id = $1")
             assert WEBHOOKS.retries.attempts_max == 10
@@ -483,16 +483,16 @@ async def test_what_is_queued_while_the_sender_runs_is_sent_without_being_asked(
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         async with working(registry.runtime, WEBHOOKS):
-            await tell(hooked)
+            await publish(hooked)
             await until(lambda: receiver.received)
 
 
-async def test_who_is_told_to_stop_lets_what_is_under_way_end(stage):
+async def test_a_sender_that_stops_lets_what_is_under_way_end(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         receiver.pause = 0.3
         for number in range(2):
-            await tell(hooked, number=number)
+            await publish(hooked, number=number)
         async with working(registry.runtime, WEBHOOKS):
             await until(lambda: receiver.received)
         assert sorted(shown["status"] for shown in await hooked.deliveries()) == ["delivered", "pending"]
@@ -510,7 +510,7 @@ async def test_the_sender_outlives_trouble_with_the_database(stage):
             await registry.database.act(
                 lambda tx: tx.execute(rename("away", "notifications_webhook_delivery"))
             )
-            await tell(hooked)
+            await publish(hooked)
             await until(lambda: receiver.received)
 
 
@@ -522,7 +522,7 @@ async def test_a_secret_that_does_not_open_is_a_failure_like_others(stage):
                 "UPDATE notifications_webhook SET sealed_secret = $1", b"of another key" * 3
             )
         )
-        await tell(hooked)
+        await publish(hooked)
         assert await send_due(registry.runtime) == 1
         assert receiver.received == []
         assert (await hooked.deliveries())[0]["trouble"] == "secret_unreadable"
@@ -532,10 +532,10 @@ async def test_deliveries_of_more_than_thirty_days_ago_are_deleted(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         for number in range(3):
-            await tell(hooked, number=number)
+            await publish(hooked, number=number)
         await send_due(registry.runtime)
         await move_clock(registry, rules.DELIVERIES_KEPT_DAYS * DAY + 60)
-        await tell(hooked, number=3)
+        await publish(hooked, number=3)
         await registry.database.act(forget_old_deliveries)
         assert [shown["payload"]["data"] for shown in await hooked.deliveries()] == [{"number": 3}]
 

@@ -62,14 +62,14 @@ class Queue:
         )
         assert made is not None
         for _ in range(self._waiting):
-            await self.tell()(tx)
+            await self.enqueue()(tx)
 
     async def begin(self, tx: Tx) -> None:
         if self._under_way:
             self.attempt = await _begin(tx)
             assert self.attempt is not None
 
-    def tell(self) -> UseCase:
+    def enqueue(self) -> UseCase:
         return lambda tx: enqueue_webhook(tx, self._owner, WebhookEvent.AGENT_REVOKED, {})
 
     def test(self) -> UseCase:
@@ -130,16 +130,16 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
         lambda queue: [queue.claim(), queue.claim()],
         lambda queue, outcomes, stands: len(errands(outcomes)) == 1 and bool(stands.is_leased),
     ),
-    "what is told while a try ends is not forgotten": (
+    "what is queued while a try ends is not forgotten": (
         1,
         True,
-        lambda queue: [queue.record(200), queue.tell()],
+        lambda queue: [queue.record(200), queue.enqueue()],
         lambda queue, outcomes, stands: (stands.is_leased, stands.is_due, stands.waiting) == (False, True, 1),
     ),
-    "what is told while a try fails is not forgotten": (
+    "what is queued while a try fails is not forgotten": (
         1,
         True,
-        lambda queue: [queue.record(500), queue.tell()],
+        lambda queue: [queue.record(500), queue.enqueue()],
         lambda queue, outcomes, stands: (stands.is_leased, stands.is_due, stands.waiting) == (False, True, 2),
     ),
     "a claim while a try ends gets what is next or nothing": (
@@ -152,18 +152,18 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
             and (stands.is_due, stands.waiting) == (True, 1)
         ),
     ),
-    "a claim while something is told gets one of them or comes again": (
+    "a claim while something is queued gets one of them or comes again": (
         1,
         False,
-        lambda queue: [queue.claim(), queue.tell()],
+        lambda queue: [queue.claim(), queue.enqueue()],
         lambda queue, outcomes, stands: (
             stands.is_leased is bool(errands(outcomes)) and (stands.is_due, stands.waiting) == (True, 2)
         ),
     ),
-    "what is told while a try is under way is sent by nobody else": (
+    "what is queued while a try is under way is sent by nobody else": (
         1,
         True,
-        lambda queue: [queue.tell(), queue.claim()],
+        lambda queue: [queue.enqueue(), queue.claim()],
         lambda queue, outcomes, stands: (
             outcomes == [1, None] and (stands.is_leased, stands.waiting) == (True, 2)
         ),
@@ -188,10 +188,10 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
         lambda queue: [queue.record(200), queue.delete()],
         lambda queue, outcomes, stands: outcomes == [None, None] and stands == Stands(None, None, []),
     ),
-    "a webhook that is deleted while something is told is gone": (
+    "a webhook that is deleted while something is queued is gone": (
         0,
         False,
-        lambda queue: [queue.tell(), queue.delete()],
+        lambda queue: [queue.enqueue(), queue.delete()],
         lambda queue, outcomes, stands: outcomes[0] in {0, 1} and stands == Stands(None, None, []),
     ),
 }

@@ -17,7 +17,7 @@ async function text(path) {
   return answer.text();
 }
 
-function tell(verdict, word, reason, findings) {
+function showVerdict(verdict, word, reason, findings) {
   const sign = panel.querySelector("[data-verdict]");
   sign.className = `verdict ${verdict}`;
   sign.textContent = word;
@@ -48,7 +48,7 @@ async function check() {
   try {
     const [card, keys] = await Promise.all([text(panel.dataset.signed), text(panel.dataset.keys)]);
     const found = await verified(card, keys);
-    tell("good", "Verified", "Verified by your browser: the card has not changed since this registry signed it.", [
+    showVerdict("good", "Verified", "Verified by your browser: the card has not changed since this registry signed it.", [
       ["Signed by", found.keyId.split("#")[0]],
       ["Key", found.keyId],
       ["Signed at", found.signedAt.toISOString()],
@@ -58,7 +58,7 @@ async function check() {
     ]);
   } catch (trouble) {
     if (!(trouble instanceof NotVerified)) throw trouble;
-    tell("bad", "Not verified", trouble.message, []);
+    showVerdict("bad", "Not verified", trouble.message, []);
   }
 }
 

@@ -1,6 +1,6 @@
 // Gives each command a button that copies it. The button is hidden where it could do nothing.
 
-const TOLD_MILLISECONDS = 2000;
+const SHOWN_MILLISECONDS = 2000;
 
 function select(element) {
   const range = document.createRange();
@@ -21,7 +21,7 @@ async function copy(button) {
   }
   setTimeout(() => {
     button.textContent = "Copy";
-  }, TOLD_MILLISECONDS);
+  }, SHOWN_MILLISECONDS);
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {

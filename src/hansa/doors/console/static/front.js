@@ -76,4 +76,5 @@ async function keepFresh() {
   setTimeout(keepFresh, PERIOD_MILLISECONDS);
 }
 
-keepFresh();
+// After the first paint: all but the events is on the page already.
+requestAnimationFrame(() => setTimeout(keepFresh));

@@ -90,9 +90,9 @@ function draw(figure) {
   // The picture of one moment has nothing to zoom.
   if (length <= 0) return;
   const picture = figure.querySelector("svg");
-  const ground = document.createElement("div");
-  ground.setAttribute("role", "img");
-  ground.setAttribute("aria-label", picture.getAttribute("aria-label"));
+  const container = document.createElement("div");
+  container.setAttribute("role", "img");
+  container.setAttribute("aria-label", picture.getAttribute("aria-label"));
   const readout = document.createElement("p");
   readout.className = "faint";
   const say = "Drag to zoom, double click for the whole.";
@@ -110,14 +110,14 @@ function draw(figure) {
   };
   const redraw = () => {
     plot?.destroy();
-    plot = new uPlot(optionsOf(figure, values, margin, ground.clientWidth, show), [values.times, values.numbers], ground);
+    plot = new uPlot(optionsOf(figure, values, margin, container.clientWidth, show), [values.times, values.numbers], container);
   };
 
-  picture.replaceWith(ground);
-  ground.after(readout, controlsOf(act));
+  picture.replaceWith(container);
+  container.after(readout, controlsOf(act));
   show(null);
   redraw();
-  new ResizeObserver(() => plot.setSize({ width: ground.clientWidth, height: HEIGHT })).observe(ground);
+  new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height: HEIGHT })).observe(container);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 }
 

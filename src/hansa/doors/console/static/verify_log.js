@@ -58,7 +58,9 @@ const hasMembers = (proof, kinds) =>
 async function judgedCheckpoint(name, note, keys) {
   try {
     const checkpoint = await readCheckpoint(note, [...keys.values()]);
-    return { checkpoint, signed: step(name, true, `${checkpoint.origin}, ${checkpoint.size} leaves, signed`) };
+    const others = otherSigners(note, checkpoint.origin);
+    const said = `${checkpoint.origin}, ${checkpoint.size} leaves, signed`;
+    return { checkpoint, signed: step(name, true, others ? `${said}; ${others} other signatures not judged` : said) };
   } catch (trouble) {
     if (!(trouble instanceof BadCheckpoint)) throw trouble;
     return { checkpoint: null, signed: step(name, false, trouble.message) };
@@ -96,9 +98,17 @@ function signsCheckpointOf({ retiredAtId, retiredAtSize }, size) {
   return retiredAtSize === null ? retiredAtId === null : size <= retiredAtSize;
 }
 
+// How many lines name another signer than the log: witnesses, whose keys a page does not know.
+function otherSigners(note, origin) {
+  const lines = note.slice(note.lastIndexOf("\n\n") + 2).split("\n");
+  const signers = lines.filter(Boolean).map((line) => line.slice(line.startsWith(PREFIX) ? PREFIX.length : 0, Math.max(line.lastIndexOf(" "), 0)));
+  return signers.filter((signer) => signer !== origin).length;
+}
+
 async function isSignedBy(text, signatures, name, point) {
   const keyId = (await sha256(octetsOf(`${name}\n`), Uint8Array.of(1), point)).slice(0, KEY_ID_BYTES);
-  for (const line of signatures.split("\n").slice(0, SIGNATURES_MAX)) {
+  let found = 0;
+  for (const line of signatures.split("\n")) {
     const place = line.lastIndexOf(" ");
     if (!line.startsWith(PREFIX) || line.slice(PREFIX.length, place) !== name) continue;
     let raw;
@@ -109,9 +119,11 @@ async function isSignedBy(text, signatures, name, point) {
       throw trouble;
     }
     if (hex(raw.slice(0, KEY_ID_BYTES)) !== hex(keyId)) continue;
-    if (await isSigned(point, raw.slice(KEY_ID_BYTES), octetsOf(text))) return true;
+    found += 1;
+    // A line with its name and key id that is not its signature makes the note malformed.
+    if (found > SIGNATURES_MAX || !(await isSigned(point, raw.slice(KEY_ID_BYTES), octetsOf(text)))) return false;
   }
-  return false;
+  return found > 0;
 }
 
 async function provesInclusion(index, size, leaf, hashes, root) {

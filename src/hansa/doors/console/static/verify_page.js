@@ -195,7 +195,7 @@ function show({ kind, code, steps, warnings = [] }) {
     ...steps.map(({ name, holds, said }) => [name, holds ? "Pass" : "Fail", said, holds ? "good" : "bad"]),
     ...warnings.map(({ code: name, said }) => [name, "Warning", said, "pending"]),
   ];
-  tell(code === "verified" ? "good" : "bad", code === "verified" ? "Verified" : `Not verified: ${code}`, kind);
+  showVerdict(code === "verified" ? "good" : "bad", code === "verified" ? "Verified" : `Not verified: ${code}`, kind);
   result.querySelector("[data-steps]").replaceChildren(...rows.map(rowOf));
 }
 
@@ -213,7 +213,7 @@ function rowOf([name, word, said, verdict]) {
   return row;
 }
 
-function tell(verdict, word, said) {
+function showVerdict(verdict, word, said) {
   result.hidden = false;
   const mark = result.querySelector("[data-verdict]");
   mark.className = `verdict ${verdict}`;
@@ -223,12 +223,12 @@ function tell(verdict, word, said) {
 }
 
 async function run(judge) {
-  tell("pending", "Verifying", "");
+  showVerdict("pending", "Verifying", "");
   try {
     show(await judge());
   } catch (trouble) {
     if (![CannotRead, Fails, NoCryptography, NotAKey, Unreadable].some((kind) => trouble instanceof kind)) throw trouble;
-    tell("bad", "Cannot be verified", trouble.message);
+    showVerdict("bad", "Cannot be verified", trouble.message);
   }
 }
 
@@ -244,7 +244,7 @@ form.addEventListener("submit", (event) => {
   if (text.value.trim()) run(() => judged(text.value));
   else if (file.files.length) fromFile(file.files[0]);
   else if (address.value.trim()) fromAddress(address.value.trim());
-  else tell("pending", "Nothing to verify", "Enter an address, choose a file or paste the text of a document.");
+  else showVerdict("pending", "Nothing to verify", "Enter an address, choose a file or paste the text of a document.");
 });
 
 for (const button of form.querySelectorAll("[data-address]")) {

@@ -102,7 +102,7 @@ async def _read_table(
             flush()
 
     shown = ", ".join(map(quoted, columns))
-    # A query, because the rows of a partitioned table can be copied in no other way.
+    # A query, because the rows of a partitioned table cannot be copied otherwise.
     done = await connection.copy_from_query(f"SELECT {shown} FROM {quoted(name)}", output=take, format="text")  # noqa: S608
     flush()
     return Table(columns=columns, rows=int(done.rpartition(" ")[2]), bytes=size, sha256=digest.hexdigest())

@@ -70,6 +70,13 @@ class Postmaster:
         file = PidFile.read(self.cluster)
         return file.status if file is not None and file.pid == self.pid else ""
 
+    async def ended(self, pause_seconds: float) -> None:
+        """Return once the server is gone: at once where the system notifies of the end of a process, else within `pause_seconds`."""
+        with suppress(OSError, AttributeError):
+            await _end_of(os.pidfd_open(self.pid))
+        while self.alive():  # noqa: ASYNC110
+            await asyncio.sleep(pause_seconds)
+
     async def settled(self, seconds: float) -> bool:
         """Wait while the server starts; True once it is ready, False when it ended or took too long."""
         deadline = monotonic() + seconds
@@ -90,6 +97,19 @@ class Postmaster:
             deadline = monotonic() + seconds
             while self.alive() and monotonic() < deadline:  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
+
+
+async def _end_of(process: int) -> None:
+    """Wait until a process has ended, by its descriptor, which is closed then."""
+    loop, has_ended = asyncio.get_running_loop(), asyncio.Event()
+    try:
+        loop.add_reader(process, has_ended.set)
+        try:
+            await has_ended.wait()
+        finally:
+            loop.remove_reader(process)
+    finally:
+        os.close(process)
 
 
 def is_postmaster(pid: int, cluster: Path) -> bool:

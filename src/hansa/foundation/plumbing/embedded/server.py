@@ -83,6 +83,11 @@ class EmbeddedPostgres:
     async def watch(self) -> None:
         """Run until cancelled: start the server again whenever it died without being stopped."""
         while True:
+            if self._postmaster is None:
+                await asyncio.sleep(WATCH_SECONDS)
+                continue
+            await self._postmaster.ended(WATCH_SECONDS)
+            # One that was stopped is not missed; it may just be ending.
             await asyncio.sleep(WATCH_SECONDS)
             if self._postmaster is not None and not self._postmaster.alive():
                 logger.warning("the embedded PostgreSQL died and is started again")

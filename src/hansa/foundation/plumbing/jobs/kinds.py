@@ -40,7 +40,7 @@ class NewJob:
 
 
 class PutOff(Exception):
-    """The attempt failed in an expected way; the job is retried after its back-off. The reason is shown to operators."""
+    """The attempt failed for an expected reason; the job is retried after its back-off. The reason is shown to operators."""
 
 
 class GiveUp(Exception):

@@ -132,8 +132,7 @@ class Worker:
             while True:
                 self._next_in = RECONNECT_SECONDS
                 pause = await self._runtime.jobs.attempt(WORKER, self._turn)
-                await asyncio.sleep(max(pause, GATHERING_SECONDS))
-                await self._wait(self._next_in)
+                await self._pause(max(pause, GATHERING_SECONDS))
         finally:
             listening.cancel()
             await self._drain()
@@ -342,12 +341,17 @@ class Worker:
             return False
         return kind.every_seconds is None if kind.has_work is None else await self._looks(kind)
 
-    async def _wait(self, seconds: float) -> None:
-        timer = asyncio.get_running_loop().call_later(max(seconds, 0.0), self._wake.set)
+    async def _pause(self, least_seconds: float) -> None:
+        """Wait until a kind may have work again, or a notification comes, but at least so long."""
+        next_at = monotonic() + least_seconds
+        seconds = max(self._next_in, 0.0) + least_seconds
+        timer = asyncio.get_running_loop().call_later(seconds, self._wake.set)
         try:
             await self._wake.wait()
         finally:
             timer.cancel()
+        if (left_seconds := next_at - monotonic()) > 0:
+            await asyncio.sleep(left_seconds)
 
     async def _measure(self) -> None:
         if monotonic() < self._measure_at:

@@ -57,7 +57,7 @@ class AnswerTooLarge(OutgoingTrouble):
 
 
 class AnswerUnreadable(OutgoingTrouble):
-    """What came is not HTTP, or is packed in a way that was not asked for."""
+    """What came is not HTTP, or has an encoding that was not asked for."""
 
     reason = "answer_unreadable"
 

@@ -87,6 +87,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     federation_root_hash: Annotated[str, AfterValidator(sha256)] | None = None
     operator_term_days: int | None = Field(default=None, ge=1, le=3650)
     operator_dids_max: int = Field(default=5_000_000, ge=1, le=10**12)
+    frame_roster_max_age_hours: int = Field(default=24, ge=1, le=168)
 
     genesis_supply: Annotated[str, AfterValidator(supply)] = "1000000"
     genesis_grant_enabled: bool = True

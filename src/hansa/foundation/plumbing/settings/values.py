@@ -19,7 +19,7 @@ from hansa.foundation.values.money import (
     parse_amount,
 )
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
-from hansa_verify import LOG_KEY, WITNESS_KEY, NotAKey, read_verifier_key
+from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, NotAKey, read_verifier_key
 
 TEXT_MAX_BYTES = 262_144
 SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
@@ -207,7 +207,7 @@ def witnesses(values: list[str]) -> list[str]:
     try:
         for value in values:
             key, _, address = value.partition("@")
-            read_verifier_key(key, WITNESS_KEY)
+            read_verifier_key(key, WITNESS_KEY, ML_DSA_WITNESS_KEY)
             base_url(address)
     except (NotAKey, ValueError) as trouble:
         raise ValueError(f"witnesses NAME+ID+KEY@ADDRESS, separated by commas: {trouble}") from None

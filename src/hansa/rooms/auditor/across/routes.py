@@ -47,7 +47,7 @@ class TotalsOut(BaseModel):
 
 @router.get("/projections/cross-frame-audit", responses=problems(Unauthorized, LicenceSuspended, Unavailable))
 async def read_cross_frame_audit(_: InternalCaller, db: Db) -> CrossFrameAudit:
-    """What crossed to and from each other registry, what is on its way, and whether both sides agree."""
+    """What crossed to and from each other registry, what is in transit, and whether both sides agree."""
     return await db.read(cross_frame_audit)
 
 

@@ -12,9 +12,10 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import journal
 
 from . import store
-from .placement import Placed, free_leaves, free_place, has_room, new_secret, put, random_places, shuffled
-from .records import Commitment, KeptForest, Origin, StoredTree
-from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, SUM_MAX, change, forest, root_of, sum_of
+from .placement import Placed, free_place, has_room, put, random_places
+from .placing import Placement
+from .records import Commitment, Holdings, KeptForest, Origin, PlacedHoldings, StoredTree
+from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, SUM_MAX, change, forest, root_of, sum_of, write
 
 
 async def commit_liabilities(
@@ -57,18 +58,19 @@ async def _continued(
     levels = kept.levels if kept.verdict_id == stored.verdict_id else await read_forest(tx, stored)
     kept.verdict_id, kept.levels = None, levels
     balances = await store.owed_to(tx, moved)
-    before = {one.account: one for one in await store.placed(tx, moved)}
+    before = {one.id: one for one in await store.placed(tx, moved)}
     accounts = stored.accounts + len(balances.keys() - before.keys())
     if not has_room(levels[0], accounts):
         return None
+    held = {number: balances.get(number, ("", 0))[1] for number in before}
     changed = [
-        Placed(account, one.slot_a, one.slot_b, balances.get(account, 0))
-        for account, one in before.items()
-        if balances.get(account, 0) != one.balance
+        one._replace(balance=held[number]) for number, one in before.items() if held[number] != one.balance
     ]
     await store.update(tx, changed)
-    added = _place(levels[0], {name: held for name, held in balances.items() if name not in before}, stored)
-    await store.add(tx, added)
+    added = _place(
+        levels[0], {number: one for number, one in balances.items() if number not in before}, stored
+    )
+    await store.add_late(tx, added)
     leaves: dict[int, bytes] = {}
     for one in (*changed, *added):
         leaves[one.slot_a], leaves[one.slot_b] = one.leaves(stored.secret)
@@ -77,12 +79,13 @@ async def _continued(
     return Commitment(origin, stored.secret, stored.placed_at, accounts, blocks, root_of(blocks))
 
 
-def _place(leaves: bytearray, balances: dict[str, int], stored: StoredTree) -> list[Placed]:
+def _place(leaves: bytearray, balances: dict[int, tuple[str, int]], stored: StoredTree) -> list[Placed]:
     places = random_places(len(leaves) // (2 * NODE_BYTES))
     added = []
-    for account, balance in balances.items():
-        one = Placed(account, free_place(leaves, places, 0), free_place(leaves, places, 1), balance)
-        put(leaves, [one], stored.secret)
+    for number, (account, balance) in balances.items():
+        slots = free_place(leaves, places, 0), free_place(leaves, places, 1)
+        one = Placed(number, account, *slots, balance)
+        write(leaves, dict(zip(slots, one.leaves(stored.secret), strict=True)))
         added.append(one)
     return added
 
@@ -90,8 +93,13 @@ def _place(leaves: bytearray, balances: dict[str, int], stored: StoredTree) -> l
 async def read_forest(tx: Tx, stored: StoredTree) -> list[bytearray]:
     """The forest of the stored tree, from its places."""
     leaves = bytearray(FREE_LEAF * (BLOCK_LEAVES * (len(stored.blocks) // NODE_BYTES)))
-    async for some in store.all_placed(tx):
-        await asyncio.to_thread(put, leaves, some, stored.secret)
+
+    some = await store.all_placed(tx, 0)
+    while some:
+        # The database reads on while this process hashes.
+        hashing = asyncio.create_task(asyncio.to_thread(put, leaves, stored.secret, some))
+        some = await store.all_placed(tx, some.ids[-1])
+        await hashing
     return await asyncio.to_thread(forest, leaves)
 
 
@@ -99,22 +107,29 @@ async def _placed_anew(tx: Tx, kept: KeptForest, origin: Origin, circulating: in
     """A tree with a new secret and new places."""
     kept.verdict_id = None
     await store.forget_tree(tx)
-    leaves, secret = free_leaves(await store.count_owed(tx)), new_secret()
-    pairs = len(leaves) // (2 * NODE_BYTES)
-    places = zip(shuffled(pairs), shuffled(pairs), strict=True)
+    placement = Placement(await store.count_owed(tx))
     accounts = total = 0
-    async for balances in store.owed(tx):
-        added = [
-            Placed(account, 2 * even, 2 * odd + 1, balance)
-            for (account, balance), (even, odd) in zip(balances, places, strict=False)
-        ]
-        if min(one.balance for one in added) < 0:
+    some, placed = await store.owed(tx, 0), None
+    while some:
+        if min(some.balances) < 0:
             return None
-        accounts, total = accounts + len(added), total + sum(one.balance for one in added)
-        # The database writes rows while this process hashes.
-        await asyncio.gather(store.add(tx, added), asyncio.to_thread(put, leaves, added, secret))
+        accounts, total = accounts + len(some.ids), total + sum(some.balances)
+        # The database writes and reads on while this process hashes.
+        hashing = asyncio.create_task(asyncio.to_thread(placement.place, some))
+        some = await _write_and_read_on(tx, placed, some)
+        placed = await hashing
     if total != circulating:
         return None
-    kept.levels = await asyncio.to_thread(forest, leaves)
+    raising = asyncio.create_task(asyncio.to_thread(forest, placement.leaves))
+    if placed:
+        await store.add(tx, placed)
+    await store.add_blocks(tx, placement.blocks())
+    kept.levels = await raising
     blocks = bytes(kept.levels[-1])
-    return Commitment(origin, secret, None, accounts, blocks, root_of(blocks))
+    return Commitment(origin, placement.secret, None, accounts, blocks, root_of(blocks))
+
+
+async def _write_and_read_on(tx: Tx, placed: PlacedHoldings | None, read: Holdings) -> Holdings | None:
+    if placed:
+        await store.add(tx, placed)
+    return await store.owed(tx, read.ids[-1])

@@ -11,7 +11,7 @@ from . import store
 from .errors import NoLiabilities, NotCounted
 from .placement import Part, Placed, free_leaves, parts_of
 from .records import StoredTree
-from .sum_tree import BLOCK_HEIGHT, BLOCK_LEAVES, NODE_BYTES, path_to_block, path_to_root
+from .sum_tree import BLOCK_HEIGHT, BLOCK_LEAVES, NODE_BYTES, leaf, path_to_block, path_to_root
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ async def _tree(tx: Tx) -> StoredTree:
 async def _path(tx: Tx, tree: StoredTree, slot: int) -> list[bytes]:
     block = slot >> BLOCK_HEIGHT
     begin = block << BLOCK_HEIGHT
-    members = await store.in_block(tx, begin, begin + BLOCK_LEAVES)
+    members = await store.in_block(tx, block)
     below = await asyncio.to_thread(_path_in_block, members, tree.secret, begin, slot)
     return below + path_to_root(tree.blocks, block)
 
@@ -84,7 +84,9 @@ async def _path(tx: Tx, tree: StoredTree, slot: int) -> list[bytes]:
 def _path_in_block(members: Sequence[Placed], secret: bytes, begin: int, slot: int) -> list[bytes]:
     leaves = free_leaves(0)
     for one in members:
-        for place, node in zip((one.slot_a, one.slot_b), one.leaves(secret), strict=True):
-            if begin <= place < begin + BLOCK_LEAVES:
-                leaves[(place - begin) * NODE_BYTES : (place - begin + 1) * NODE_BYTES] = node
+        account = one.account.encode()
+        parts = parts_of(secret, account, one.balance)
+        for place, part in zip((one.slot_a - begin, one.slot_b - begin), parts, strict=True):
+            if 0 <= place < BLOCK_LEAVES:
+                leaves[place * NODE_BYTES : (place + 1) * NODE_BYTES] = leaf(part.salt, part.amount, account)
     return path_to_block(leaves, slot - begin)

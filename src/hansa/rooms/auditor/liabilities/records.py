@@ -1,10 +1,28 @@
 """The tree of liabilities as it is stored, and as one process keeps it in memory."""
 
+from array import array
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from hansa.foundation.plumbing.runtime import Slot
 from hansa.rooms import journal
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Accounts with what they hold, column by column: their numbers in the ledger, names as UTF-8, minor units."""
+
+    ids: "array[int]"
+    names: list[bytes]
+    balances: "array[int]"
+
+
+@dataclass(frozen=True)
+class PlacedHoldings(Holdings):
+    """As `Holdings`, with the places of the leaves."""
+
+    slots_a: "array[int]"
+    slots_b: "array[int]"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,11 @@
 """Every SQL statement about the tree of liabilities. It is written by the audit cycle alone, which holds the turn."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+import sys
+from array import array
+from collections.abc import Collection, Sequence
+from io import BytesIO
+from itertools import repeat
+from struct import Struct
 
 import asyncpg
 
@@ -8,14 +13,36 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import journal, ledger
 
 from .placement import Placed
-from .records import Commitment, Origin, StoredTree
+from .placing import NO_MEMBER
+from .records import Commitment, Holdings, Origin, PlacedHoldings, StoredTree
+from .sum_tree import BLOCK_HEIGHT, BLOCK_LEAVES
 
 ROWS_AT_ONCE = 10_000
 TREE_SECONDS = 900
-_COLUMNS = "account, slot_a, slot_b, balance"
 
 # A balance that no sum can hold makes the tree differ from what circulates, so that there is no tree.
-_OWED_TO = f"SELECT account, balance FROM ({ledger.OWED}) held WHERE account = ANY ($1)"  # noqa: S608
+_OWED_TO = f"SELECT id, account, balance FROM ({ledger.OWED}) held WHERE account = ANY ($1)"  # noqa: S608
+
+# Columns of a million rows as bytes: a row of them alone would cost as much here as its hashes. No text has a zero byte.
+_COLUMNS = """
+  string_agg(int8send(id), ''::bytea) AS ids, string_agg(convert_to(account, 'UTF8'), '\\x00'::bytea) AS names,
+  string_agg(int8send(balance), ''::bytea) AS balances
+"""
+
+_OWED_AFTER = f"""
+SELECT {_COLUMNS} FROM (SELECT * FROM ({ledger.OWED}) held WHERE id > $1 ORDER BY id LIMIT {ROWS_AT_ONCE}) part
+"""  # noqa: S608
+
+_PLACED = f"""
+SELECT n.id, n.account, p.slot_a, p.slot_b, p.balance
+FROM auditor_liability p JOIN ({ledger.ACCOUNTS}) n ON n.id = p.account_id
+"""  # noqa: S608
+
+# Both sides have the bound, so that neither is read from its beginning.
+_PLACED_AFTER = f"""
+SELECT {_COLUMNS}, string_agg(int4send(slot_a), ''::bytea) AS slots_a, string_agg(int4send(slot_b), ''::bytea) AS slots_b
+FROM ({_PLACED} WHERE n.id > $1 AND p.account_id > $1 ORDER BY n.id LIMIT {ROWS_AT_ONCE}) part
+"""  # noqa: S608
 
 _READ_TREE = """
 SELECT *, placed_at < clock_timestamp() - interval '1 day' AS is_due FROM auditor_liability_tree
@@ -31,14 +58,26 @@ ON CONFLICT (is_only) DO UPDATE SET verdict_id = excluded.verdict_id, as_of_seq 
 """
 
 _UPDATE = """
-UPDATE auditor_liability p SET balance = n.balance FROM unnest($1::text[], $2::bigint[]) AS n (account, balance)
-WHERE p.account = n.account
+UPDATE auditor_liability p SET balance = n.balance FROM unnest($1::bigint[], $2::bigint[]) AS n (id, balance)
+WHERE p.account_id = n.id
+"""
+
+_ADD_LATE = """
+INSERT INTO auditor_liability (account_id, slot_a, slot_b, balance, is_late)
+SELECT *, true FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[])
 """
 
 _IN_BLOCK = f"""
-SELECT {_COLUMNS} FROM auditor_liability WHERE slot_a BETWEEN $1 AND $2
-UNION SELECT {_COLUMNS} FROM auditor_liability WHERE slot_b BETWEEN $1 AND $2
-"""  # noqa: S608
+{_PLACED} WHERE p.account_id = ANY ($1::bigint[])
+UNION {_PLACED} WHERE p.is_late AND p.slot_a BETWEEN $2 AND $3
+UNION {_PLACED} WHERE p.is_late AND p.slot_b BETWEEN $2 AND $3
+"""
+
+# The rows of COPY in binary: so many columns, and each after its length.
+_COPIED_COLUMNS = ("account_id", "slot_a", "slot_b", "balance")
+_COPIED_ROW = Struct(">hiqiiiiiq").pack
+_COPY_BEGIN = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_COPY_END = b"\xff\xff"
 
 
 async def read_tree(tx: Tx) -> StoredTree | None:
@@ -72,8 +111,8 @@ async def keep_tree(tx: Tx, commitment: Commitment, verdict_id: int) -> None:
 
 async def forget_tree(tx: Tx) -> None:
     """Delete the tree and every place."""
-    await tx.execute("DELETE FROM auditor_liability_tree")
-    await tx.execute("DELETE FROM auditor_liability", timeout=TREE_SECONDS)
+    for table in ("auditor_liability_tree", "auditor_liability_block", "auditor_liability"):
+        await tx.execute(f"DELETE FROM {table}", timeout=TREE_SECONDS)  # noqa: S608
 
 
 async def count_owed(tx: Tx) -> int:
@@ -85,57 +124,91 @@ async def count_owed(tx: Tx) -> int:
     return count
 
 
-async def owed(tx: Tx) -> AsyncIterator[list[tuple[str, int]]]:
-    """Every account that holds something with what it holds, some at a time."""
-    async for rows in _in_batches(tx, ledger.OWED):
-        yield [(row["account"], row["balance"]) for row in rows]
+async def owed(tx: Tx, after: int) -> Holdings | None:
+    """The accounts that hold something and whose numbers follow `after`, some at a time; None at the end."""
+    row = await tx.fetchrow(_OWED_AFTER, after, timeout=TREE_SECONDS)
+    return Holdings(*_holdings(row)) if row and row["ids"] else None
 
 
-async def owed_to(tx: Tx, accounts: Collection[str]) -> dict[str, int]:
-    """What these accounts hold; those that hold nothing are left out."""
+async def owed_to(tx: Tx, accounts: Collection[str]) -> dict[int, tuple[str, int]]:
+    """The names and balances of these accounts by number; those that hold nothing are left out."""
     rows = await tx.fetch(_OWED_TO, list(accounts))
-    return {row["account"]: row["balance"] for row in rows}
+    return {row["id"]: (row["account"], row["balance"]) for row in rows}
 
 
-async def all_placed(tx: Tx) -> AsyncIterator[list[Placed]]:
-    """Every placed account, some at a time."""
-    async for rows in _in_batches(tx, f"SELECT {_COLUMNS} FROM auditor_liability"):  # noqa: S608
-        yield [Placed(*row) for row in rows]
+async def all_placed(tx: Tx, after: int) -> PlacedHoldings | None:
+    """As `owed`, for every placed account."""
+    row = await tx.fetchrow(_PLACED_AFTER, after, timeout=TREE_SECONDS)
+    if row is None or not row["ids"]:
+        return None
+    return PlacedHoldings(*_holdings(row), _array("i", row["slots_a"]), _array("i", row["slots_b"]))
 
 
 async def placed(tx: Tx, accounts: Collection[str]) -> list[Placed]:
     """Those of these accounts that have places."""
-    rows = await tx.fetch(
-        f"SELECT {_COLUMNS} FROM auditor_liability WHERE account = ANY ($1)",  # noqa: S608
-        list(accounts),
-    )
-    return [Placed(**row) for row in rows]
+    rows = await tx.fetch(f"{_PLACED} WHERE n.account = ANY ($1)", list(accounts))
+    return [Placed(*row) for row in rows]
 
 
-async def in_block(tx: Tx, begin: int, end: int) -> list[Placed]:
-    """The accounts with a leaf in [begin, end)."""
-    return [Placed(**row) for row in await tx.fetch(_IN_BLOCK, begin, end - 1)]
+async def in_block(tx: Tx, block: int) -> list[Placed]:
+    """The accounts with a leaf in this block."""
+    members = await tx.fetchval("SELECT members FROM auditor_liability_block WHERE block = $1", block)
+    ids = {number for number in _array("q", members) if number != NO_MEMBER}
+    begin = block << BLOCK_HEIGHT
+    return [Placed(*row) for row in await tx.fetch(_IN_BLOCK, ids, begin, begin + BLOCK_LEAVES - 1)]
 
 
-async def add(tx: Tx, accounts: Sequence[Placed]) -> None:
-    """Store the places of accounts."""
-    await tx.copy_records_to_table(
+async def add(tx: Tx, accounts: PlacedHoldings) -> None:
+    """Store the places that accounts got at a placement."""
+    columns = (accounts.ids, accounts.slots_a, accounts.slots_b, accounts.balances)
+    eight, four = repeat(8), repeat(4)
+    ids, slots_a, slots_b, balances = columns
+    rows = map(_COPIED_ROW, four, eight, ids, four, slots_a, four, slots_b, eight, balances)
+    await tx.copy_to_table(
         "auditor_liability",
-        records=accounts,
-        columns=_COLUMNS.split(", "),
+        source=BytesIO(b"".join((_COPY_BEGIN, *rows, _COPY_END))),
+        columns=_COPIED_COLUMNS,
+        format="binary",
         timeout=TREE_SECONDS,
     )
+
+
+async def add_blocks(tx: Tx, blocks: "Sequence[array[int]]") -> None:
+    """Store which accounts have the leaves of each block after a placement."""
+    await tx.copy_records_to_table(
+        "auditor_liability_block",
+        records=[(block, _bytes(members)) for block, members in enumerate(blocks)],
+        columns=("block", "members"),
+        timeout=TREE_SECONDS,
+    )
+
+
+async def add_late(tx: Tx, accounts: Sequence[Placed]) -> None:
+    """Store the places of accounts that came after the placement."""
+    columns = list(zip(*accounts, strict=True)) or [()] * len(Placed._fields)
+    ids, _, slots_a, slots_b, balances = columns
+    await tx.execute(_ADD_LATE, ids, slots_a, slots_b, balances, timeout=TREE_SECONDS)
 
 
 async def update(tx: Tx, accounts: Sequence[Placed]) -> None:
     """Store what placed accounts hold now."""
     changed = await tx.execute(
-        _UPDATE, [one.account for one in accounts], [one.balance for one in accounts], timeout=TREE_SECONDS
+        _UPDATE, [one.id for one in accounts], [one.balance for one in accounts], timeout=TREE_SECONDS
     )
     assert changed == f"UPDATE {len(accounts)}", "only the audit cycle writes places"
 
 
-async def _in_batches(tx: Tx, query: str) -> AsyncIterator[list[asyncpg.Record]]:
-    cursor = await tx.cursor(query, timeout=TREE_SECONDS)
-    while rows := await cursor.fetch(ROWS_AT_ONCE, timeout=TREE_SECONDS):
-        yield rows
+def _holdings(row: asyncpg.Record) -> "tuple[array[int], list[bytes], array[int]]":
+    return _array("q", row["ids"]), row["names"].split(b"\0"), _array("q", row["balances"])
+
+
+def _array(kind: str, numbers: bytes) -> "array[int]":
+    """Numbers of the database, big-endian."""
+    found = array(kind, numbers)
+    if sys.byteorder == "little":
+        found.byteswap()
+    return found
+
+
+def _bytes(numbers: "array[int]") -> bytes:
+    return _array(numbers.typecode, numbers.tobytes()).tobytes()

@@ -15,9 +15,9 @@ _SUM_BYTES = 8
 SUM_MAX = 2**63 - 1
 
 # Sums are packed as signed numbers, so that one above SUM_MAX is an error and never a wrong node.
-_NODE = Struct(">q32s").pack
+NODE = Struct(">q32s").pack
 _SUMS = Struct(">q32xq32x")
-_LEAF = Struct(">x24sq").pack
+LEAF = Struct(">x24sq").pack
 
 # A block is the smallest subtree that is public: at its load, it has leaves of more than 1,024 accounts.
 BLOCK_HEIGHT = 12
@@ -28,7 +28,7 @@ FREE_LEAF = bytes(_SUM_BYTES) + sha256(b"\x02").digest()
 
 def leaf(salt: bytes, amount: int, account: bytes) -> bytes:
     """The node of a leaf: its hash is that of a zero byte, the salt of 24 bytes, the amount and the account."""
-    return _NODE(amount, sha256(_LEAF(salt, amount) + account).digest())
+    return NODE(amount, sha256(LEAF(salt, amount) + account).digest())
 
 
 def sum_of(node: bytes) -> int:
@@ -44,7 +44,7 @@ def hash_of(node: bytes) -> bytes:
 def parent(pair: bytes | bytearray) -> bytes:
     """The node above two children that lie behind each other."""
     left, right = _SUMS.unpack(pair)
-    return _NODE(left + right, sha256(b"\x01" + pair).digest())
+    return NODE(left + right, sha256(b"\x01" + pair).digest())
 
 
 def node_at(level: bytes | bytearray, index: int) -> bytes:
@@ -61,7 +61,7 @@ def raised(level: bytes | bytearray, height: int) -> bytearray:
     return bytearray(
         b"".join(
             [
-                above if pair == free else _NODE(left + right, sha256(b"\x01" + pair).digest())
+                above if pair == free else NODE(left + right, sha256(b"\x01" + pair).digest())
                 for pair, (left, right) in zip(pairs, _SUMS.iter_unpack(whole), strict=True)
             ]
         )
@@ -92,10 +92,15 @@ def root_of(blocks: bytes | bytearray) -> bytes:
     return crown(blocks)[-1]
 
 
+def write(level: bytearray, nodes: Mapping[int, bytes]) -> None:
+    """Replace nodes of one level."""
+    for index, node in nodes.items():
+        level[index * NODE_BYTES : (index + 1) * NODE_BYTES] = node
+
+
 def change(levels: list[bytearray], leaves: Mapping[int, bytes]) -> None:
     """Replace leaves of a forest and every node above them."""
-    for index, node in leaves.items():
-        levels[0][index * NODE_BYTES : (index + 1) * NODE_BYTES] = node
+    write(levels[0], leaves)
     touched = {index >> 1 for index in leaves}
     for below, level in pairwise(levels):
         for index in touched:

@@ -2,7 +2,7 @@
 
 from .errors import LogEmpty
 from .kept_tiles import TILES, KeptTiles
-from .proofs import Inclusion, prove_growth, prove_objects, read_checkpoint
+from .proofs import Growth, Inclusion, prove_growth, prove_objects, read_checkpoint
 from .routes import log_router, tile_router
 from .schemas import InclusionOut
 from .sequencer import LEAVES_AT_ONCE, append_and_sign
@@ -11,6 +11,7 @@ from .store import lock_log
 __all__ = [
     "LEAVES_AT_ONCE",
     "TILES",
+    "Growth",
     "Inclusion",
     "InclusionOut",
     "KeptTiles",

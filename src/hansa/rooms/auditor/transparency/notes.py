@@ -8,11 +8,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 ED25519 = b"\x01"
 KEY_ID_BYTES = 4
+LOG = "/log"
 
 
 def origin_of(frame: str) -> str:
     """The name of the log of a frame, which is also the name of its signer."""
-    return f"{frame}/log"
+    return f"{frame}{LOG}"
+
+
+def frame_of(origin: str) -> str:
+    """The frame of the log of this name."""
+    return origin.removesuffix(LOG)
 
 
 def checkpoint_text(origin: str, size: int, root: bytes) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hansa.foundation.plumbing.database import Tx
+from hansa_verify.log import NOTE_MAX_CHARACTERS
 
 from . import merkle, store
 from .errors import LeafUnknown, LogEmpty, TileUnknown
@@ -41,13 +42,15 @@ class ProvedLeaf:
 
 
 async def read_checkpoint(tx: Tx) -> tuple[int, str]:
-    """The size and the note of the newest checkpoint, with the cosignatures that it has. Raises: LogEmpty."""
-    found = await store.newest_checkpoint(tx)
-    if found is None:
-        raise LogEmpty
-    size, note = found
-    lines = await store.cosignatures_of(tx, size)
-    return size, note + "".join(f"{line}\n" for line in lines)
+    """The size and the note of the newest checkpoint, with the cosignatures that it has. Raises: LogEmpty.
+
+    Of very many witnesses the shorter Ed25519 lines come first, as a verifier reads notes of a limited length.
+    """
+    size, note = await _bare_checkpoint(tx)
+    for line in await store.cosignatures_of(tx, size):
+        if len(note) + len(line) < NOTE_MAX_CHARACTERS:
+            note += f"{line}\n"
+    return size, note
 
 
 async def prove_leaf(tx: Tx, index: int | None, kind: str | None, object_id: str | None) -> ProvedLeaf:
@@ -77,17 +80,14 @@ async def prove_consistency(tx: Tx, old_size: int) -> tuple[int, list[bytes], st
     size, note = await read_checkpoint(tx)
     if old_size > size:
         raise LeafUnknown
-    path = merkle.consistency_path(old_size, size)
-    hashes = await store.read_nodes(tx, {node for leaves in path for node in merkle.nodes_of(leaves)})
-    return size, [merkle.fold(leaves, hashes) for leaves in path], note
+    return size, await _path(tx, old_size, size), note
 
 
 async def prove_growth(tx: Tx, old_size: int) -> Growth:
-    """As `prove_consistency`; from nothing where there were never so many leaves. Raises: LogEmpty."""
-    size, _ = await read_checkpoint(tx)
+    """As `prove_consistency`, without cosignatures; from nothing where there were never so many leaves. Raises: LogEmpty."""
+    size, note = await _bare_checkpoint(tx)
     begin = old_size if old_size <= size else 0
-    size, hashes, note = await prove_consistency(tx, begin)
-    return Growth(begin, size, hashes, note)
+    return Growth(begin, size, await _path(tx, begin, size), note)
 
 
 async def read_tile(tx: Tx, level: int | None, number: int, width: int | None) -> bytes:
@@ -102,6 +102,20 @@ async def read_tile(tx: Tx, level: int | None, number: int, width: int | None) -
     if len(members) != count:
         raise TileUnknown
     return b"".join(members)
+
+
+async def _bare_checkpoint(tx: Tx) -> tuple[int, str]:
+    found = await store.newest_checkpoint(tx)
+    if found is None:
+        raise LogEmpty
+    return found
+
+
+async def _path(tx: Tx, old_size: int, size: int) -> list[bytes]:
+    """The proof that the log of `old_size` leaves is the beginning of that of `size` leaves."""
+    path = merkle.consistency_path(old_size, size)
+    hashes = await store.read_nodes(tx, {node for leaves in path for node in merkle.nodes_of(leaves)})
+    return [merkle.fold(leaves, hashes) for leaves in path]
 
 
 async def _prove(tx: Tx, indexes: Sequence[int]) -> dict[int, Inclusion]:

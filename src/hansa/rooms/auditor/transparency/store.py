@@ -73,9 +73,11 @@ async def newest_checkpoint(tx: Tx) -> tuple[int, str] | None:
 
 
 async def cosignatures_of(tx: Tx, size: int) -> list[str]:
-    """The signature lines of witnesses over the checkpoint of this size."""
-    rows = await tx.fetch("SELECT line FROM auditor_log_witness WHERE size = $1 ORDER BY name", size)
-    return [row["line"] for row in rows]
+    """The signature lines of witnesses over the checkpoint of this size, the shortest first."""
+    query = (
+        "SELECT line FROM auditor_log_witness, unnest(lines) line WHERE size = $1 ORDER BY length(line), name"
+    )
+    return [row["line"] for row in await tx.fetch(query, size)]
 
 
 async def read_nodes(tx: Tx, nodes: Collection[Node]) -> dict[Node, bytes]:

@@ -8,8 +8,8 @@ from .keys import (
     replace_sealed_witness_key,
     rotate_witness_key,
 )
-from .peer_logs import FOLLOW, FOLLOW_SECONDS, follow_peers, list_forks
-from .routes import witness_router
+from .peer_logs import FOLLOW, FOLLOW_SECONDS, follow_in_turns, follow_peers, list_forks
+from .routes import cosigning_router, witness_router
 from .schemas import LogForksOut, LogWitnessesOut, LogWitnessOut
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "LogWitnessOut",
     "LogWitnessesOut",
     "ask_witnesses",
+    "cosigning_router",
+    "follow_in_turns",
     "follow_peers",
     "forget_retired_witness_keys",
     "initialize_witness",

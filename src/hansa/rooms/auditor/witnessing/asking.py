@@ -1,54 +1,77 @@
 """Ask the witnesses of the own log to cosign its newest checkpoint. No cycle waits for them.
 
-Each witness is asked by itself; what it answers is kept when its cosignature is valid. A witness that knows another size names
-it, and is asked once more with a proof from there.
+Each witness is asked by itself, a peer over mutual TLS; what it answers is kept when its cosignature is valid. A witness that knows
+another size names it, and is asked once more with a proof from there.
 """
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
+from operator import attrgetter
+from time import time
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms import federation
 from hansa.rooms.auditor.attestations import published_keys
-from hansa.rooms.auditor.transparency import LogEmpty, prove_growth
+from hansa.rooms.auditor.transparency import Growth, LogEmpty, prove_growth
 from hansa.rooms.auditor.transparency.notes import origin_of
-from hansa_verify import LOG_KEY, WITNESS_KEY, VerifierKey, find_cosignature, log, read_verifier_key
+from hansa_verify import (
+    LOG_KEY,
+    ML_DSA_WITNESS_KEY,
+    WITNESS_KEY,
+    VerifierKey,
+    find_cosignature,
+    log,
+    read_verifier_key,
+)
 
 from . import store
-from .peer_logs import peer_witnesses
+from .peer_logs import WITNESS_PATH, peer_witnesses
 from .policy import policy_text
-from .records import LogWitness, Witness
+from .records import Cosigned, LogWitness, Witness
 from .submission import written
 
 ASK = "auditor: ask witnesses"
 ASK_SECONDS = 60
 TRIES = 2
+KEPT_SECONDS = 0.5
+ADD_PATH = "/add-checkpoint"
 LIMITS = CallLimits(seconds=10.0, body_bytes=16 * 1024)
 OK, CONFLICT = 200, 409
+AHEAD_MAX_SECONDS = 600
 SIZE_TYPE = "text/x.tlog.size"
 
 
 def witnesses_of(settings: Settings) -> list[Witness]:
     """The witnesses that the operator names."""
-    parts = [text.partition("@") for text in settings.log_witnesses]
-    return [Witness(read_verifier_key(key, WITNESS_KEY), address.rstrip("/")) for key, _, address in parts]
+    found: dict[str, Witness] = {}
+    for text in settings.log_witnesses:
+        key_text, _, address = text.partition("@")
+        key = read_verifier_key(key_text, WITNESS_KEY, ML_DSA_WITNESS_KEY)
+        # Its two keys are two entries of one name.
+        others = found[key.name].keys if key.name in found else ()
+        keys = [*(one for one in others if one.kind != key.kind), key]
+        found[key.name] = Witness(tuple(sorted(keys, key=attrgetter("kind"))), address.rstrip("/"))
+    return list(found.values())
 
 
 async def all_witnesses(tx: Tx, settings: Settings) -> list[Witness]:
     """The witnesses that the operator names, and the active peers; each name and each key once."""
-    named = {one.key.name: one for one in await peer_witnesses(tx)}
-    named |= {one.key.name: one for one in witnesses_of(settings)}
+    named = {one.name: one for one in await peer_witnesses(tx)}
+    named |= {one.name: one for one in witnesses_of(settings)}
     # One key under two names would count twice in the quorum (C2SP tlog-policy forbids it).
-    return list({one.key.public_key: one for one in named.values()}.values())
+    holders = {key.public_key: one.name for one in named.values() for key in one.keys}
+    return [one for one in named.values() if all(holders[key.public_key] == one.name for key in one.keys)]
 
 
 async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, LogWitness | None]]:
     """The witnesses of the own log, each with what it cosigned last."""
     found = await store.log_witnesses(tx)
-    return [(one, found.get(one.key.name)) for one in await all_witnesses(tx, settings)]
+    return [(one, found.get(one.name)) for one in await all_witnesses(tx, settings)]
 
 
 async def own_policy(tx: Tx, settings: Settings) -> str:
@@ -61,54 +84,98 @@ async def own_policy(tx: Tx, settings: Settings) -> str:
 
 
 async def ask_witnesses(runtime: Runtime) -> None:
-    """Ask each witness for its cosignature."""
+    """Ask each witness for its cosignature; what has arrived is kept each half second, so that a slow one delays no other."""
     asked = await runtime.database.read(lambda tx: all_witnesses(tx, runtime.settings))
-    await asyncio.gather(*(_ask(runtime, witness) for witness in asked))
-
-
-@dataclass(frozen=True)
-class _Cosigned:
-    size: int
-    line: str
-    timestamp: int
+    if not asked:
+        return
+    sizes = await runtime.database.look(store.known_sizes)
+    growths = _Growths(runtime)
+    waiting = {
+        asyncio.ensure_future(_ask(runtime, growths, witness, sizes.get(witness.name, 0)))
+        for witness in asked
+    }
+    try:
+        while waiting:
+            ended, waiting = await asyncio.wait(waiting, timeout=KEPT_SECONDS)
+            await _keep(runtime, [task.result() for task in ended])
+    finally:
+        for task in waiting:
+            task.cancel()
 
 
 class _Declined(Exception):
     """The witness did not cosign; the message says how it ended."""
 
 
-async def _ask(runtime: Runtime, witness: Witness) -> None:
-    name = witness.key.name
+class _Growths:
+    """How the own log has grown, read once for each size that witnesses know."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._found: dict[int, asyncio.Future[Growth]] = {}
+
+    async def since(self, old_size: int) -> Growth:
+        """Raises: LogEmpty."""
+        found = self._found.get(old_size)
+        if found is None:
+            reading = self._runtime.database.read(partial(prove_growth, old_size=old_size))
+            found = self._found[old_size] = asyncio.ensure_future(reading)
+        return await asyncio.shield(found)
+
+
+async def _keep(runtime: Runtime, answers: Sequence[Cosigned | tuple[str, str] | None]) -> None:
+    cosigned = [answer for answer in answers if isinstance(answer, Cosigned)]
+    troubles = [answer for answer in answers if answer is not None and not isinstance(answer, Cosigned)]
+    if cosigned:
+        await runtime.database.act_at_once(lambda tx: store.keep_cosignatures(tx, cosigned))
+    if troubles:
+        await runtime.database.act_at_once(lambda tx: store.keep_troubles(tx, troubles))
+
+
+async def _ask(
+    runtime: Runtime, growths: _Growths, witness: Witness, old_size: int
+) -> Cosigned | tuple[str, str] | None:
+    """What the witness cosigned, or its name and why it did not; None while the log is empty."""
     try:
-        found = await _cosigned_by(runtime, witness)
+        return await _cosigned_by(runtime, growths, witness, old_size)
     except LogEmpty:
-        return
-    except (_Declined, OutgoingTrouble) as trouble:
-        said = str(trouble)
-        await runtime.database.act(lambda tx: store.keep_trouble(tx, name, said))
-        return
-    await runtime.database.act(
-        lambda tx: store.keep_cosignature(tx, name, found.size, found.line, found.timestamp)
-    )
+        return None
+    except (_Declined, OutgoingTrouble, PeerClosed, federation.FederationOff) as trouble:
+        return witness.name, str(trouble)
 
 
-async def _cosigned_by(runtime: Runtime, witness: Witness) -> _Cosigned:
-    old_size = await runtime.database.look(lambda tx: store.known_size(tx, witness.key.name))
+async def _cosigned_by(runtime: Runtime, growths: _Growths, witness: Witness, old_size: int) -> Cosigned:
     for _ in range(TRIES):
-        growth = await runtime.database.read(partial(prove_growth, old_size=old_size))
+        growth = await growths.since(old_size)
         body = written(growth.old_size, growth.hashes, growth.note)
-        answer = await runtime.outgoing.post(f"{witness.address}/add-checkpoint", body, limits=LIMITS)
+        answer = await _submitted(runtime, witness, body)
         if answer.status == OK:
-            found = find_cosignature(
-                answer.body.decode("utf-8", "replace"), log.text_of(growth.note), witness.key
-            )
-            if found is None:
-                raise _Declined("Its answer has no valid cosignature.")
-            return _Cosigned(growth.size, found[1], found[0])
+            lines = answer.body.decode("utf-8", "replace")
+            return _cosigned_in(lines, growth, witness)
         old_size = _named_size(answer)
         if old_size > growth.size:
             raise _Declined(f"It has cosigned {old_size} leaves, this log has {growth.size}.")
     raise _Declined("It has cosigned another log under this name.")
+
+
+async def _submitted(runtime: Runtime, witness: Witness, body: bytes) -> Answer:
+    """Raises: OutgoingTrouble, PeerClosed, FederationOff."""
+    if witness.peer is None:
+        return await runtime.outgoing.post(f"{witness.address}{ADD_PATH}", body, limits=LIMITS)
+    path = f"{WITNESS_PATH}{ADD_PATH}"
+    return await federation.call_peer(runtime, witness.peer, "POST", path, body, limits=LIMITS)
+
+
+def _cosigned_in(lines: str, growth: Growth, witness: Witness) -> Cosigned:
+    """The cosignatures by known keys of the witness in its answer. Raises: _Declined when there is none."""
+    text = log.text_of(growth.note)
+    found = [one for key in witness.keys if (one := find_cosignature(lines, text, key)) is not None]
+    latest = int(time()) + AHEAD_MAX_SECONDS
+    kept = [(timestamp, line) for timestamp, line in found if timestamp <= latest]
+    if not kept:
+        raise _Declined(f"Its answer has no valid cosignature{' of this time' if found else ''}.")
+    signed_at = max(timestamp for timestamp, _ in kept)
+    return Cosigned(witness.name, growth.size, [line for _, line in kept], signed_at)
 
 
 def _named_size(answer: Answer) -> int:

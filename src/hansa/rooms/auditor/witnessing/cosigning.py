@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import LOG_KEY, VerifierKey, log, read_verifier_key
@@ -17,7 +17,7 @@ from hansa_verify.log import cosignature_line, cosigned_message
 
 from . import store
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid
-from .keys import cosigning_keys, current_public_key, verifier_key
+from .keys import GRACE_DAYS, WitnessKeys, current_keys, opened_keys, verifier_key
 from .records import Fork, NewCheckpoint, WitnessedLog
 from .submission import Submission
 
@@ -45,49 +45,52 @@ def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
     return found
 
 
-async def read_witness(tx: Tx, frame: str) -> tuple[VerifierKey, list[WitnessedLog]]:
-    """The public key of this witness, and what it cosigned last of each log. Raises: WitnessKeySealed."""
-    return verifier_key(frame, await current_public_key(tx)), await store.witnessed_logs(tx)
+async def read_witness(tx: Tx, frame: str) -> tuple[WitnessKeys, list[WitnessedLog]]:
+    """The public keys of this witness, and what it cosigned last of each log, by one statement. Raises: WitnessKeySealed."""
+    public_keys, logs = await store.witness(tx)
+    return current_keys(frame, public_keys), logs
 
 
 async def add_checkpoint(
-    tx: Tx, settings: Settings, seal: Seal, submission: Submission
+    database: Database, settings: Settings, seal: Seal, submission: Submission
 ) -> str | Stale | Forked:
-    """Cosign a checkpoint; returns a line for each key that cosigns, or why none does.
+    """Cosign a checkpoint; returns a line for each key that cosigns, or why none does. Opens its own transactions.
+
+    It is recorded on the condition that the log is still at the checkpoint that it was compared with; only then the
+    cosignatures are returned.
 
     Raises: OriginUnknown, NotSigned, SubmissionInvalid, NotConsistent, WitnessKeySealed.
     """
-    checkpoint = _signed_checkpoint(settings, submission, await store.keys_of_peer_log(tx, submission.origin))
-    keys = await cosigning_keys(tx, seal)
-    known = await store.lock_log(tx, checkpoint.origin)
+    found = await database.look(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
+    checkpoint = _signed_checkpoint(settings, submission, found.log_keys)
+    keys = opened_keys(seal, found.sealed_keys)
+    known = found.log
     if submission.old_size != (known.size if known else 0):
         return Stale(known.size if known else 0)
     if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
         _log.critical("a log signed two trees of one size", origin=known.origin, size=known.size)
-        own = await store.seen(tx, known.origin)
-        assert own is not None
-        shown_here = settings.ledger_id
-        await store.keep_fork(tx, Fork(known.origin, "same_size", own.note, submission.note, shown_here))
+        await database.act(lambda tx: _keep_fork(tx, submission, settings.ledger_id))
         return Forked()
     _require_consistent(known, checkpoint, submission)
-    timestamp = await store.epoch_seconds(tx)
-    new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, timestamp)
-    if known is not None:
-        await store.move_log(tx, known.size, new)
-    elif not await store.begin_log(tx, new):
-        # Another request recorded the first checkpoint meanwhile.
-        other = await store.lock_log(tx, checkpoint.origin)
-        assert other is not None
-        return Stale(other.size)
-    message = cosigned_message(log.text_of(submission.note), timestamp)
-    return "\n".join(
-        cosignature_line(
-            verifier_key(settings.ledger_id, key.public_key().public_bytes_raw()),
-            timestamp,
-            key.sign(message),
-        )
-        for key in keys
-    )
+    text = log.text_of(submission.note)
+    lines = []
+    for key in keys:
+        witness = verifier_key(settings.ledger_id, key.public_key().public_bytes_raw())
+        signature = key.sign(cosigned_message(text, found.now, witness))
+        lines.append(cosignature_line(witness, found.now, signature))
+    new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, found.now)
+    if not await database.act_at_once(lambda tx: store.record(tx, known, new)):
+        # Another request recorded a checkpoint meanwhile.
+        other = await database.look(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
+        assert other.log is not None
+        return Stale(other.log.size)
+    return "\n".join(lines)
+
+
+async def _keep_fork(tx: Tx, submission: Submission, shown_here: str) -> None:
+    own = await store.seen(tx, submission.origin)
+    assert own is not None
+    await store.keep_fork(tx, Fork(submission.origin, "same_size", own.note, submission.note, shown_here))
 
 
 def _signed_checkpoint(
@@ -102,6 +105,11 @@ def _signed_checkpoint(
         raise NotSigned from None
     except log.BadCheckpoint as trouble:
         raise SubmissionInvalid(f"The checkpoint is invalid: {trouble}.") from None
+    # A trusted key that signed something else in the same note makes the note malformed (C2SP signed-note).
+    signers = [VerifierKey(submission.origin, key, LOG_KEY) for key in keys]
+    text, lines = log.text_of(submission.note), submission.note.rpartition("\n\n")[2]
+    if any(any(one.signatures_in(lines)) and not one.has_signed(text, lines) for one in signers):
+        raise NotSigned
     if submission.old_size > checkpoint.size:
         raise SubmissionInvalid("The old size must not be above the size of the checkpoint.")
     return checkpoint

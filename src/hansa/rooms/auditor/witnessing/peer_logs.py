@@ -6,6 +6,7 @@ Keys are read from each peer itself, over mutual TLS. A fork is kept with both s
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from urllib.parse import urlencode
 
 import msgspec
@@ -19,6 +20,7 @@ from hansa.rooms import federation
 from hansa.rooms.auditor.transparency.notes import origin_of
 from hansa_verify import (
     LOG_KEY,
+    ML_DSA_WITNESS_KEY,
     WITNESS_KEY,
     NotAKey,
     NotCanonical,
@@ -36,10 +38,13 @@ from .records import Fork, KeptFork, PeerLog, Witness
 FOLLOW = "auditor: logs of peers"
 FOLLOW_SECONDS = 60
 AT_ONCE = 8
+PEERS_ASKED_MAX = 12
+"""Peers that are witnesses of the own log: each adds 3,500 characters to a checkpoint, of which readers take 64 KiB."""
 FORKS_MAX = 100
 COMPARED_MAX = 32
 """Logs compared with one peer in a cycle, drawn from those that differ."""
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
+WITNESS_PATH = "/witness"
 OK = 200
 
 _log = structlog.get_logger()
@@ -54,6 +59,12 @@ class _WitnessedLog(msgspec.Struct):
 class _Witness(msgspec.Struct):
     key: str
     logs: list[_WitnessedLog]
+    ml_dsa_44_key: str | None = None
+
+    @property
+    def key_texts(self) -> list[str]:
+        """Its keys, the Ed25519 key first. A registry of an older version has no other."""
+        return [self.key] if self.ml_dsa_44_key is None else [self.key, self.ml_dsa_44_key]
 
     def differing(self, own: Mapping[str, tuple[int, str]]) -> list[str]:
         """The logs of which this registry was shown another checkpoint than the peer was."""
@@ -70,13 +81,16 @@ class _Consistency(msgspec.Struct):
 
 
 async def peer_witnesses(tx: Tx) -> list[Witness]:
-    """The active peers as witnesses of the own log."""
+    """The active peers that are witnesses of the own log: those that have been peers for the longest time."""
     kept = {one.ledger_id: one for one in await store.peer_logs(tx)}
-    found = []
-    for peer in await federation.peers(tx):
+    found: list[Witness] = []
+    for peer in sorted(await federation.peers(tx), key=attrgetter("id")):
+        if len(found) == PEERS_ASKED_MAX:
+            break
         known = kept.get(peer.ledger_id or "")
-        if peer.is_open and known is not None and known.witness_key is not None:
-            found.append(Witness(known.witness_key, f"{peer.registry_url.rstrip('/')}/witness"))
+        if peer.is_open and known is not None and known.witness_keys:
+            address = f"{peer.registry_url.rstrip('/')}{WITNESS_PATH}"
+            found.append(Witness(tuple(known.witness_keys), address, peer))
     return found
 
 
@@ -90,15 +104,32 @@ async def list_forks(tx: Tx) -> list[KeptFork]:
     return await store.forks_found(tx, FORKS_MAX)
 
 
-async def follow_peers(runtime: Runtime) -> None:
-    """The job: read the keys of each active peer every ten minutes, and compare with it every log that both cosign.
+async def follow_in_turns(runtime: Runtime) -> None:
+    """The job: as `follow_peers`, in every second minute: of two peers one reads the other, and in the next minute the other one.
 
-    A new key of a log signs beside the former one for days. A new key of a witness is in what is compared: both are read at once then.
+    What the two compare is the same, whichever of them reads. Peers whose keys are due to be read are read in any minute.
     """
-    found = [peer for peer in await runtime.database.read(federation.peers) if peer.is_open]
-    turns = asyncio.Semaphore(AT_ONCE)
+    minute = int((await runtime.database.now()).timestamp()) // FOLLOW_SECONDS
+    await follow_peers(runtime, minute)
+
+
+async def follow_peers(runtime: Runtime, minute: int | None = None) -> None:
+    """Read the keys of each active peer every ten minutes, and compare with it every log that both cosign.
+
+    With `minute` only those whose turn it is. A new key of a log signs beside the former one for days. A new key of a witness is in
+    what is compared: both are read at once then.
+    """
     known = await runtime.database.look(store.newly_read)
-    own = await runtime.database.read(store.roots)
+    found = [peer for peer in await runtime.database.look(federation.peers) if peer.is_open]
+    followed = [
+        peer
+        for peer in found
+        if minute is None
+        or peer.ledger_id not in known
+        or _is_turn(runtime.settings.ledger_id, peer.ledger_id, minute)
+    ]
+    turns = asyncio.Semaphore(AT_ONCE)
+    own = await runtime.database.look(store.roots)
 
     async def follow(peer: federation.PeerRecord) -> None:
         async with turns:
@@ -109,14 +140,19 @@ async def follow_peers(runtime: Runtime) -> None:
             for origin in random.sample(differing, min(COMPARED_MAX, len(differing))):
                 await _compare(runtime, peer, origin, found)
 
-    await asyncio.gather(*(follow(peer) for peer in found))
+    await asyncio.gather(*(follow(peer) for peer in followed))
 
 
-def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapping[str, str | None]) -> bool:
+def _is_turn(own: str, other: str, minute: int) -> bool:
+    """Whether this registry reads the other one in this minute; where it does not, the other one reads it."""
+    return (own < other) == (minute % 2 == 0)
+
+
+def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapping[str, list[str]]) -> bool:
     ledger_id = peer.ledger_id
     if ledger_id is None or ledger_id not in known:
         return False
-    return witness is None or known[ledger_id] == witness.key
+    return witness is None or known[ledger_id] == witness.key_texts
 
 
 async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> None:
@@ -126,7 +162,7 @@ async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Wi
 
 
 async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:
-    answer = await _get(runtime, peer, "/witness")
+    answer = await _get(runtime, peer, WITNESS_PATH)
     try:
         return None if answer is None else msgspec.json.decode(answer.body, type=_Witness)
     except msgspec.DecodeError:
@@ -146,14 +182,19 @@ async def _read_keys(
         log_keys = [VerifierKey(origin, key.public_key, LOG_KEY) for key in present]
     except (NotAKey, NotCanonical):
         return None
-    return PeerLog(peer.ledger_id, log_keys, _witness_key(witness))
+    return PeerLog(peer.ledger_id, log_keys, _witness_keys(witness))
 
 
-def _witness_key(witness: _Witness | None) -> VerifierKey | None:
+def _witness_keys(witness: _Witness | None) -> list[VerifierKey]:
+    """The keys of a witness, of one name; none where they are unusable."""
+    if witness is None:
+        return []
+    kinds = (WITNESS_KEY, ML_DSA_WITNESS_KEY)
     try:
-        return None if witness is None else read_verifier_key(witness.key, WITNESS_KEY)
+        keys = [read_verifier_key(text, kind) for text, kind in zip(witness.key_texts, kinds, strict=False)]
     except NotAKey:
-        return None
+        return []
+    return keys if len({key.name for key in keys}) == 1 else []
 
 
 async def _compare(

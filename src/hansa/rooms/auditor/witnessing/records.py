@@ -1,10 +1,13 @@
 """Logs that are cosigned, and witnesses that cosign."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from hansa.rooms import federation
 from hansa_verify import VerifierKey
+from hansa_verify.log import ALGORITHMS, Algorithm
 
 from .forks import ForkKind
 
@@ -21,10 +24,11 @@ class WitnessedLog:
 
 @dataclass(frozen=True)
 class LogWitness:
-    """What a witness of the own log cosigned last; `trouble` is how the last request failed."""
+    """What a witness of the own log cosigned last, a line by each of its keys; `trouble` is how the last request failed."""
 
     name: str
     size: int | None
+    lines: list[str]
     cosigned_at: datetime | None
     asked_at: datetime
     trouble: str | None
@@ -32,11 +36,11 @@ class LogWitness:
 
 @dataclass(frozen=True)
 class PeerLog:
-    """The keys of a peer's log, and that of the peer as a witness."""
+    """The keys of a peer's log, and those of the peer as a witness."""
 
     ledger_id: str
     log_keys: list[VerifierKey]
-    witness_key: VerifierKey | None
+    witness_keys: list[VerifierKey]
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,47 @@ class NewCheckpoint(NamedTuple):
     timestamp: int
 
 
+class BeforeCosigning(NamedTuple):
+    """What was cosigned last of a log, and the keys of its peer.
+
+    `sealed_keys` are those that cosign, public half and sealed private half; `now` is in seconds since 1970.
+    """
+
+    log: WitnessedLog | None
+    log_keys: list[bytes]
+    sealed_keys: list[tuple[bytes, bytes]]
+    now: int
+
+
+class Cosigned(NamedTuple):
+    """The lines, one by each of its keys, by which a witness cosigned so many leaves of the own log, at `timestamp` in seconds since 1970."""
+
+    name: str
+    size: int
+    lines: list[str]
+    timestamp: int
+
+
 @dataclass(frozen=True)
 class Witness:
-    """A witness of the own log: its key, and the address below which it is asked."""
+    """A witness of the own log: one name, at most one key of each kind, and the address below which it is asked.
 
-    key: VerifierKey
+    A peer is asked over mutual TLS.
+    """
+
+    keys: tuple[VerifierKey, ...]
     address: str
+    peer: federation.PeerRecord | None = None
+
+    @property
+    def name(self) -> str:
+        """What its cosignatures are named."""
+        return self.keys[0].name
+
+    def key_of(self, kind: bytes) -> VerifierKey | None:
+        """Its key of this kind."""
+        return next((key for key in self.keys if key.kind == kind), None)
+
+    def algorithms_in(self, lines: Sequence[str]) -> list[Algorithm]:
+        """With which of its keys it made these cosignatures, which were verified when they were kept."""
+        return [ALGORITHMS[key.kind] for key in self.keys if any(key.signatures_in("\n".join(lines)))]

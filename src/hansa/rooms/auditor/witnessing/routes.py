@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, read_within
 from hansa.foundation.plumbing.caller import Public
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
@@ -44,9 +45,13 @@ Origin = Annotated[str, Query(min_length=1, max_length=255, examples=["peer.exam
 witness_router = APIRouter(
     tags=["auditor"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)]
 )
+# What each peer asks for every minute.
+cosigning_router = APIRouter(
+    tags=["auditor"], route_class=DirectRoute, dependencies=[Depends(within_read_limit)]
+)
 
 
-@witness_router.post(
+@cosigning_router.post(
     "/witness/add-checkpoint",
     openapi_extra=BODY,
     response_class=Response,
@@ -67,7 +72,7 @@ witness_router = APIRouter(
 async def cosign_checkpoint(_: Public, request: Request, db: Db, settings: Config, seal: Sealing) -> Response:
     """Cosign a checkpoint of another log (C2SP tlog-witness): old size, consistency proof, an empty line, checkpoint."""
     submission = read_submission(await read_within(request, BODY_MAX_BYTES))
-    found = await db.act(lambda tx: cosigning.add_checkpoint(tx, settings, seal, submission))
+    found = await cosigning.add_checkpoint(db, settings, seal, submission)
     if isinstance(found, cosigning.Stale):
         return Response(f"{found.size}\n", 409, media_type=SIZE_TYPE)
     if isinstance(found, cosigning.Forked):
@@ -75,13 +80,13 @@ async def cosign_checkpoint(_: Public, request: Request, db: Db, settings: Confi
     return Response(f"{found}\n", media_type="text/plain; charset=utf-8")
 
 
-@witness_router.get("/witness", responses=problems(WitnessKeySealed, TooManyRequests))
-async def read_witness(_: Public, response: Response, db: Db, settings: Config) -> WitnessOut:
+@cosigning_router.get(
+    "/witness", response_model=WitnessOut, responses=problems(WitnessKeySealed, TooManyRequests)
+)
+async def read_witness(_: Public, db: Db, settings: Config) -> Response:
     """The registry as a witness: its key, and the logs that it cosigns."""
-    response.headers.update(FRESH)
-
-    key, logs = await db.read(lambda tx: cosigning.read_witness(tx, settings.ledger_id))
-    return WitnessOut.of(key, logs)
+    key, logs = await db.look(lambda tx: cosigning.read_witness(tx, settings.ledger_id))
+    return Response(WitnessOut.of(key, logs).model_dump_json(), media_type="application/json", headers=FRESH)
 
 
 @witness_router.get("/log/witnesses", responses=problems(TooManyRequests))

@@ -6,8 +6,9 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from hansa.rooms.auditor.attestations.rules import moment_text
-from hansa_verify import VerifierKey
+from hansa_verify import ML_DSA_WITNESS_KEY, WITNESS_KEY
 
+from .keys import WitnessKeys
 from .records import KeptFork, LogWitness, Witness, WitnessedLog
 
 
@@ -24,11 +25,12 @@ class WitnessOut(BaseModel):
     """The registry as a witness of other logs."""
 
     name: str
-    key: str = Field(description="Verifier key (C2SP signed-note) of type 4.")
+    key: str = Field(description="Verifier key (C2SP signed-note) of type 4: Ed25519.")
+    ml_dsa_44_key: str = Field(description="Verifier key of type 6: ML-DSA-44.")
     logs: list[WitnessedLogOut]
 
     @classmethod
-    def of(cls, key: VerifierKey, logs: Sequence[WitnessedLog]) -> "WitnessOut":
+    def of(cls, keys: WitnessKeys, logs: Sequence[WitnessedLog]) -> "WitnessOut":
         """The witness as it is published."""
         shown = [
             WitnessedLogOut(
@@ -39,14 +41,20 @@ class WitnessOut(BaseModel):
             )
             for one in logs
         ]
-        return cls(name=key.name, key=key.text, logs=shown)
+        return cls(
+            name=keys.ed25519.name, key=keys.ed25519.text, ml_dsa_44_key=keys.ml_dsa_44.text, logs=shown
+        )
 
 
 class LogWitnessOut(BaseModel):
     """A witness of the log of this registry."""
 
     name: str
-    key: str = Field(description="Verifier key (C2SP signed-note) of type 4.")
+    key: str | None = Field(description="Verifier key (C2SP signed-note) of type 4: Ed25519.")
+    ml_dsa_44_key: str | None = Field(description="Verifier key of type 6: ML-DSA-44.")
+    cosigned_with: list[Literal["Ed25519", "ML-DSA-44"]] = Field(
+        description="Of the cosignatures under the checkpoint of `size` leaves."
+    )
     size: int | None = Field(description="Of the newest checkpoint that it cosigned, in leaves.")
     cosigned_at: str | None
     asked_at: str | None
@@ -56,9 +64,12 @@ class LogWitnessOut(BaseModel):
     def of(cls, witness: Witness, found: LogWitness | None) -> "LogWitnessOut":
         """The witness as it is published."""
         cosigned = found and found.cosigned_at
+        ed25519, ml_dsa_44 = witness.key_of(WITNESS_KEY), witness.key_of(ML_DSA_WITNESS_KEY)
         return cls(
-            name=witness.key.name,
-            key=witness.key.text,
+            name=witness.name,
+            key=ed25519 and ed25519.text,
+            ml_dsa_44_key=ml_dsa_44 and ml_dsa_44.text,
+            cosigned_with=witness.algorithms_in(found.lines if found else []),
             size=found and found.size,
             cosigned_at=moment_text(cosigned) if cosigned else None,
             asked_at=moment_text(found.asked_at) if found else None,

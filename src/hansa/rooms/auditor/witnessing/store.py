@@ -1,15 +1,27 @@
 """Every SQL statement about witnesses."""
 
+from collections.abc import Sequence
+
 from hansa.foundation.plumbing.database import Tx
-from hansa_verify import LOG_KEY, WITNESS_KEY, read_verifier_key
+from hansa.rooms.auditor.transparency.notes import frame_of
+from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, read_verifier_key
 
 from .forks import Seen
-from .records import Fork, KeptFork, LogWitness, NewCheckpoint, PeerLog, WitnessedLog
+from .records import (
+    BeforeCosigning,
+    Cosigned,
+    Fork,
+    KeptFork,
+    LogWitness,
+    NewCheckpoint,
+    PeerLog,
+    WitnessedLog,
+)
 
 _SEALED_KEYS = """
-SELECT sealed_key FROM auditor_witness_key
-WHERE sealed_key IS NOT NULL AND (retired_at IS NULL OR retired_at > now() - $1 * interval '1 day')
-ORDER BY retired_at DESC NULLS FIRST
+SELECT public_key, sealed_key FROM auditor_witness_key
+WHERE sealed_key IS NOT NULL AND (retired_at IS NULL OR retired_at > now() - {days} * interval '1 day')
+ORDER BY octet_length(public_key), retired_at DESC NULLS FIRST
 """
 
 _FORGET_KEYS = """
@@ -24,30 +36,47 @@ ON CONFLICT DO NOTHING
 
 _MOVE = """
 UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = to_timestamp($5)
-WHERE origin = $1 AND size = $6
+WHERE origin = $1 AND size = $6 AND root = $7
 """
 
-_KEEP_LINE = """
-INSERT INTO auditor_log_witness (name, known_size, size, line, cosigned_at, asked_at)
-VALUES ($1, $2, $2, $3, to_timestamp($4), clock_timestamp())
-ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = excluded.size, line = excluded.line,
+_BEFORE_COSIGNING = f"""
+WITH cosigning AS ({_SEALED_KEYS.format(days="$3")})
+SELECT size, root, cosigned_at, (SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $2) AS log_keys,
+  array(SELECT public_key FROM cosigning) AS public_keys, array(SELECT sealed_key FROM cosigning) AS sealed_keys,
+  extract(epoch FROM clock_timestamp())::bigint AS now
+FROM (SELECT) AS always LEFT JOIN auditor_witnessed_log ON origin = $1
+"""  # noqa: S608
+
+_PUBLIC_KEYS = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
+
+_WITNESS = f"""
+SELECT array({_PUBLIC_KEYS}) AS public_keys, origin, size, root, cosigned_at
+FROM (SELECT) AS always LEFT JOIN auditor_witnessed_log ON true ORDER BY origin
+"""  # noqa: S608
+
+_KEEP_LINES = r"""
+INSERT INTO auditor_log_witness (name, known_size, size, lines, cosigned_at, asked_at)
+SELECT name, size, size, string_to_array(lines, E'\n'), to_timestamp(cosigned_at), clock_timestamp()
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS answer (name, size, lines, cosigned_at)
+ON CONFLICT (name) DO UPDATE SET known_size = excluded.known_size, size = excluded.size, lines = excluded.lines,
   cosigned_at = excluded.cosigned_at, asked_at = excluded.asked_at, trouble = NULL
 """
 
-_KEEP_TROUBLE = """
-INSERT INTO auditor_log_witness (name, asked_at, trouble) VALUES ($1, clock_timestamp(), $2)
+_KEEP_TROUBLES = """
+INSERT INTO auditor_log_witness (name, asked_at, trouble)
+SELECT name, clock_timestamp(), trouble FROM unnest($1::text[], $2::text[]) AS answer (name, trouble)
 ON CONFLICT (name) DO UPDATE SET asked_at = excluded.asked_at, trouble = excluded.trouble
 """
 
 
 _KEEP_PEER_LOG = """
-INSERT INTO auditor_peer_log (ledger_id, log_keys, witness_key) VALUES ($1, $2, $3)
-ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_key = excluded.witness_key,
+INSERT INTO auditor_peer_log (ledger_id, log_keys, witness_keys) VALUES ($1, $2, $3)
+ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_keys = excluded.witness_keys,
   read_at = excluded.read_at
 """
 
 _NEWLY_READ = """
-SELECT ledger_id, witness_key FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '10 minutes'
+SELECT ledger_id, witness_keys FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '10 minutes'
 """
 
 _KEEP_FORK = """
@@ -61,26 +90,25 @@ async def lock_keys(tx: Tx) -> None:
     await tx.execute("LOCK TABLE auditor_witness_key IN SHARE ROW EXCLUSIVE MODE")
 
 
-async def public_key(tx: Tx) -> bytes | None:
-    """The public half of the current key."""
-    found: bytes | None = await tx.fetchval(
-        "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
-    )
-    return found
+async def public_keys(tx: Tx) -> list[bytes]:
+    """The public halves of the current keys, one of each kind."""
+    return [row["public_key"] for row in await tx.fetch(_PUBLIC_KEYS)]
 
 
-async def sealed_keys(tx: Tx, days: int) -> list[bytes]:
-    """The sealed private halves of the current key and of those retired in the last so many days, the newest first."""
-    return [row["sealed_key"] for row in await tx.fetch(_SEALED_KEYS, days)]
+async def sealed_keys(tx: Tx, days: int) -> list[tuple[bytes, bytes]]:
+    """Public half and sealed private half of the current keys and of those retired in the last so many days, by kind, the newest first."""
+    return [
+        (row["public_key"], row["sealed_key"]) for row in await tx.fetch(_SEALED_KEYS.format(days="$1"), days)
+    ]
 
 
-async def retire_key(tx: Tx) -> None:
-    """Retire the current key. The keys are locked."""
+async def retire_keys(tx: Tx) -> None:
+    """Retire the current keys. The keys are locked."""
     await tx.execute("UPDATE auditor_witness_key SET retired_at = clock_timestamp() WHERE retired_at IS NULL")
 
 
 async def add_key(tx: Tx, key: bytes, sealed: bytes) -> None:
-    """Begin a key. No other one is current."""
+    """Begin a key. No other one of its kind is current."""
     await tx.execute("INSERT INTO auditor_witness_key (public_key, sealed_key) VALUES ($1, $2)", key, sealed)
 
 
@@ -96,81 +124,86 @@ async def forget_retired_keys(tx: Tx, days: int) -> None:
     await tx.execute(_FORGET_KEYS, days)
 
 
-async def lock_log(tx: Tx, origin: str) -> WitnessedLog | None:
-    """What was cosigned last of a log; locked until the transaction ends."""
-    row = await tx.fetchrow(
-        "SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log WHERE origin = $1 FOR UPDATE",
-        origin,
+async def before_cosigning(tx: Tx, origin: str, days: int) -> BeforeCosigning:
+    """What a checkpoint of a log is judged by, and cosigned with: one statement."""
+    row = await tx.fetchrow(_BEFORE_COSIGNING, origin, frame_of(origin), days)
+    assert row is not None
+    return BeforeCosigning(
+        None if row["size"] is None else WitnessedLog(origin, row["size"], row["root"], row["cosigned_at"]),
+        _keys_of(origin, row["log_keys"]),
+        list(zip(row["public_keys"], row["sealed_keys"], strict=True)),
+        row["now"],
     )
-    return WitnessedLog(**row) if row else None
 
 
-async def begin_log(tx: Tx, new: NewCheckpoint) -> bool:
-    """Record the first checkpoint of a log; False when there is one."""
-    return await tx.execute(_BEGIN, *new) == "INSERT 0 1"
+async def record(tx: Tx, known: WitnessedLog | None, new: NewCheckpoint) -> bool:
+    """Record the next checkpoint of a log where it still is at the known one, None: at none; one statement."""
+    if known is None:
+        return await tx.execute(_BEGIN, *new) == "INSERT 0 1"
+    return await tx.execute(_MOVE, *new, known.size, known.root) == "UPDATE 1"
 
 
-async def move_log(tx: Tx, known_size: int, new: NewCheckpoint) -> None:
-    """Record the next checkpoint of a log, which is locked."""
-    moved = await tx.execute(_MOVE, *new, known_size)
-    assert moved == "UPDATE 1", "the log is locked"
+async def witness(tx: Tx) -> tuple[list[bytes], list[WitnessedLog]]:
+    """The public halves of the current keys, and what was cosigned last of each log."""
+    rows = await tx.fetch(_WITNESS)
+    logs = [
+        WitnessedLog(row["origin"], row["size"], row["root"], row["cosigned_at"])
+        for row in rows
+        if row["origin"]
+    ]
+    return rows[0]["public_keys"], logs
 
 
-async def witnessed_logs(tx: Tx) -> list[WitnessedLog]:
-    """What was cosigned last of each log."""
-    rows = await tx.fetch("SELECT origin, size, root, cosigned_at FROM auditor_witnessed_log ORDER BY origin")
-    return [WitnessedLog(**row) for row in rows]
+async def known_sizes(tx: Tx) -> dict[str, int]:
+    """The size of the own log that each witness is known to have cosigned, by name; absent for none."""
+    rows = await tx.fetch("SELECT name, known_size FROM auditor_log_witness")
+    return {row["name"]: row["known_size"] for row in rows}
 
 
-async def epoch_seconds(tx: Tx) -> int:
-    """The database's clock."""
-    seconds: int = await tx.fetchval("SELECT extract(epoch FROM clock_timestamp())::bigint")
-    return seconds
+async def keep_cosignatures(tx: Tx, found: Sequence[Cosigned]) -> None:
+    """Record what witnesses cosigned; each is named once."""
+    rows = [(one.name, one.size, "\n".join(one.lines), one.timestamp) for one in found]
+    await tx.execute(_KEEP_LINES, *map(list, zip(*rows, strict=True)))
 
 
-async def known_size(tx: Tx, name: str) -> int:
-    """The size of the own log that a witness is known to have cosigned, 0 for none."""
-    size: int | None = await tx.fetchval("SELECT known_size FROM auditor_log_witness WHERE name = $1", name)
-    return size or 0
-
-
-async def keep_cosignature(tx: Tx, name: str, size: int, line: str, timestamp: int) -> None:
-    """Record what a witness cosigned."""
-    await tx.execute(_KEEP_LINE, name, size, line, timestamp)
-
-
-async def keep_trouble(tx: Tx, name: str, trouble: str) -> None:
-    """Record why a witness did not cosign."""
-    await tx.execute(_KEEP_TROUBLE, name, trouble[:500])
+async def keep_troubles(tx: Tx, found: Sequence[tuple[str, str]]) -> None:
+    """Record why witnesses did not cosign: names, each once, with the reason."""
+    await tx.execute(_KEEP_TROUBLES, [name for name, _ in found], [reason[:500] for _, reason in found])
 
 
 async def log_witnesses(tx: Tx) -> dict[str, LogWitness]:
     """The witnesses that were asked, by name."""
-    rows = await tx.fetch("SELECT name, size, cosigned_at, asked_at, trouble FROM auditor_log_witness")
+    rows = await tx.fetch("SELECT name, size, lines, cosigned_at, asked_at, trouble FROM auditor_log_witness")
     return {row["name"]: LogWitness(**row) for row in rows}
 
 
 async def peer_logs(tx: Tx) -> list[PeerLog]:
     """The keys of the logs of peers, by ledger id."""
-    rows = await tx.fetch("SELECT ledger_id, log_keys, witness_key FROM auditor_peer_log ORDER BY ledger_id")
+    rows = await tx.fetch("SELECT ledger_id, log_keys, witness_keys FROM auditor_peer_log ORDER BY ledger_id")
     return [
         PeerLog(
             row["ledger_id"],
             [read_verifier_key(text, LOG_KEY) for text in row["log_keys"]],
-            None if row["witness_key"] is None else read_verifier_key(row["witness_key"], WITNESS_KEY),
+            [read_verifier_key(text, WITNESS_KEY, ML_DSA_WITNESS_KEY) for text in row["witness_keys"]],
         )
         for row in rows
     ]
 
 
-async def newly_read(tx: Tx) -> dict[str, str | None]:
-    """The peers whose keys were read within the last ten minutes, by ledger id: each with the key of its witness."""
-    return {row["ledger_id"]: row["witness_key"] for row in await tx.fetch(_NEWLY_READ)}
+async def newly_read(tx: Tx) -> dict[str, list[str]]:
+    """The peers whose keys were read within the last ten minutes, by ledger id: each with the keys of its witness."""
+    return {row["ledger_id"]: row["witness_keys"] for row in await tx.fetch(_NEWLY_READ)}
 
 
 async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
     """The keys with which the log of a peer signs; none where no peer has this log."""
-    return [key.public_key for one in await peer_logs(tx) for key in one.log_keys if key.name == origin]
+    texts = await tx.fetchval("SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $1", frame_of(origin))
+    return _keys_of(origin, texts)
+
+
+def _keys_of(origin: str, texts: Sequence[str] | None) -> list[bytes]:
+    keys = [read_verifier_key(text, LOG_KEY) for text in texts or ()]
+    return [key.public_key for key in keys if key.name == origin]
 
 
 async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
@@ -179,7 +212,7 @@ async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
         _KEEP_PEER_LOG,
         kept.ledger_id,
         [key.text for key in kept.log_keys],
-        None if kept.witness_key is None else kept.witness_key.text,
+        [key.text for key in kept.witness_keys],
     )
 
 

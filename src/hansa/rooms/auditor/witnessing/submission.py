@@ -36,6 +36,8 @@ def read_submission(body: bytes) -> Submission:
             raise SubmissionInvalid(
                 f"The body must have the old size, at most {HASHES_MAX} hashes, an empty line and a checkpoint."
             )
+        if "\x00" in note:
+            raise SubmissionInvalid("A checkpoint has no character U+0000.")
         return Submission(
             log.read_size(old.removeprefix(_OLD)), [log.read_hash(line) for line in lines], note
         )

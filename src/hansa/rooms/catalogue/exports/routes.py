@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, runtime_of
@@ -33,7 +33,7 @@ Prefix = Annotated[
     ),
 ]
 
-router = APIRouter(prefix="/federation", tags=["federation"], route_class=GuardedRoute)
+router = APIRouter(prefix="/federation", tags=["federation"], route_class=DirectRoute)
 
 
 @router.get(

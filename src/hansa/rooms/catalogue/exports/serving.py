@@ -33,11 +33,19 @@ async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: st
 
 
 async def acts_page(runtime: Runtime, since: str | None, limit: int) -> bytes:
-    """A page of agents in the order in which their status changed, as JSON. Raises: CursorInvalid, KeyDoesNotOpen."""
+    """A page of agents in the order in which their status changed, as JSON. Raises: CursorInvalid, KeyDoesNotOpen.
+
+    Where nothing is new, which is what peers find at nearly every look, one statement says so.
+    """
+    asked = decode(since) if since else None
+    if asked is not None:
+        has_acts, epoch, now = await runtime.database.look(lambda tx: store.has_acts_after(tx, asked))
+        if asked.epoch == epoch and not has_acts:
+            return _written([], asked, now, more=False)
 
     async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
         epoch, now = await store.epoch_and_time(tx)
-        place = _in_epoch(decode(since), epoch) if since else Place(epoch)
+        place = Place(epoch) if asked is None else _in_epoch(asked, epoch)
         page = await store.acts_after(tx, place, limit)
         return place, now, await _confirmed(tx, page, runtime.settings)
 

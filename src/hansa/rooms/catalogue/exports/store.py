@@ -6,7 +6,7 @@ A page ends before the oldest open transaction, so that a reader who goes on aft
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.positions import first_position
+from hansa.foundation.plumbing.positions import FIRST_POSITION, first_position
 from hansa.rooms.catalogue.changes import TOMBSTONE_DAYS
 from hansa.rooms.catalogue.store import CARD_COLUMNS, card_in
 
@@ -48,6 +48,11 @@ SELECT least(coalesce(min(c.changed_xid), plumbing_oldest_open()), plumbing_olde
 FROM catalogue_card c WHERE {_OWN} AND c.updated_at >= $1
 """  # noqa: S608
 
+_ACTS_SINCE = f"""
+SELECT ({FIRST_POSITION}) AS epoch, clock_timestamp() AS now, EXISTS (SELECT FROM catalogue_card c
+  WHERE {_EXPORTED} AND (c.status_xid, c.id) > ($1, $2) AND c.status_xid < plumbing_oldest_open()) AS has_acts
+"""  # noqa: S608
+
 _LAST_ACT = f"""
 SELECT status_xid, id FROM catalogue_card c WHERE {_OWN} AND status_xid IS NOT NULL ORDER BY status_xid DESC, id DESC LIMIT 1
 """  # noqa: S608
@@ -72,6 +77,13 @@ async def cards_after(tx: Tx, place: Place, limit: int, prefix: str) -> FeedPage
 async def acts_after(tx: Tx, place: Place, limit: int) -> FeedPage:
     """The next cards in the order in which their status changed."""
     return await _feed(tx, _ACTS, place, limit, "")
+
+
+async def has_acts_after(tx: Tx, place: Place) -> tuple[bool, int, datetime]:
+    """Whether `acts_after` has a card, of any epoch; and what `epoch_and_time` has, by the same statement."""
+    row = await tx.fetchrow(_ACTS_SINCE, place.position, place.card)
+    assert row is not None
+    return row["has_acts"], row["epoch"], row["now"]
 
 
 async def epoch_and_time(tx: Tx) -> tuple[int, datetime]:

@@ -25,6 +25,8 @@ from .records import JudgedPage, Origin, PageRefused, Stated
 CARDS_PATH = "/api/v1/federation/agent-cards"
 ACTS_PATH = "/api/v1/federation/enforcement"
 PAGE_LIMITS = CallLimits(seconds=60.0, body_bytes=32 * 1024 * 1024)
+JUDGED_AT_ONCE_BYTES = 2048
+"""A page without items, or with the act of an agent: handing it to a thread would take longer."""
 OK = 200
 # Expected between registries that are read at different moments: neither is a refusal.
 NOT_REFUSED = frozenset({"card_unknown", "card_absent"})
@@ -61,8 +63,11 @@ async def fetch_page(
     )
     if answer.status != OK:
         raise PageRefused(f"answered_{answer.status}")
-    # Verifying a page takes long enough for others to notice.
-    page = await asyncio.to_thread(judge_page, answer.body, limit, reading.origin)
+    if len(answer.body) <= JUDGED_AT_ONCE_BYTES:
+        page = judge_page(answer.body, limit, reading.origin)
+    else:
+        # Verifying a page takes long enough for others to notice.
+        page = await asyncio.to_thread(judge_page, answer.body, limit, reading.origin)
     await _leave_out_unclaimed(reading, page)
     return page
 

@@ -70,7 +70,7 @@ async def read_relayed(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
 
 async def _read(relay: _Relay, outcome: SyncOutcome) -> None:
     database, peer = relay.runtime.database, relay.peer
-    await database.act(lambda tx: store.try_troubled_again(tx, peer.id, TROUBLED_AGAIN_SECONDS))
+    await database.act_at_once(lambda tx: store.try_troubled_again(tx, peer.id, TROUBLED_AGAIN_SECONDS))
     endless = Endless()
     for _ in range(PAGES_MAX):
         place = await database.look(lambda tx: store.place(tx, peer.id))

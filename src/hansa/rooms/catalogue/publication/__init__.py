@@ -4,5 +4,13 @@ from .json_ld import agent_json_ld
 from .resource_discovery import api_router as resource_discovery_router
 from .resource_discovery import root_router as manifest_router
 from .routes import router as well_known_router
+from .store import CARD_STATE, others_state
 
-__all__ = ["agent_json_ld", "manifest_router", "resource_discovery_router", "well_known_router"]
+__all__ = [
+    "CARD_STATE",
+    "agent_json_ld",
+    "manifest_router",
+    "others_state",
+    "resource_discovery_router",
+    "well_known_router",
+]

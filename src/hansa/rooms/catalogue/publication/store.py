@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.shown_states import ShownState
+from hansa.rooms.catalogue.signatures import TOMBSTONE_TIME
 
 _OWN = "source_registry IS NULL AND is_active AND NOT unlisted AND status = 'active'"
 
@@ -21,6 +23,26 @@ SELECT range FROM generate_series(0, (SELECT max(id) FROM catalogue_card WHERE {
 WHERE EXISTS (SELECT FROM catalogue_card WHERE {_OWN} AND id > range * $1 AND id <= (range + 1) * $1)
 ORDER BY range
 """  # noqa: S608
+
+
+# The row changes with every version of the document that is kept or erased.
+CARD_STATE = ShownState(f"""
+SELECT c.xmin::text || CASE WHEN c.status = 'revoked' AND c.hidden_since < now() - interval '{TOMBSTONE_TIME.days} days'
+  THEN ' not exported' ELSE '' END
+FROM catalogue_card c WHERE c.did = asked.did
+""")  # noqa: S608
+"""The card of an agent, own or mirrored, its earlier versions, and whether it is exported."""
+
+
+def others_state(limit: int) -> ShownState:
+    """The newest listed agents of the same owner (`other_agents_of_owner`)."""
+    return ShownState(f"""
+SELECT string_agg(other.row_version, ' ') FROM catalogue_card c, LATERAL (
+  SELECT o.xmin::text AS row_version FROM catalogue_card o
+  WHERE o.developer_id = c.developer_id AND o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub
+  ORDER BY o.id DESC LIMIT {limit}) other
+WHERE c.did = asked.did
+""")  # noqa: S608
 
 
 class Described(NamedTuple):

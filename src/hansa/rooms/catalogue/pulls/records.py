@@ -11,7 +11,7 @@ LivenessReason = Literal["alive", "unreachable", "unknown"]
 
 @dataclass(frozen=True)
 class Interface:
-    """One way of calling an agent, as its card states it."""
+    """One interface of an agent, as its card states it."""
 
     url: str
     binding: str

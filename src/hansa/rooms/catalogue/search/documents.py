@@ -112,7 +112,7 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
         "tag": card.tags,
         "alive": int(card.last_alive_at.timestamp()) if card.last_alive_at else 0,
         "jobs": _ranked(card, _jobs(card)),
-        "standing": _ranked(card, _standing(card)),
+        "standing": _ranked(card, _score(card)),
         "price_low": price + (ANOTHER_CURRENCY if is_foreign else 0.0),
         "price_high": price - (ANOTHER_CURRENCY if is_foreign else 0.0),
         "weight": _weight(card, grade) + _earliness(card),
@@ -140,7 +140,7 @@ def _flags(card: CardRow, *, is_foreign: bool) -> list[str]:
     return [name for name, is_so in flags.items() if is_so]
 
 
-def _standing(card: CardRow) -> int:
+def _score(card: CardRow) -> int:
     """The score first, then verified jobs; among equals who answers, then who is verified, then who put up a bond."""
     earned = card.agent_score * JOBS_AMONG_EQUALS + min(_jobs(card), JOBS_AMONG_EQUALS - 1)
     return earned * 8 + 4 * (card.liveness == "alive") + 2 * card.verified + card.bonded

@@ -30,7 +30,7 @@ from .index import Place, SearchIndex
 from .query import SearchQuery
 
 # While nothing changes the pause doubles. A change by another process that sends no notification is found within a second.
-FOLLOW_SECONDS, REST_SECONDS = 0.2, 0.6
+FOLLOW_SECONDS, REST_SECONDS = 0.2, 0.8
 # How old the place that is on the disk may be: after a restart, changes are looked for from there on.
 PLACE_KEPT_SECONDS = 60.0
 # A write waits this long at most until a search finds it (decision 0032).

@@ -39,7 +39,7 @@ SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1
 UNION ALL SELECT card_id, position FROM catalogue_card_deleted WHERE position >= $1
 """
 
-# A restored copy and a promoted standby are other grounds: their transaction numbers may begin anew.
+# A restored copy and a promoted standby are other databases: their transaction numbers may begin anew.
 _DATABASE_STATE = """
 SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS database, now() AS moment,
   plumbing_oldest_open() AS horizon

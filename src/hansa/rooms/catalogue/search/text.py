@@ -3,7 +3,7 @@
 - Latin and its neighbours are cut into words, and the English endings of words are taken off (`stemmed`).
 - Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words: a run of such characters is found as the
   same run anywhere.
-- What a reader types is cut in the same way. It is never a language: no character of it commands anything.
+- What a reader types is cut alike. It is never a language: no character of it commands anything.
 """
 
 import re

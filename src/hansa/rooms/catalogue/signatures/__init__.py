@@ -1,6 +1,7 @@
 """Signatures on cards: the registry's own on what it exports, and agents' own on what comes in."""
 
 from .agent_keys import AGENT_KEYS, AgentKeys
+from .document import TOMBSTONE_TIME
 from .export import EXPORT_DESK, CardExporter, is_exported
 from .records import AgentKey, InboundVerdict, SignaturePolicy
 from .routes import router
@@ -11,6 +12,7 @@ from .written import CardSignatureRefused, require_genuine
 __all__ = [
     "AGENT_KEYS",
     "EXPORT_DESK",
+    "TOMBSTONE_TIME",
     "AgentKey",
     "AgentKeys",
     "CardExporter",

@@ -44,11 +44,11 @@ class CardExporter:
         """The signed card of an agent of this registry, as JSON. Raises: CardUnknown, KeyDoesNotOpen, Unavailable."""
         key = await self._signatory.present_key()
         state = await self._database.look(lambda tx: store.exported_state(tx, did))
-        kept = self._kept.get(_name(_require_told(state, key), key))
+        kept = self._kept.get(_name(_require_exported(state, key), key))
         if kept is not None:
             return kept
         state, card = await self._database.read(lambda tx: _state_and_card(tx, did))
-        known = _require_told(state, key)
+        known = _require_exported(state, key)
         if known.card_bytes > SIGNED_ASIDE_BYTES:
             signed = await asyncio.to_thread(self._sign, card, known, key)
         else:
@@ -87,7 +87,7 @@ async def _state_and_card(tx: Tx, did: str) -> tuple[ExportedState | None, Card]
     return await store.exported_state(tx, did), await card_of_agent(tx, did)
 
 
-def _require_told(state: ExportedState | None, key: SigningKey) -> ExportedState:
+def _require_exported(state: ExportedState | None, key: SigningKey) -> ExportedState:
     """Raises: CardUnknown, also for the card of another registry, which that one exports."""
     if state is None or is_forgotten(state, key.now):
         raise CardUnknown

@@ -7,7 +7,7 @@ from hansa.rooms.catalogue.form import PLATFORM_MEMBERS, is_platform_extension
 
 
 def successor(stored: dict[str, Any], judged: dict[str, Any]) -> dict[str, Any]:
-    """The judged document with what the platform says in the standing one, and with a name where it brings none."""
+    """The judged document with what the platform says in the present one, and with a name where it brings none."""
     kept = {
         name: member
         for name, member in stored.items()

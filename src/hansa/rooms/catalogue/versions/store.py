@@ -39,7 +39,7 @@ RETURNING version
 """
 
 # Whoever reads an erased card by its key gets this document: who it was is still to be seen, what it said is not.
-# Its humanReadableId is one that nobody could claim, so no card stands in the way.
+# Its humanReadableId is one that nobody could claim, so no card conflicts.
 _ERASE = """
 WITH erased AS (
   UPDATE catalogue_card SET is_erased = true, name = 'Erased', description = '', pricing = NULL, tags = '{{}}',
@@ -102,7 +102,7 @@ async def replace(
     source: Source,
     pulled_hash: bytes | None,
 ) -> int | None:
-    """Keep the standing document as a version and write another; None when its humanReadableId is taken."""
+    """Keep the present document as a version and write another; None when its humanReadableId is taken."""
     # A savepoint, so that whoever asked may still note in this transaction that it failed.
     try:
         async with tx.transaction():

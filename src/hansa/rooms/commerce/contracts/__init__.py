@@ -3,6 +3,7 @@
 from hansa.rooms.commerce.contracts.abroad.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
+from hansa.rooms.commerce.contracts.attestation_store import attestations_state
 from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
 from hansa.rooms.commerce.contracts.disputing import (
@@ -19,6 +20,7 @@ from hansa.rooms.commerce.contracts.errors import (
     WrongState,
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
+from hansa.rooms.commerce.contracts.forgotten import forgotten_part
 from hansa.rooms.commerce.contracts.gathered import APPROVALS, Approvals
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.listing import Listed, find_copy, list_contracts, open_contracts_of
@@ -29,7 +31,7 @@ from hansa.rooms.commerce.contracts.page_link import (
     read_public_contract,
 )
 from hansa.rooms.commerce.contracts.paid_across import end_by_decision
-from hansa.rooms.commerce.contracts.payment_store import paid_by, paid_by_transfers
+from hansa.rooms.commerce.contracts.payment_store import paid_by, paid_by_transfers, surplus_of
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
@@ -69,6 +71,7 @@ __all__ = [
     "SubmissionIn",
     "WrongState",
     "accept",
+    "attestations_state",
     "award",
     "close",
     "counts",
@@ -76,6 +79,7 @@ __all__ = [
     "end_by_decision",
     "find",
     "find_copy",
+    "forgotten_part",
     "held_for",
     "link_router",
     "list_contracts",
@@ -97,5 +101,6 @@ __all__ = [
     "router",
     "shown",
     "submit",
+    "surplus_of",
     "take",
 ]

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger, transfers
 
-from . import paying, paying_across, rules, store
+from . import automatic, paying, paying_across, rules, store
 from .approved import approve_once_paid
 from .contract import Contract, Ending, Status
 from .ending import fail, withdraw
@@ -63,8 +63,10 @@ async def _not_reviewed(tx: Tx, contract: Contract, runtime: Runtime) -> None:
     if contract.auto_approve:
         try:
             await _pay_and_approve(tx, contract, runtime)
-        except _UNPAYABLE:
-            pass
+        except _UNPAYABLE as refusal:
+            if refusal.code in transfers.PASSING_CODES:
+                await automatic.not_begun(tx, contract, refusal.code, settings)
+                return
         else:
             return
     await fail(tx, contract, Ending.NOT_REVIEWED, Act("not_reviewed", None), settings)

@@ -46,7 +46,7 @@ async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime
     """
     assert contract.provider_did is not None
     corridor = await transfers.corridor_to(tx, contract.provider_did, runtime)
-    transfer_id, earlier = await _name_of(tx, contract, corridor)
+    transfer_id, earlier = await _next_name(tx, contract, corridor)
     if earlier is not None:
         if earlier.state != "committed":
             raise PaymentUnderWay(context={"payment_tx_id": str(transfer_id)})
@@ -78,7 +78,8 @@ async def approve_paid_across(
 ) -> ContractShown:
     """Write that the submitted part is approved, which this transfer paid."""
 
-    async def paid(_: Tx, paying: Contract) -> Payment:
+    async def paid(tx: Tx, paying: Contract) -> Payment:
+        await payment_store.note_owed(tx, transfer_id)
         return Payment(tx_id, paying.part, ZERO, transfer_id)
 
     return await approve_once_paid(tx, contract, paid, actor)
@@ -98,7 +99,13 @@ async def _begun(
     return await move(tx, contract, after, Act("payment_begun", actor, milestone))
 
 
-async def _name_of(
+def name_of(contract: Contract, frame: str, milestone: int | None, number: int) -> UUID:
+    """The name of a transfer that pays a part; `number`: how many before it were aborted."""
+    parts = (frame, contract.id, contract.created_at.isoformat(), milestone, number)
+    return uuid5(NAMES, " ".join(str(part) for part in parts))
+
+
+async def _next_name(
     tx: Tx, contract: Contract, corridor: transfers.Corridor
 ) -> tuple[UUID, transfers.CrossingView | None]:
     """The name of the next transfer, and the transfer itself where a restored registry has it already."""
@@ -106,8 +113,7 @@ async def _name_of(
     # From the first on: one that was aborted may have been committed after all, as a restore brought to light.
     number = 0
     while True:
-        parts = (corridor.book.frame, contract.id, contract.created_at.isoformat(), milestone, number)
-        transfer_id = uuid5(NAMES, " ".join(str(part) for part in parts))
+        transfer_id = name_of(contract, corridor.book.frame, milestone, number)
         found = await transfers.find_payment(tx, transfer_id)
         if found is None or found.state != "aborted":
             return transfer_id, found

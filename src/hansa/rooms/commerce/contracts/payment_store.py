@@ -10,6 +10,7 @@ from .records import PartPaid
 _PAID_BY = """
 SELECT id FROM commerce_contract WHERE payment_tx_id = $1
 UNION SELECT contract_id FROM commerce_contract_milestone WHERE payment_tx_id = $1
+UNION SELECT contract_id FROM commerce_contract_transfer WHERE surplus_tx_id = $1
 """
 
 _PAID_BY_TRANSFERS = (
@@ -22,6 +23,15 @@ _IS_PENDING = "SELECT EXISTS (SELECT FROM commerce_contract WHERE crossing = $1)
 _NOTE_TRANSFER = """
 INSERT INTO commerce_contract_transfer (transfer_id, contract_id, milestone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 """
+
+_NOTE_SURPLUS = "UPDATE commerce_contract_transfer SET surplus_tx_id = $2 WHERE transfer_id = $1 AND surplus_tx_id IS NULL"
+
+_OWED_AFTER_ALL = "UPDATE commerce_contract_transfer SET surplus_tx_id = NULL WHERE transfer_id = $1"
+
+_SURPLUS = (
+    "SELECT surplus_tx_id FROM commerce_contract_transfer"
+    " WHERE contract_id = $1 AND surplus_tx_id IS NOT NULL ORDER BY surplus_tx_id"
+)
 
 _PAYMENTS_FAILED = """
 SELECT count(*) FROM commerce_contract_history
@@ -54,6 +64,21 @@ async def is_payment_pending(tx: Tx, transfer_id: UUID) -> bool:
 async def note_transfer(tx: Tx, transfer_id: UUID, part: PartPaid) -> None:
     """A transfer is to pay this part."""
     await tx.execute(_NOTE_TRANSFER, transfer_id, part.contract_id, part.milestone)
+
+
+async def note_surplus(tx: Tx, transfer_id: UUID, tx_id: int) -> bool:
+    """The contract does not owe what this transfer paid; false: that was noted before."""
+    return await tx.execute(_NOTE_SURPLUS, transfer_id, tx_id) == "UPDATE 1"
+
+
+async def note_owed(tx: Tx, transfer_id: UUID) -> None:
+    """What this transfer paid approves a part after all."""
+    await tx.execute(_OWED_AFTER_ALL, transfer_id)
+
+
+async def surplus_of(tx: Tx, contract_id: int) -> list[int]:
+    """The ledger transactions that paid a contract what it does not owe."""
+    return [row["surplus_tx_id"] for row in await tx.fetch(_SURPLUS, contract_id)]
 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:

@@ -10,11 +10,13 @@ from hansa.foundation.events import (
     ContractExpired,
     ContractFailed,
     ContractMilestoneApproved,
+    ContractOverpaid,
     ContractProposed,
     ContractSubmitted,
     Event,
 )
-from hansa.foundation.values.money import format_amount
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.rooms import transfers
 
 from .contract import Contract, Payment, Status
 
@@ -63,6 +65,23 @@ def milestone_approved(contract: Contract, milestone: int, payment: Payment) -> 
         currency=contract.currency,
         tx_id=payment.tx_id,
         transfer_id=_transfer(payment.transfer_id),
+    )
+
+
+def overpaid(
+    contract: Contract, milestone: int | None, amount: Minor, decision: transfers.CrossingDecision
+) -> Event:
+    """A transfer paid what the contract does not owe."""
+    assert decision.tx_id is not None
+    return ContractOverpaid(
+        contract.id,
+        contract.contractor_did,
+        contract.provider_did,
+        milestone=milestone,
+        amount=format_amount(amount),
+        currency=contract.currency,
+        tx_id=decision.tx_id,
+        transfer_id=str(decision.transfer_id),
     )
 
 

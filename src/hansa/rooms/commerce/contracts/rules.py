@@ -139,6 +139,13 @@ def require_next(contract: Contract, index: int | None) -> None:
         raise MilestoneNotNext(f"Milestone {index} of this contract is not due: {expected}.")
 
 
+def is_approved(contract: Contract, milestone: int | None) -> bool:
+    """Whether this milestone, or without one the whole work, is approved and paid."""
+    if milestone is None:
+        return contract.status == Status.COMPLETED
+    return contract.milestones[milestone].state == "approved"
+
+
 def is_due(contract: Contract) -> bool:
     """Whether the deadline that applies has passed."""
     return contract.due_at is not None and contract.due_at <= contract.now

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import transfers
 
-from . import payment_store, store
+from . import payment_store, rules, store
 from .reading import ContractShown, shown
 from .schemas import ContractOut
 
@@ -47,7 +47,7 @@ class Begun:
 async def answer_when_decided(runtime: Runtime, begun: Begun) -> str:
     """Ask the payee's registry; the contract as it is after the decision, or as it is when the caller waits no longer.
 
-    Raises: why the payment was aborted, as a transfer is refused.
+    Raises: why the payment was aborted, as a transfer is refused; not where another one has paid the part.
     """
     database, pause = runtime.database, FIRST_LOOK_SECONDS
     try:
@@ -59,10 +59,12 @@ async def answer_when_decided(runtime: Runtime, begun: Begun) -> str:
     except TimeoutError:
         pass
     payment = await database.look(lambda tx: transfers.find_payment(tx, begun.transfer_id))
-    if payment is not None and payment.code is not None:
-        raise transfers.refusal_of(payment.code, str(begun.transfer_id))
     found = await database.look(lambda tx: store.find(tx, begun.contract_id))
     assert found is not None, "contracts are not deleted"
+    if payment is not None and payment.code is not None:
+        parts = await database.look(lambda tx: payment_store.paid_by_transfers(tx, [begun.transfer_id]))
+        if not rules.is_approved(found, parts[begun.transfer_id].milestone):
+            raise transfers.refusal_of(payment.code, str(begun.transfer_id))
     return contract_json(await database.look(lambda tx: shown(tx, found)), runtime.settings)
 
 

@@ -162,7 +162,8 @@ async def _contract(tx: Tx, dispute: Dispute) -> dict[str, Any]:
             for line in lines
         ],
     }
-    return {"contract": document, "paid_by": [tx_id for tx_id in parts if tx_id is not None]}
+    paid_by = [tx_id for tx_id in parts if tx_id is not None]
+    return {"contract": document, "paid_by": [*paid_by, *await contracts.surplus_of(tx, contract.id)]}
 
 
 async def _token(tx: Tx, dispute: Dispute) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class RulingDiffers(Conflict):
     """The dispute was decided otherwise before."""
 
     code = "RULING_DIFFERS"
-    sentence = "This dispute was already decided, in another way."
+    sentence = "This dispute was already decided, with another outcome."
 
 
 class RulingInvalid(Invalid):

@@ -99,7 +99,7 @@ async def _settle_alone(
 
 
 def _is_outcome(token: Token, order: SettleOrder) -> bool:
-    """Whether the token had ended in a way that answers the request instead of refusing it."""
+    """Whether the token had ended with an outcome that answers the request instead of refusing it."""
     return token.status == "failed" or (token.status == "released" and not order.success)
 
 

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import PermissionMissing
 from hansa.foundation.plumbing.idempotency import (
     IdempotencyKey,
     KeyInProgress,
@@ -17,13 +16,13 @@ from hansa.foundation.plumbing.idempotency import (
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config
-from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized, Unavailable
-from hansa.rooms import agents, catalogue, ledger, transfers
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
+from hansa.rooms import agents, catalogue, ledger
 
 from . import errors
 from .buy_schemas import BuyIn, BuyOut
 from .purchase import PURCHASES, ROUTE, Purchases
-from .routes import CapabilityToken, PayingAgent
+from .routes import SPENDING_REFUSALS, CapabilityToken, PayingAgent
 
 buy_router = APIRouter(tags=["payments"], route_class=GuardedRoute)
 
@@ -38,21 +37,7 @@ PurchasesOfHere = Annotated[Purchases, Depends(PURCHASES.given)]
         Unauthorized,
         ledger.InsufficientBalance,
         errors.PriceAboveMaximum,
-        Forbidden,
-        PermissionMissing,
-        ledger.SystemAccountRefused,
-        ledger.AccountSuspended,
-        agents.CapabilityUnknown,
-        agents.CapabilityEnded,
-        agents.DelegatorMayNot,
-        agents.CaveatViolated,
-        agents.CapabilityBudgetSpent,
-        agents.PayeeNotAllowed,
-        agents.OverPaymentLimit,
-        agents.OverDayLimit,
-        agents.ApprovalForAnother,
-        transfers.ApprovalRequired,
-        errors.PayeeNotAdmitted,
+        *SPENDING_REFUSALS,
         catalogue.CardUnknown,
         agents.ApprovalUnknown,
         agents.ApprovalUnusable,

@@ -29,7 +29,14 @@ from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized, Unavailable
+from hansa.foundation.values.errors import (
+    Forbidden,
+    Invalid,
+    Refused,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
 from hansa.foundation.values.money import PositiveAmount, parse_positive
 from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
@@ -82,6 +89,24 @@ CapabilityToken = Annotated[
         description="The token of a capability, which can grant the permission; its caveats limit the payment.",
     ),
 ]
+# What an agent meets that may not spend, or not so much.
+SPENDING_REFUSALS: tuple[type[Refused], ...] = (
+    Forbidden,
+    PermissionMissing,
+    ledger.SystemAccountRefused,
+    ledger.AccountSuspended,
+    agents.CapabilityUnknown,
+    agents.CapabilityEnded,
+    agents.DelegatorMayNot,
+    agents.CaveatViolated,
+    agents.CapabilityBudgetSpent,
+    agents.PayeeNotAllowed,
+    agents.OverPaymentLimit,
+    agents.OverDayLimit,
+    agents.ApprovalForAnother,
+    transfers.ApprovalRequired,
+    errors.PayeeNotAdmitted,
+)
 
 
 @hot_router.post(
@@ -92,21 +117,7 @@ CapabilityToken = Annotated[
         errors.TargetMalformed,
         Unauthorized,
         ledger.InsufficientBalance,
-        Forbidden,
-        PermissionMissing,
-        ledger.SystemAccountRefused,
-        ledger.AccountSuspended,
-        agents.CapabilityUnknown,
-        agents.CapabilityEnded,
-        agents.DelegatorMayNot,
-        agents.CaveatViolated,
-        agents.CapabilityBudgetSpent,
-        agents.PayeeNotAllowed,
-        agents.OverPaymentLimit,
-        agents.OverDayLimit,
-        agents.ApprovalForAnother,
-        transfers.ApprovalRequired,
-        errors.PayeeNotAdmitted,
+        *SPENDING_REFUSALS,
         agents.ApprovalUnknown,
         agents.ApprovalUnusable,
         agents.ApprovalsPending,

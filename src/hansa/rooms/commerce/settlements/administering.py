@@ -1,4 +1,4 @@
-"""What administrators do with settlements: read, approve and reject them, and set what is approved by itself."""
+"""What administrators do with settlements: read, approve, reject and write them off, and set what is approved by itself."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.database import Tx
 
 from . import settlement as protocol
 from . import store
-from .errors import EvidenceMissing, SettlementDecided, SettlementUnknown
+from .errors import EvidenceMissing, SettlementDecided, SettlementNotUncollected, SettlementUnknown
 from .records import Kept
 from .taking_in import order_slash
 
@@ -62,6 +62,17 @@ async def reject(tx: Tx, administrator: Developer, settlement_id: int, reason: s
         tx, administrator, act="settlement.reject", subject=str(settlement_id), reason=reason
     )
     await store.write(tx, settlement_id, protocol.rejected(kept.settlement, reason), store.Written(send=True))
+    return await read_settlement(tx, settlement_id)
+
+
+async def write_off(tx: Tx, administrator: Developer, settlement_id: int, reason: str) -> Kept:
+    """End the claim on units that the other registry cannot destroy again. Raises: SettlementUnknown, SettlementNotUncollected."""
+    await read_settlement(tx, settlement_id)
+    if not await store.write_off(tx, settlement_id, reason):
+        raise SettlementNotUncollected
+    await record_admin_act(
+        tx, administrator, act="settlement.write_off", subject=str(settlement_id), reason=reason
+    )
     return await read_settlement(tx, settlement_id)
 
 

@@ -22,3 +22,10 @@ class SettlementDecided(Conflict):
 
     code = "SETTLEMENT_DECIDED"
     sentence = "The settlement is not an incoming one that waits for a decision."
+
+
+class SettlementNotUncollected(Conflict):
+    """Only a claim on units that the other registry could not destroy again is written off, once."""
+
+    code = "SETTLEMENT_NOT_UNCOLLECTED"
+    sentence = "The settlement is not an outgoing one whose units the other registry could not destroy again."

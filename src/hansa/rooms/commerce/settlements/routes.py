@@ -13,8 +13,16 @@ from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms import federation
 
-from .administering import SettlementFilter, approve, list_settlements, read_evidence, read_settlement, reject
-from .errors import EvidenceMissing, SettlementDecided, SettlementUnknown
+from .administering import (
+    SettlementFilter,
+    approve,
+    list_settlements,
+    read_evidence,
+    read_settlement,
+    reject,
+    write_off,
+)
+from .errors import EvidenceMissing, SettlementDecided, SettlementNotUncollected, SettlementUnknown
 from .exchange import answer_confirmations, answer_requests
 from .schemas import (
     SettlementDirection,
@@ -27,6 +35,7 @@ from .schemas import (
     SlashConfigs,
     SlashMessagesIn,
     SlashMessagesOut,
+    WriteOffIn,
 )
 
 PAGE_DEFAULT, PAGE_MAX = 50, 200
@@ -100,6 +109,17 @@ async def reject_slash_settlement(
 ) -> SettlementOut:
     """Refuse the slash; the other registry gets the reason, signed."""
     return SettlementOut.of(await db.act(lambda tx: reject(tx, administrator, settlement_id, body.reason)))
+
+
+@admin_router.post(
+    "/settlements/{settlement_id}/write-off",
+    responses=problems(*ADMIN_REFUSALS, BodyInvalid, SettlementUnknown, SettlementNotUncollected),
+)
+async def write_off_slash_settlement(
+    settlement_id: SettlementId, body: WriteOffIn, administrator: Administrator, db: Db
+) -> SettlementOut:
+    """Ask no more for units that the other registry could not destroy again after a restore: the defendant has none left."""
+    return SettlementOut.of(await db.act(lambda tx: write_off(tx, administrator, settlement_id, body.reason)))
 
 
 @admin_router.get("/peer-slash-config", responses=problems(*ADMIN_REFUSALS))

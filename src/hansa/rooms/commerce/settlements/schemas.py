@@ -51,6 +51,14 @@ class SettlementOut(BaseModel):
         description="The transaction of the slash, as the other registry stated it.", examples=["tx-815"]
     )
     reason: str | None
+    uncollected_since: datetime | None = Field(
+        description="Since when the registry of the defendant, restored from a backup, cannot destroy again what was compensated:"
+        " the defendant has nothing left. It is asked again, at last once a day."
+    )
+    written_off_reason: str | None = Field(
+        description="Why an administrator ended the claim on units that could not be destroyed again.",
+        examples=["The agent is gone, and its owner as well."],
+    )
     created_at: datetime
     expires_at: datetime
     decided_at: datetime | None
@@ -87,6 +95,12 @@ _WRITTEN = frozenset({"amount", "slashed_amount", "tx_id", "peer"})
 
 class SettlementReasonIn(RequestBody):
     """Why the slash is refused; the other registry gets it."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS, pattern=r"\S")]
+
+
+class WriteOffIn(RequestBody):
+    """Why the units are given up; kept with the settlement."""
 
     reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS, pattern=r"\S")]
 

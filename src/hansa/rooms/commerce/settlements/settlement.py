@@ -189,6 +189,12 @@ def agrees(settlement: Settlement, outcome: Outcome) -> bool:
     return (settlement.status is Status.SETTLED) == (outcome.status in SLASHED_STATES)
 
 
+def is_uncollected(settlement: Settlement, outcome: Outcome) -> bool:
+    """Whether what was compensated here could not be destroyed again after a restore there: the defendant has nothing left."""
+    is_settled = settlement.is_closed and settlement.status is Status.SETTLED
+    return is_settled and outcome.claim == settlement.claim and outcome.status is Status.FAILED
+
+
 def may_be_decided(settlement: Settlement, now: float) -> bool:
     """Whether an administrator of the defendant's registry may approve or reject."""
     is_pending = settlement.status is Status.PENDING_SLASH and now < settlement.expires_at

@@ -42,6 +42,8 @@ async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, setting
     after = protocol.applied(kept.settlement, bond.amount + liquid)
     await store.write(tx, settlement_id, after, store.Written(tx_id=tx_id, send=True))
     if tx_id is None:
+        if kept.settlement.slashed:
+            await store.note_uncollected(tx, settlement_id)
         return
     slashed = DisputeSlash(
         did=claim.defendant_did,

@@ -21,6 +21,8 @@ from .settlement import Claim, Direction, Settlement, Status
 CHAIN_ENTRY = "slash_settled"
 FIRST_PAUSE_SECONDS = 2
 LONGEST_PAUSE_SECONDS = 600
+UNCOLLECTED_PAUSE_SECONDS = 86_400
+"""The longest pause where the defendant had nothing left: units that come later are collected within a day."""
 
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
@@ -35,13 +37,15 @@ UPDATE commerce_settlement SET status = $2, slashed_amount = $3, peer_tx_id = $4
   tx_id = coalesce($7, tx_id), outcome = coalesce($8, outcome), compensated = coalesce($9, compensated),
   decided_at = CASE WHEN status <> $2 THEN clock_timestamp() ELSE decided_at END,
   next_at = CASE WHEN $6 THEN NULL WHEN $10 THEN clock_timestamp() ELSE next_at END,
-  tries = CASE WHEN $10 THEN 0 ELSE tries END
+  tries = CASE WHEN $10 THEN 0 ELSE tries END,
+  uncollected_since = CASE WHEN $2 NOT IN ('SLASHED', 'SETTLED') THEN uncollected_since END
 WHERE settlement_id = $1
 """
 
 _TAKE_DUE = f"""
 UPDATE commerce_settlement SET tries = tries + 1, next_at = clock_timestamp()
-  + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16), {LONGEST_PAUSE_SECONDS}))
+  + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16),
+    CASE WHEN uncollected_since IS NULL THEN {LONGEST_PAUSE_SECONDS} ELSE {UNCOLLECTED_PAUSE_SECONDS} END))
 WHERE settlement_id IN (SELECT settlement_id FROM commerce_settlement
   WHERE peer = $1 AND direction = $2 AND next_at <= clock_timestamp() ORDER BY next_at LIMIT $3 FOR UPDATE)
 RETURNING *
@@ -50,6 +54,16 @@ RETURNING *
 _REOPEN = """
 UPDATE commerce_settlement SET next_at = clock_timestamp(), tries = 0
 WHERE peer = $1 AND is_closed AND (direction = 'outgoing' OR direction = 'awarded' AND status = 'SETTLED')
+  AND written_off_reason IS NULL
+"""
+
+_NOTE_UNCOLLECTED = """
+UPDATE commerce_settlement SET uncollected_since = coalesce(uncollected_since, clock_timestamp()) WHERE settlement_id = $1
+"""
+
+_WRITE_OFF = """
+UPDATE commerce_settlement SET written_off_reason = $2, next_at = NULL
+WHERE settlement_id = $1 AND direction = 'outgoing' AND is_closed AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
 """
 
 _APPROVED_OF_DAY = """
@@ -61,7 +75,7 @@ WHERE peer = $1 AND auto_approved AND decided_at > clock_timestamp() - interval 
 _LIST = """
 SELECT settlement_id, direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status, auto_approved,
   slashed_amount, compensation, compensated, tx_id, peer_tx_id, reason, is_closed, created_at, expires_at, decided_at, rate_own,
-  rate_foreign, count(*) OVER () AS total
+  rate_foreign, uncollected_since, written_off_reason, count(*) OVER () AS total
 FROM commerce_settlement
 WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
 ORDER BY settlement_id DESC LIMIT $3 OFFSET $4
@@ -172,6 +186,16 @@ async def lock_peer(tx: Tx, peer: str) -> None:
 async def reopen(tx: Tx, peer: str) -> None:
     """One of the two registries was restored: the peer is shown again what it had decided, and what was awarded to its agents."""
     await tx.execute(_REOPEN, peer)
+
+
+async def note_uncollected(tx: Tx, settlement_id: int) -> None:
+    """The units that were to be destroyed again are lacking; it is known since when."""
+    await tx.execute(_NOTE_UNCOLLECTED, settlement_id)
+
+
+async def write_off(tx: Tx, settlement_id: int, reason: str) -> bool:
+    """End the claim on units that are lacking; false where there is none."""
+    return await tx.execute(_WRITE_OFF, settlement_id, reason) == "UPDATE 1"
 
 
 async def record(tx: Tx, kept: Kept, after: Settlement) -> None:

@@ -79,6 +79,8 @@ async def take_outcome(
     if after == kept.settlement:
         if kept.row["next_at"] is not None and protocol.agrees(after, outcome):
             await store.write(tx, kept.settlement_id, after)
+        elif kept.row["next_at"] is not None and protocol.is_uncollected(after, outcome):
+            await store.note_uncollected(tx, kept.settlement_id)
         return after
     owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
     reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"

@@ -4,15 +4,13 @@ Each reading is whole: a certificate that the frame issued anew, or whose state 
 registry card is signed anew in that commit.
 """
 
-import msgspec
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
 from hansa.foundation.plumbing.metrics import operator_licence_readings_total
-from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation import peers
 from hansa.rooms.federation.identity import OWN_IDENTITY
 from hansa.rooms.federation.licences import (
@@ -21,11 +19,11 @@ from hansa.rooms.federation.licences import (
     keep_operator_licence,
     publish_card,
 )
-from hansa.rooms.federation.operators import own_frame
+from hansa.rooms.federation.operators import read_at_frame
+from hansa.rooms.federation.peers import PeerRecord
 
 PATH = "/api/v1/federation/licence/mine"
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
-OK = 200
 EVERY_SECONDS = 300.0
 """How late a suspension, or a certificate that was issued anew, shows on the card."""
 
@@ -34,29 +32,20 @@ _log = structlog.get_logger()
 
 async def read_operator_licence(runtime: Runtime) -> None:
     """Read the licence at the frame and keep it. Without an answer what was kept stays. Raises: PutOff."""
+
+    async def ask(frame: PeerRecord) -> Answer:
+        assert frame.end is not None, "a frame is known by its verified card"
+        svid = await OWN_IDENTITY.of(runtime).svid("operator")
+        # Connections of their own: they are made with another certificate than those of the registry.
+        return await peers.PEER_CALLS.of(runtime).send(-frame.id, frame.end, svid, Call("GET", PATH), LIMITS)
+
     try:
-        answer = await _ask_frame(runtime)
-    except OutgoingTrouble as trouble:
-        raise _not_read(trouble.reason) from None
-    except Refused as refusal:
-        raise _not_read(refusal.code.lower()) from None
-    if answer.status != OK:
-        raise _not_read(f"status_{answer.status}")
-    try:
-        answered = msgspec.json.decode(answer.body, type=AnsweredLicence)
-    except msgspec.DecodeError:
-        raise _not_read("unreadable_answer") from None
+        answered = await read_at_frame(runtime, ask, AnsweredLicence)
+    except PutOff as trouble:
+        operator_licence_readings_total.labels("not_read").inc()
+        raise PutOff(f"the operator licence could not be read at the frame: {trouble}") from None
     state = await runtime.database.act(lambda tx: _kept(tx, runtime, answered))
     operator_licence_readings_total.labels(state).inc()
-
-
-async def _ask_frame(runtime: Runtime) -> Answer:
-    frame = await runtime.database.look(lambda tx: own_frame(tx, runtime.settings))
-    if frame is None or frame.end is None:
-        raise PutOff("the frame of this trust domain is not a peer yet")
-    svid = await OWN_IDENTITY.of(runtime).svid("operator")
-    # Connections of their own: they are made with another certificate than those of the registry.
-    return await peers.PEER_CALLS.of(runtime).send(-frame.id, frame.end, svid, Call("GET", PATH), LIMITS)
 
 
 async def _kept(tx: Tx, runtime: Runtime, answered: AnsweredLicence) -> str:
@@ -69,11 +58,6 @@ async def _kept(tx: Tx, runtime: Runtime, answered: AnsweredLicence) -> str:
     if held.state != "active":
         _log.warning("the operator licence is not active", state=held.state, reason=held.reason)
     return held.state
-
-
-def _not_read(reason: str) -> PutOff:
-    operator_licence_readings_total.labels("not_read").inc()
-    return PutOff(f"the operator licence could not be read at the frame: {reason}")
 
 
 async def _work(runtime: Runtime, _: Job) -> None:

@@ -11,12 +11,10 @@ import structlog
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
-from hansa.foundation.plumbing.outgoing import Answer, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.outgoing import Answer
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.errors import Refused
-from hansa.rooms.federation.operators import own_frame
+from hansa.rooms.federation.operators import ask_frame
 from hansa.rooms.federation.peers import call_peer
 
 from . import store
@@ -51,7 +49,7 @@ async def _claim_waiting(runtime: Runtime, _: Job) -> None:
 
 async def claim_at_frame(runtime: Runtime, digests: Sequence[bytes]) -> None:
     """Claim own DIDs and write what the frame answers; where it refuses some, the others stay as they are. Raises: PutOff."""
-    answer = await ask_frame(runtime, PATH, digests)
+    answer = await post_digests(runtime, PATH, digests)
     if answer.status == CONFLICT:
         refused = [digest for digest in digests if digest in _refused_in(answer)]
         if not refused:
@@ -64,18 +62,10 @@ async def claim_at_frame(runtime: Runtime, digests: Sequence[bytes]) -> None:
         raise PutOff(f"status_{answer.status}")
 
 
-async def ask_frame(runtime: Runtime, path: str, digests: Sequence[bytes]) -> Answer:
+async def post_digests(runtime: Runtime, path: str, digests: Sequence[bytes]) -> Answer:
     """Post digests to the frame of this trust domain. Never within a transaction. Raises: PutOff."""
-    frame = await runtime.database.look(lambda tx: own_frame(tx, runtime.settings))
-    if frame is None:
-        raise PutOff("the frame of this trust domain is not a peer yet")
     body = {"digests": [digest.hex() for digest in digests]}
-    try:
-        return await call_peer(runtime, frame, "POST", path, body)
-    except OutgoingTrouble as trouble:
-        raise PutOff(trouble.reason) from None
-    except (PeerClosed, Refused) as refusal:
-        raise PutOff(refusal.code.lower()) from None
+    return await ask_frame(runtime, lambda frame: call_peer(runtime, frame, "POST", path, body))
 
 
 def _refused_in(answer: Answer) -> set[bytes]:

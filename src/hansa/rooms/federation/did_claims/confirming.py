@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
 from hansa.foundation.plumbing.runtime import Runtime
 
 from . import store
-from .announcing import PATH, ask_frame, claim_at_frame
+from .announcing import PATH, claim_at_frame, post_digests
 from .learning import claims_in
 from .schemas import DIGESTS_MAX
 from .store import OwnDid
@@ -37,7 +37,7 @@ async def _before(runtime: Runtime, place: OwnDid) -> list[OwnDid]:
 
 
 async def _lacking(runtime: Runtime, digests: Sequence[bytes]) -> list[bytes]:
-    answer = await ask_frame(runtime, f"{PATH}/lookup", digests)
+    answer = await post_digests(runtime, f"{PATH}/lookup", digests)
     known = claims_in(answer, digests)
     if known is None:
         raise PutOff(f"status_{answer.status}")

@@ -11,7 +11,7 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.federation.charter import registry_id_of
 
 from . import store
-from .announcing import OK, PATH, ask_frame
+from .announcing import OK, PATH, post_digests
 from .homes import digest_of, is_shared
 from .schemas import DIGESTS_MAX
 
@@ -54,7 +54,7 @@ async def learn_holders(runtime: Runtime, dids: Iterable[str]) -> None:
 
 async def _ask(runtime: Runtime, digests: Sequence[bytes]) -> None:
     try:
-        answer = await ask_frame(runtime, f"{PATH}/lookup", digests)
+        answer = await post_digests(runtime, f"{PATH}/lookup", digests)
     except PutOff:
         raise FrameSilent(retry_after=RETRY_SECONDS) from None
     stated = claims_in(answer, digests)

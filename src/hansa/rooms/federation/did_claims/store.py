@@ -37,6 +37,8 @@ _HOLDERS = """
 SELECT digest, holder FROM federation_did_claim WHERE digest = ANY($1::bytea[]) AND state = 'held' ORDER BY digest
 """
 
+_CLAIMS = "SELECT digest, holder, state FROM federation_did_claim WHERE digest = ANY($1::bytea[])"
+
 _KNOWN = "SELECT digest FROM federation_did_claim WHERE digest = ANY($1::bytea[])"
 
 _STATES_OF_OWN = """
@@ -60,6 +62,13 @@ ORDER BY claimed_at DESC, digest DESC LIMIT $3
 _ANSWERED = """
 UPDATE federation_did_claim SET state = $2 WHERE digest = ANY($1::bytea[]) AND holder IS NULL AND state <> $2
 """
+
+
+class Claim(NamedTuple):
+    """Who holds a DID, None: this registry, as far as `state` says it: `held`, `waiting` or `refused`."""
+
+    holder: str | None
+    state: str
 
 
 class OwnDid(NamedTuple):
@@ -98,6 +107,12 @@ async def elsewhere(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, str | None]
 async def holders(tx: Tx, digests: Sequence[bytes]) -> list[tuple[bytes, str | None]]:
     """Of these digests those that are held, with the SPIFFE id of the holder, None: this registry."""
     return [(row["digest"], row["holder"]) for row in await tx.fetch(_HOLDERS, list(digests))]
+
+
+async def claims(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, Claim]:
+    """What is known of these digests; those without a row are absent."""
+    rows = await tx.fetch(_CLAIMS, list(digests))
+    return {row["digest"]: Claim(row["holder"], row["state"]) for row in rows}
 
 
 async def known(tx: Tx, digests: Sequence[bytes]) -> set[bytes]:

@@ -1,8 +1,20 @@
-"""The frame of this operator registry among its peers."""
+"""The frame of this operator registry among its peers, and what jobs ask it."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import PutOff
+from hansa.foundation.plumbing.outgoing import Answer, OutgoingTrouble
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation.peers import PeerRecord, PeerUnknown, peer_by_name
+
+OK = 200
+Document = TypeVar("Document")
 
 
 async def own_frame(tx: Tx, settings: Settings) -> PeerRecord | None:
@@ -15,3 +27,29 @@ async def own_frame(tx: Tx, settings: Settings) -> PeerRecord | None:
     except PeerUnknown:
         return None
     return found if found.ledger_id == settings.trust_domain and found.is_member else None
+
+
+async def ask_frame(runtime: Runtime, ask: Callable[[PeerRecord], Awaitable[Answer]]) -> Answer:
+    """What the frame answers to `ask`, whatever its status is. Never within a transaction. Raises: PutOff."""
+    frame = await runtime.database.look(lambda tx: own_frame(tx, runtime.settings))
+    if frame is None:
+        raise PutOff("the frame of this trust domain is not a peer yet")
+    try:
+        return await ask(frame)
+    except OutgoingTrouble as trouble:
+        raise PutOff(trouble.reason) from None
+    except Refused as refusal:
+        raise PutOff(refusal.code.lower()) from None
+
+
+async def read_at_frame(
+    runtime: Runtime, ask: Callable[[PeerRecord], Awaitable[Answer]], document: type[Document]
+) -> Document:
+    """The document that the frame answers with. Raises: PutOff, also for another status or an answer that cannot be read."""
+    answer = await ask_frame(runtime, ask)
+    if answer.status != OK:
+        raise PutOff(f"status_{answer.status}")
+    try:
+        return msgspec.json.decode(answer.body, type=document)
+    except msgspec.DecodeError:
+        raise PutOff("unreadable_answer") from None

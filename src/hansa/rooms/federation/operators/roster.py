@@ -2,23 +2,22 @@
 
 Its certificates last up to seven days more, and only the frame knows that it removed the registry. So every operator reads the
 frame's list of peers each minute (decision 0156). A quarantine that was begun here ends when the frame lists the registry again.
+Without an answer the last list counts for FRAME_ROSTER_MAX_AGE_HOURS (decision 0160).
 """
+
+from collections.abc import Collection
 
 import msgspec
 import structlog
 
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
-from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation.charter import registry_id_of
-from hansa.rooms.federation.identity import FederationOff
-from hansa.rooms.federation.peers import call_peer, follow_frame
+from hansa.rooms.federation.peers import call_peer, doubt_operators, follow_frame
 
-from .frames import own_frame
+from .frames import own_frame, read_at_frame
 
 PATH = "/api/v1/federation/peers"
-OK = 200
 EVERY_SECONDS = 60.0
 """How long an operator that the frame removed is still taken for one by the others."""
 
@@ -35,27 +34,23 @@ class _Roster(msgspec.Struct):
 
 
 async def read_roster(runtime: Runtime) -> None:
-    """Read the frame's list of peers and follow it. Without an answer everything stays. Raises: PutOff."""
-    settings = runtime.settings
-    frame = await runtime.database.look(lambda tx: own_frame(tx, settings))
+    """Read the frame's list of peers and follow it; without an answer judge by the age of the last one. Raises: PutOff."""
+    settings, database = runtime.settings, runtime.database
+    frame = await database.look(lambda tx: own_frame(tx, settings))
     if frame is None:
         raise PutOff("the frame of this trust domain is not a peer yet")
     try:
-        answer = await call_peer(runtime, frame, "GET", PATH)
-    except OutgoingTrouble as trouble:
-        raise PutOff(trouble.reason) from None
-    except (PeerClosed, FederationOff) as refusal:
-        raise PutOff(refusal.code.lower()) from None
-    if answer.status != OK:
-        raise PutOff(f"status_{answer.status}")
-    try:
-        roster = msgspec.json.decode(answer.body, type=_Roster)
-    except msgspec.DecodeError:
-        raise PutOff("the list of peers of the frame cannot be read") from None
+        roster = await read_at_frame(runtime, lambda asked: call_peer(runtime, asked, "GET", PATH), _Roster)
+    except PutOff:
+        _note(await database.act(lambda tx: doubt_operators(tx, settings, frame)))
+        raise
     listed = {registry_id_of(one.trust_domain, one.name) for one in roster.peers}
-    changed = await runtime.database.act(lambda tx: follow_frame(tx, settings, listed))
+    _note(await database.act(lambda tx: follow_frame(tx, settings, frame, listed)))
+
+
+def _note(changed: Collection[str]) -> None:
     for ledger_id in changed:
-        _log.warning("the frame lists another state of an operator", operator=ledger_id)
+        _log.warning("the frame lists another state of an operator, or none", operator=ledger_id)
 
 
 async def _work(runtime: Runtime, _: Job) -> None:

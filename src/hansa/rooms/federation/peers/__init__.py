@@ -51,7 +51,7 @@ from .slots import (
 from .sync_store import HAS_OPEN_PEER, note_synced, open_peer_ids
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
-from .uncertified import follow_frame
+from .uncertified import doubt_operators, follow_frame
 from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
@@ -108,6 +108,7 @@ __all__ = [
     "connections_to_peers",
     "count_refusal",
     "database_time",
+    "doubt_operators",
     "enqueue_missing",
     "find_registry",
     "finish_removals",

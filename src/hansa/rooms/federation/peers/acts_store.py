@@ -29,6 +29,10 @@ _BEGIN_REMOVAL = (
     "UPDATE federation_peer SET status = 'inactive', removing = true WHERE id = $1 AND NOT removing"
 )
 
+_NOTE_ROSTER_READ = "UPDATE federation_peer SET roster_read_at = clock_timestamp() WHERE id = $1"
+
+_IS_ROSTER_OLDER = "SELECT roster_read_at < clock_timestamp() - make_interval(hours => $2) FROM federation_peer WHERE id = $1"
+
 
 async def pause(tx: Tx, peer_id: int) -> bool:
     """Make a peer inactive until it is resumed; whether it was not paused before."""
@@ -68,3 +72,13 @@ async def removing(tx: Tx) -> list[int]:
 async def delete(tx: Tx, peer_id: int) -> None:
     """Delete a peer that is being removed, with what was counted about it."""
     await tx.execute("DELETE FROM federation_peer WHERE id = $1 AND removing", peer_id)
+
+
+async def note_roster_read(tx: Tx, frame_id: int) -> None:
+    """The frame answered which operators it certifies."""
+    await tx.execute(_NOTE_ROSTER_READ, frame_id)
+
+
+async def is_roster_older(tx: Tx, frame_id: int, hours: int) -> bool:
+    """Whether the frame has not answered for so many hours."""
+    return bool(await tx.fetchval(_IS_ROSTER_OLDER, frame_id, hours))

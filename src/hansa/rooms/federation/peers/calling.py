@@ -27,7 +27,7 @@ async def call_peer(
     *,
     limits: CallLimits = CALL_LIMITS,
 ) -> Answer:
-    """Call a route of a peer; `body` is sent as JSON unless it is None. Never within a transaction.
+    """Call a route of a peer; `body` is sent as JSON, as it is where it is bytes. Never within a transaction.
 
     `path` begins with `/api/v1` or names a root path. Whatever the status is, it is an answer.
 
@@ -36,9 +36,12 @@ async def call_peer(
     end = peer.end
     if end is None:
         raise PeerClosed("The registry card of this peer was not verified yet.")
-    content = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    headers = {} if content is None else {"Content-Type": "application/json"}
-    return await call_end(runtime, peer.id, end, Call(method, path, content, headers), limits)
+    if body is None or isinstance(body, bytes):
+        call = Call(method, path, body)
+    else:
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        call = Call(method, path, content, {"Content-Type": "application/json"})
+    return await call_end(runtime, peer.id, end, call, limits)
 
 
 async def call_end(runtime: Runtime, peer_id: int, end: MutualEnd, call: Call, limits: CallLimits) -> Answer:

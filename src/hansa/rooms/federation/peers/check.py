@@ -58,13 +58,14 @@ async def check_peer(runtime: Runtime, leaf: x509.Certificate) -> Peer:
     if found is None:
         await _count_wrong_identity(runtime, spiffe_id, leaf, now)
         raise NotAPeer
+    peer, bundle = found
     try:
-        RECOGNISED_LEAVES.of(runtime).require(found.bundle, leaf, now)
+        RECOGNISED_LEAVES.of(runtime).require(bundle, leaf, now)
     except LeafRefused:
         raise NotAPeer(
             "This client certificate is not one that the peer's trust bundle certifies now."
         ) from None
-    return _caller(found)
+    return peer
 
 
 async def approval_of(runtime: Runtime, leaf: x509.Certificate) -> Approval | None:
@@ -122,16 +123,3 @@ def _certifies(runtime: Runtime, peer: PeerRecord, leaf: x509.Certificate, now: 
     except LeafRefused:
         return False
     return True
-
-
-def _caller(peer: PeerRecord) -> Peer:
-    assert peer.spiffe_id is not None
-    assert peer.ledger_id is not None
-    return Peer(
-        id=peer.id,
-        name=peer.registry_name,
-        spiffe_id=peer.spiffe_id,
-        ledger_id=peer.ledger_id,
-        trust_domain=peer.trust_domain,
-        is_open=peer.is_open,
-    )

@@ -67,7 +67,22 @@ async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
     except CardRefused as refused:
         await _refuse(runtime, peer_id, refused)
         raise PeerDocumentRefused.of(refused.reason, refused.said) from None
+    if card is None and roots == _Roots() and _is_unchanged(peer, documents):
+        await runtime.database.act_at_once(lambda tx: store.note_read(tx, peer_id, approved=True))
+        return Refreshed(peer)
     return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents, roots))
+
+
+def _is_unchanged(peer: PeerRecord, documents: Documents) -> bool:
+    """Whether the peer is active and its bundle the one that is stored: then nothing is written but that it was read."""
+    try:
+        bundle = bundle_in_document(documents.bundle, peer.trust_domain)
+    except BundleUnreadable:
+        return False
+    stored = (peer.bundle.sequence, peer.bundle.thumbprint)
+    return (
+        peer.status == "active" and documents.has_added_us and stored == (bundle.sequence, bundle.thumbprint)
+    )
 
 
 async def _verified(

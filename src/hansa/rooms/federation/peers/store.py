@@ -5,11 +5,13 @@ Locks: writing a peer's roots locks the row of `federation_trust` first, so that
 
 import json
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import asyncpg
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.peer_caller import Peer
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_in
 
 from .records import NewPeer, PeerRecord, VerifiedCard
@@ -37,10 +39,11 @@ _UNVERIFIED = (
 
 _OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
 
-_PRESENTED = f"""
-SELECT {_COLUMNS}, clock_timestamp() AS now FROM (SELECT) AS always
-LEFT JOIN federation_peer ON spiffe_id = $1 AND approval = 'approved' AND NOT removing
-"""  # noqa: S608
+_PRESENTED = """
+SELECT id, registry_name AS name, spiffe_id, ledger_id, trust_domain, bundle,
+  status = 'active' AND quarantined_at IS NULL AS is_open, clock_timestamp() AS now
+FROM (SELECT) AS always LEFT JOIN federation_peer ON spiffe_id = $1 AND approval = 'approved' AND NOT removing
+"""
 
 _OF_NAMESPACE = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE did_namespace = $1 AND NOT removing
@@ -173,11 +176,14 @@ async def unverified(tx: Tx, trust_domain: str) -> list[PeerRecord]:
     return [_peer(row) for row in await tx.fetch(_UNVERIFIED, trust_domain)]
 
 
-async def presented(tx: Tx, spiffe_id: str) -> tuple[PeerRecord | None, datetime]:
-    """The approved peer of this SPIFFE id that is not being removed, and the database's time."""
+async def presented(tx: Tx, spiffe_id: str) -> tuple[tuple[Peer, TrustBundle] | None, datetime]:
+    """The approved peer of this SPIFFE id that is not being removed, with its bundle; and the database's time."""
     row = await tx.fetchrow(_PRESENTED, spiffe_id)
     assert row is not None
-    return (None if row["id"] is None else _peer(row)), row["now"]
+    if row["id"] is None:
+        return None, row["now"]
+    names = ("id", "name", "spiffe_id", "ledger_id", "trust_domain", "is_open")
+    return (Peer(**{name: row[name] for name in names}), _bundle(row)), row["now"]
 
 
 async def of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
@@ -351,11 +357,15 @@ def _maybe(row: asyncpg.Record | None) -> PeerRecord | None:
 
 def _peer(row: asyncpg.Record) -> PeerRecord:
     members: dict[str, Any] = dict(row)
-    members.pop("now", None)
     for name in ("card", "keys", "card_verdicts"):
         members[name] = None if members[name] is None else json.loads(members[name])
     return PeerRecord(**{**members, "bundle": _bundle(row)})
 
 
 def _bundle(row: asyncpg.Record) -> TrustBundle:
-    return bundle_in(json.loads(row["bundle"]), row["trust_domain"])
+    return _bundle_in(row["bundle"], row["trust_domain"])
+
+
+@lru_cache(maxsize=1024)
+def _bundle_in(text: str, trust_domain: str) -> TrustBundle:
+    return bundle_in(json.loads(text), trust_domain)

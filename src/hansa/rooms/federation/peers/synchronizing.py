@@ -71,14 +71,15 @@ async def _work(runtime: Runtime, job: Job) -> None:
     """What is out of reach is retried soon; a refused document is read again after the interval."""
     peer_id = int(job.key)
     try:
-        await _read_documents(runtime, peer_id)
-        peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+        read, _ = await _read_documents(runtime, peer_id)
+        if read is None:
+            read = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
     except (PeerUnknown, PeerStateRefused):
         await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
         return
     except (Unavailable, FederationOff) as trouble:
         raise PutOff(trouble.detail) from None
-    if peer.approval == "pending":
+    if read.approval == "pending":
         raise PutOff("the other side has not added this registry yet")
     await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
 

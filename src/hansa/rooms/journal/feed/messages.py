@@ -8,7 +8,7 @@ import msgspec
 from hansa.foundation.plumbing.lines import text_frame
 from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.foundation.values.errors import Refused
-from hansa.rooms.journal.audience import seen_by
+from hansa.rooms.journal.audience import is_shown, seen_by
 from hansa.rooms.journal.parties import parties_of
 from hansa.rooms.journal.schemas import EventRecord
 
@@ -23,16 +23,17 @@ class LiveEvent:
         self.id: UUID = event.id
         self.sequence = event.sequence
         self.place = Place.of(event)
-        self.keys = rules.keys_of(event.event_type, event.aggregate_id, event.data)
+        parties = parties_of(event.event_type, event.aggregate_id, event.data)
+        self.keys = rules.keys_under(event.event_type, parties, event.data)
         self._event = event
-        self._parties = frozenset(parties_of(event.event_type, event.aggregate_id, event.data))
+        self._parties = frozenset(parties)
         self._records: dict[frozenset[str], bytes | None] = {}
         self._frames: dict[frozenset[str], bytes] = {}
 
     @property
     def is_public(self) -> bool:
-        """Whether anyone may see it, in part at least."""
-        return bool(self.frame_for(frozenset()))
+        """Whether anyone may see it, in part at least. Nothing is made ready for that: mostly nobody reads it."""
+        return is_shown(self._event, frozenset())
 
     @property
     def public_record(self) -> bytes:

@@ -14,7 +14,7 @@ WAITING_MAX_MESSAGES = 1000
 WAITING_MAX_BYTES = 1 << 20
 CHUNK_MESSAGES = 64
 CHUNK_BYTES = 32 << 10
-"""What is on its way to one reader is a copy of its own; what waits is shared by all."""
+"""What is being sent to one reader is a copy of its own; what waits is shared by all."""
 AT_ONCE_BYTES = 64 << 10
 
 

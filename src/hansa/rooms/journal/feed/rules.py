@@ -78,10 +78,15 @@ def channel_for(follower: Follower, name: str) -> Channel:
 
 def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tuple[str, ...]:
     """What an event is filed under: everything, its type, each agent it speaks of, each balance it moves."""
+    return keys_under(event_type, parties_of(event_type, aggregate_id, data), data)
+
+
+def keys_under(event_type: str, parties: Iterable[str], data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same of an event whose parties are known."""
     return (
         EVERYTHING,
         OF_TYPE + event_type,
-        *(OF_AGENT + did for did in parties_of(event_type, aggregate_id, data)),
+        *(OF_AGENT + did for did in parties),
         *(OF_BALANCE + did for did in accounts_moved(event_type, data)),
     )
 

@@ -23,6 +23,11 @@ LANGUAGE sql STABLE AS $$
   WHERE stored.data IS NULL AND e.balance_after IS NOT NULL
 $$;
 
+-- What the entries of one event add up to, in units. It may run in the processes that share a reading.
+CREATE OR REPLACE FUNCTION journal_net(entries jsonb) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT sum((e ->> 'delta')::numeric) FROM jsonb_array_elements(entries) e
+$$;
+
 -- The events of a stored. Python reads them through `expansion.py`.
 CREATE OR REPLACE FUNCTION journal_expand(stored journal_event)
 RETURNS TABLE (seq bigint, id uuid, event_type text, aggregate_id text, aggregate_type text, data jsonb, metadata jsonb,

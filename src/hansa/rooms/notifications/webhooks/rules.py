@@ -39,6 +39,7 @@ class WebhookEvent(StrEnum):
     CONTRACT_SUBMITTED = "contract.submitted"
     CONTRACT_CHANGES_REQUESTED = "contract.changes_requested"
     CONTRACT_MILESTONE_APPROVED = "contract.milestone_approved"
+    CONTRACT_OVERPAID = "contract.overpaid"
     CONTRACT_COMPLETED = "contract.completed"
     CONTRACT_FAILED = "contract.failed"
     CONTRACT_CANCELLED = "contract.cancelled"

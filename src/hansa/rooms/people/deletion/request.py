@@ -15,7 +15,7 @@ from .errors import DeletionBlocked, DeletionNotRequested
 
 @dataclass(frozen=True)
 class DeletionStatus:
-    """How the deletion of an account stands, and what is in its way now."""
+    """How the deletion of an account stands, and what blocks it now."""
 
     deletion: store.Deletion | None
     blockers: Sequence[Blocker]

@@ -93,7 +93,7 @@ class MadeInviteOut(InviteInfo):
     @classmethod
     def made(cls, made: MadeInvite, base_url: str) -> "MadeInviteOut":
         members = cls.members_of(made.invite)
-        # What follows the hash stays in the browser: no log on the way holds the code.
+        # What follows the hash stays in the browser: no log of a server or proxy holds the code.
         url = f"{base_url}/first-steps#invite_code={made.code}"
         return cls.model_validate({**members, "code": made.code, "invite_url": url})
 

@@ -36,7 +36,7 @@ async def _answer(tx: Tx, runtime: Runtime, job: Job) -> None:
     if person is None:
         return
     token = await grant(tx, runtime.tokens, person.id, LINK_MINUTES * 60)
-    # Behind the # it stays in the browser: no server, proxy or log on the way sees it.
+    # Behind the # it stays in the browser: no server, proxy or log sees it.
     link = f"{runtime.settings.base_url}/set-password#token={token}"
     mail = mails.new_password(to=person.email, name=person.name, link=link, minutes=LINK_MINUTES)
     await enqueue_mail(tx, runtime.seal, mail)

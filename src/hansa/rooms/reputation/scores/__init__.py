@@ -6,10 +6,14 @@ from .recording import RECORD_SIGNALS
 from .records import GradeChange, Reputation, TrackRecord
 from .routes import router
 from .signals import SIGNALS
+from .store import GRADES_STATE, RECORD_STATE, SCORE_STATE
 
 __all__ = [
+    "GRADES_STATE",
     "JOBS",
     "RECORD_SIGNALS",
+    "RECORD_STATE",
+    "SCORE_STATE",
     "SIGNALS",
     "GradeChange",
     "Reputation",

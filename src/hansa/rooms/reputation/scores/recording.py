@@ -16,7 +16,7 @@ AT_ONCE = 500
 
 
 class _Recording:
-    """Some signals on their way into the records; `changed` are the agents whose cards then show another record."""
+    """Some signals to be recorded; `changed` are the agents whose cards then show another record."""
 
     def __init__(self, tx: Tx, mark_min_fee: Minor) -> None:
         self.changed: set[str] = set()

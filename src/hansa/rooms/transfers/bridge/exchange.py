@@ -1,6 +1,6 @@
 """Ask a peer about the sagas that wait for it, and take its answers in; never within a transaction.
 
-What is lost on the way is asked again: the rows of sagas say what is not answered, and when it is due.
+What is lost in transit is asked again: the rows of sagas say what is not answered, and when it is due.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 - The source locks, asks the destination, and waits for its signed answer, however long that takes. Silence refunds nothing.
 - After five minutes the source asks the destination to cancel. The destination has decided by then, or records a
-  cancellation against a late request; either way it answers what it recorded.
+  cancellation against a late request; in both cases it answers what it recorded.
 - A decision is recorded once and is the answer to every repetition. It is repeated until the source has confirmed it.
 - After a restore each side shows the other what it had signed. That is binding: a source that forgot a saga locks again what was
   minted, a destination that forgot a decision carries it out again, and one that decided otherwise since takes that back.

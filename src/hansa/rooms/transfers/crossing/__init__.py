@@ -13,6 +13,7 @@ from .destination import (
 from .dropping import DROPPING, TOTALS_AGREED
 from .errors import (
     CROSSING_REFUSALS,
+    PASSING_CODES,
     CurrencyDiffers,
     ReceiverIsForeign,
     ReceiverIsLocal,
@@ -28,7 +29,14 @@ from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
 from .messages import CONTRACT, NO_HEAD, NOWHERE, PAYMENT_TOKEN, Message, Position, positions_at
 from .outbox import OUTBOX, Outbox, open_outbox
-from .paying import CrossingPayment, ask_to_prepare, find_payment, movement_of, reserve_payment
+from .paying import (
+    CrossingPayment,
+    ask_to_prepare,
+    find_payment,
+    give_up_payment,
+    movement_of,
+    reserve_payment,
+)
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
@@ -65,6 +73,7 @@ __all__ = [
     "NO_HEAD",
     "OUTBOX",
     "PAIR_REOPENED",
+    "PASSING_CODES",
     "PAYMENT_DECIDED",
     "PAYMENT_TOKEN",
     "READING_TRANSFERS",
@@ -103,6 +112,7 @@ __all__ = [
     "fee_of_peer",
     "find_crossing",
     "find_payment",
+    "give_up_payment",
     "is_settled_with",
     "is_withheld_abroad",
     "lock_chain",

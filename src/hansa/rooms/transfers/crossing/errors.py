@@ -147,3 +147,15 @@ CROSSING_REFUSALS: tuple[type[Refused], ...] = (
     *pools.SWAP_REFUSALS,
     *pools.QUOTE_REFUSALS,
 )
+
+PASSING_CODES = frozenset(
+    {
+        "TIMEOUT",
+        DidNotConfirmed.code,
+        FrameSilent.code,
+        PeerLimitReached.code,
+        PeerPaused.code,
+        PeerRewound.code,
+    }
+)
+"""Why a transfer was refused or aborted, where that concerns the two registries, not the parties, and may pass by itself."""

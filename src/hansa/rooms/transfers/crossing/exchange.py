@@ -1,6 +1,6 @@
 """Send messages to a peer and take its answers in, in batches; never within a transaction.
 
-What is lost on the way is sent again: rows of transfers say what the peer has not answered, and when it is due.
+What is lost in transit is sent again: rows of transfers say what the peer has not answered, and when it is due.
 """
 
 from collections.abc import Sequence

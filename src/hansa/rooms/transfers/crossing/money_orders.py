@@ -27,7 +27,7 @@ def orders_of(corridor: Corridor, money: Money) -> list[ledger.Order]:
 def reserve_out(
     corridor: Corridor, body: Body, payer: str | None = None, *, is_again: bool = False
 ) -> ledger.ReserveOut:
-    """The units of the payer, or of another account that pays instead, on their way; `is_again`: also after an ABORT."""
+    """The units of the payer, or of another account that pays instead, in transit; `is_again`: also after an ABORT."""
     return ledger.ReserveOut(
         corridor.frame,
         UUID(body.transfer_id),

@@ -92,7 +92,7 @@ class Outbox:
             try:
                 queue.waiting += await self._answered(queue.corridor, batch)
                 self._send(queue)
-                await self._tell(queue.corridor, callers)
+                await self._return_rows(queue.corridor, callers)
             except Unavailable as trouble:
                 _fail(callers, trouble)
             finally:
@@ -106,7 +106,9 @@ class Outbox:
             _log.info("a peer did not answer", peer=corridor.frame, reason=silence.reason, count=len(batch))
             return []
 
-    async def _tell(self, corridor: Corridor, callers: dict[UUID, "asyncio.Future[asyncpg.Record]"]) -> None:
+    async def _return_rows(
+        self, corridor: Corridor, callers: dict[UUID, "asyncio.Future[asyncpg.Record]"]
+    ) -> None:
         """Give each caller its row; what the peer did not decide with its answer is aborted before."""
         if not callers:
             return

@@ -2,7 +2,7 @@
 
 - Every message bears the author's position and the position that it has seen of the other's chain.
 - A lower number proves nothing, messages may be late: it is asked with a nonce. A fresh answer that is lower, or another
-  hash at the same place, proves that the peer was restored from an old state: crossing stops both ways.
+  hash at the same place, proves that the peer was restored from an old state: crossing stops in both directions.
 - A registry that learns that its own chain was longer begins a new epoch, and decides nothing until the peer answered.
 - Crossing resumes when each has signed the other's position in the new epoch.
 """

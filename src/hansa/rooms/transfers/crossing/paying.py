@@ -95,6 +95,11 @@ async def find_payment(tx: Tx, transfer_id: UUID) -> CrossingView | None:
     return None if row is None else view_of_sent(row)
 
 
+async def give_up_payment(tx: Tx, transfer_id: UUID) -> None:
+    """Let a transfer that is not decided be aborted, as its time would: what it pays is paid otherwise."""
+    await sent_store.end_time(tx, transfer_id)
+
+
 async def movement_of(tx: Tx, corridor: Corridor, transfer_id: UUID) -> int:
     """The ledger transaction by which the units of a reserved transfer left."""
     left = await ledger.crossing(tx, corridor.frame, "out", transfer_id, corridor.book)

@@ -14,12 +14,14 @@ from hansa.foundation.plumbing.settings import Settings
 class CrossingDecision:
     """What was decided of a transfer that leaves this registry.
 
-    `tx_id` is the ledger transaction by which the units left, where COMMIT is recorded; `code` says why it is ABORT.
+    `tx_id` is the ledger transaction by which the units left, where COMMIT is recorded; `code` says why it is ABORT. `purpose` is
+    what the units pay, as `Body` has it.
     """
 
     transfer_id: UUID
     tx_id: int | None
     code: str | None
+    purpose: str | None = None
 
     @property
     def is_paid(self) -> bool:

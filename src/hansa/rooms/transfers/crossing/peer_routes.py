@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -13,7 +13,7 @@ from .corridor import Corridor
 from .exchange import signed, take_in_texts
 from .schemas import TransferMessagesIn, TransferMessagesOut
 
-peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
+peer_router = APIRouter(tags=["federation"], route_class=DirectRoute)
 
 
 @peer_router.post(

@@ -78,9 +78,7 @@ async def reserve(
     """
     if corridor.currency_received is None and asked.bounds.are_stated:
         raise pools.NotASwap
-    settings, payer = runtime.settings, asked.order.payer
-    if settings.is_operator:
-        await runtime.database.look(lambda tx: federation.require_confirmed(tx, [payer], settings))
+    await federation.require_own_confirmed(runtime, asked.order.payer)
     if corridor.currency_received is None and agents.pays_plainly(agent, asked.payment.capability_token):
         return await _gathered(runtime, corridor, asked)
     return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, asked))

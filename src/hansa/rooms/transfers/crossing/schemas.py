@@ -70,8 +70,12 @@ def bounds_of(min_amount_out: str | None, quote_id: UUID | None) -> Bounds:
 def not_compared(body: BaseModel) -> set[str]:
     """The members that are no part of what an Idempotency-Key names: approvals, and bounds of a swap that are not stated."""
     stated = body.__dict__
-    absent = {name for name in ("min_amount_out", "quote_id") if stated.get(name) is None}
-    return {"approval_id", *absent}
+    left_out = {"approval_id"}
+    if stated.get("min_amount_out") is None:
+        left_out.add("min_amount_out")
+    if stated.get("quote_id") is None:
+        left_out.add("quote_id")
+    return left_out
 
 
 class _Crossing(BaseModel):

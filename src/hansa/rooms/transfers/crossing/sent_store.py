@@ -47,6 +47,10 @@ WHERE transfer_id IN (SELECT transfer_id FROM transfers_sent WHERE peer = $1 AND
   ORDER BY next_at LIMIT $2) RETURNING *
 """  # noqa: S608
 
+_END_TIME = """
+UPDATE transfers_sent SET deadline = least(deadline, clock_timestamp()), next_at = clock_timestamp()
+WHERE transfer_id = $1 AND state = 'reserved'
+"""
 
 _HAS_DOUBT = """
 SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')
@@ -147,6 +151,11 @@ async def has_doubt(tx: Tx, peer: str) -> bool:
 async def take_due_sent(tx: Tx, peer: str, most: int) -> list[Sent]:
     """Transfers of which the peer is sent something now; the next time is set."""
     return [sent_of(row) for row in await tx.fetch(_TAKE_SENT, peer, most)]
+
+
+async def end_time(tx: Tx, transfer_id: UUID) -> None:
+    """The deadline of a transfer that is not decided has come."""
+    await tx.execute(_END_TIME, transfer_id)
 
 
 def sent_of(row: asyncpg.Record) -> Sent:

@@ -103,10 +103,13 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
     orders = [order for one in money for order in orders_of(corridor, one)]
     if orders:
         await ledger.apply(tx, orders, corridor.book)
-    left = [UUID(one.body.transfer_id) for one in money if one.kind in LEAVING]
+    left = {UUID(one.body.transfer_id): one.body.purpose for one in money if one.kind in LEAVING}
     if left:
-        transactions = await ledger.transactions_out(tx, corridor.frame, left, corridor.book)
-        decisions = [CrossingDecision(transfer_id, transactions[transfer_id], None) for transfer_id in left]
+        transactions = await ledger.transactions_out(tx, corridor.frame, list(left), corridor.book)
+        decisions = [
+            CrossingDecision(transfer_id, transactions[transfer_id], None, purpose)
+            for transfer_id, purpose in left.items()
+        ]
         await corridor.decided(tx, decisions, corridor.settings)
 
 

@@ -1,7 +1,7 @@
 """The price of a swap, in whole minor units. No I/O: the registries, the tests and the simulator run these functions.
 
 - `k`, the product of the two reserves, never falls, whatever becomes of the swaps that are pending: each swap is priced as
-  if everything before it ended in the worst way for the pool.
+  if everything before it ended with the worst outcome for the pool.
 - Every division rounds in the direction of `ROUNDINGS`; none is in favour of the agent that swaps.
 """
 
@@ -90,7 +90,7 @@ class View:
 
     @property
     def most_generous(self) -> "View":
-        """Pending swaps ended in the best way for the agent that swaps: more than this no price can pay."""
+        """Pending swaps ended with the best outcome for the agent that swaps: more than this no price can pay."""
         given, taken = self.given, self.taken
         return View(
             Reserve(given.settled - given.pending_out), Reserve(taken.settled + taken.pending_in), self.rate

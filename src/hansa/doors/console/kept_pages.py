@@ -1,0 +1,110 @@
+"""Pages of the public that are sent again as they were, while all that they show is unchanged.
+
+- A page is kept with the states it was made from (`shown_states`). They are read for every request, so nothing shown is ever old,
+  whichever process changed it; requests of the same moment read them in one statement.
+- A page that says how long ago something was is not rendered anew when that reads otherwise: the age is replaced.
+- A kept page is the same for everybody: it is made without looking at cookies, and holds no token, no nonce and nothing of a person.
+- The pages of one process together have a bound; the one that was not asked for longest is let go first.
+"""
+
+import asyncio
+import gzip
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from time import time
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.rendering import PAGE_HEADERS, rendered_in_steps, with_ages_of_now
+from hansa.foundation.plumbing.content_encoding import accepts_gzip, compressed
+from hansa.foundation.plumbing.entity_tags import knows
+from hansa.foundation.plumbing.shown_states import States
+
+KEPT_BYTES_MAX = 32_000_000
+TAG_DIGITS = 32
+# Whoever has the page asks each time whether it is still the same.
+REVALIDATED = "public, no-cache"
+
+
+@dataclass(frozen=True)
+class KeptPage:
+    """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise."""
+
+    states: States
+    packed: bytes
+    tag: str
+    changes_at: float
+
+    @classmethod
+    def of(cls, states: States, text: bytes) -> "KeptPage":
+        """The page with this text and the ages of now."""
+        text, changes_at = with_ages_of_now(text)
+        # The same content in two encodings: the tag is weak.
+        return cls(states, compressed(text), f'W/"{sha256(text).hexdigest()[:TAG_DIGITS]}"', changes_at)
+
+    def renewed(self) -> "KeptPage":
+        """The same page with the ages of now."""
+        return self.of(self.states, gzip.decompress(self.packed))
+
+    def answer(self, request: Request) -> Response:
+        """The page as this client takes it, or 304 where the client has it."""
+        headers = {
+            **PAGE_HEADERS,
+            "Cache-Control": REVALIDATED,
+            "ETag": self.tag,
+            "Vary": "Accept-Encoding",
+        }
+        if knows(request, self.tag):
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        if accepts_gzip(request.headers):
+            return HTMLResponse(self.packed, headers={**headers, "Content-Encoding": "gzip"})
+        return HTMLResponse(gzip.decompress(self.packed), headers=headers)
+
+
+class KeptPages:
+    """The pages that this process keeps."""
+
+    def __init__(self, bytes_max: int = KEPT_BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._pages: OrderedDict[str, KeptPage] = OrderedDict()
+        self._bytes = 0
+        self._turn = asyncio.Lock()
+
+    def find(self, name: str, states: States) -> KeptPage | None:
+        """The page of this name that was made from these states, or None."""
+        page = self._pages.get(name)
+        if page is None or page.states != states:
+            return None
+        if page.changes_at <= time():
+            page = page.renewed()
+            self.keep(name, page)
+        self._pages.move_to_end(name)
+        return page
+
+    def keep(self, name: str, page: KeptPage) -> None:
+        """Keep a page in place of an earlier one of its name."""
+        self.drop(name)
+        self._pages[name] = page
+        self._bytes += len(page.packed)
+        while self._bytes > self._bytes_max:
+            self.drop(next(iter(self._pages)))
+
+    async def render(self, request: Request, states: States, template: str, **content: object) -> KeptPage:
+        """A page that shows nothing but what these states cover, not kept yet.
+
+        One page after the other, each in steps: what else the process does waits for a step at most.
+        """
+        async with self._turn:
+            # What the caller has just prepared was a step as well.
+            await asyncio.sleep(0)
+            text = await rendered_in_steps(request, template, **content)
+            await asyncio.sleep(0)
+            return KeptPage.of(states, text)
+
+    def drop(self, name: str) -> None:
+        """Let a page go, where there is one."""
+        if (page := self._pages.pop(name, None)) is not None:
+            self._bytes -= len(page.packed)

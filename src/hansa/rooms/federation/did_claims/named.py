@@ -1,0 +1,51 @@
+"""What is known of the DIDs that callers of this process name: those of one moment are read by one statement."""
+
+from collections.abc import Mapping, Sequence
+
+from hansa.foundation.plumbing.gather import Gathering
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+
+from . import store
+from .errors import DidNotConfirmed, DidRefused
+from .homes import RETRY_SECONDS, digest_of
+from .learning import learn_holders
+from .store import Claim
+
+NAMED_CLAIMS: Slot[Gathering[bytes, Claim]] = Slot("federation: claims of the DIDs that callers name")
+
+
+def claims_by_digest(runtime: Runtime) -> Gathering[bytes, Claim]:
+    """What fills the slot."""
+
+    async def load(digests: Sequence[bytes]) -> Mapping[bytes, Claim]:
+        return await runtime.database.look(lambda tx: store.claims(tx, digests))
+
+    return Gathering(load)
+
+
+async def is_held_elsewhere(runtime: Runtime, did: str) -> bool:
+    """Whether another registry of this trust domain holds the DID; an operator asks its frame about one that is not known here.
+
+    Never within a transaction. Raises: FrameSilent, Unavailable.
+    """
+    claim = await _claim_of(runtime, did)
+    if claim is None and runtime.settings.is_operator:
+        await learn_holders(runtime, [did])
+        claim = await _claim_of(runtime, did)
+    return claim is not None and (claim.holder is not None or claim.state == "refused")
+
+
+async def require_own_confirmed(runtime: Runtime, did: str) -> None:
+    """As `require_confirmed`, of one own DID. Raises: DidNotConfirmed, DidRefused, Unavailable."""
+    if not runtime.settings.is_operator:
+        return
+    claim = await _claim_of(runtime, did)
+    if claim is None or claim.holder is not None or claim.state == "held":
+        return
+    if claim.state == "refused":
+        raise DidRefused
+    raise DidNotConfirmed(retry_after=RETRY_SECONDS)
+
+
+async def _claim_of(runtime: Runtime, did: str) -> Claim | None:
+    return await NAMED_CLAIMS.of(runtime).find(digest_of(did))

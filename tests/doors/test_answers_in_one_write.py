@@ -1,0 +1,64 @@
+"""What a connection sends for a direct route, in one write or in several, and the date of each response."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hansa.doors import serve
+from hansa.doors.http.connection_bounds import ConnectionBounds
+from hansa.doors.http.connections import ConnectionProtocol
+from tests.doors.wires import HOST, LIVEZ, Listening, listen_with
+from tests.registry import StartRegistry
+
+# These differ from one answer to the next.
+VARYING = re.compile(rb"(date|x-request-id): (?!mine)[^\r]+")
+CLOSE = b"Connection: close\r\n"
+
+
+@pytest.fixture
+async def listening(start_registry: StartRegistry) -> AsyncIterator[Listening]:
+    async with listen_with(start_registry, ConnectionBounds()) as listening:
+        yield listening
+
+
+async def test_an_answer_in_one_write_is_the_same_as_in_several(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+):
+    agent = await listening.registry.agent()
+    token = f"Authorization: {agent.headers['Authorization']}\r\n".encode()
+    asked = b"GET /api/v1/teg/balance HTTP/1.1\r\n" + HOST + token
+    asked_in_many_ways = [
+        asked + b"\r\n" + asked + CLOSE + b"\r\n",
+        asked.replace(b"HTTP/1.1", b"HTTP/1.0") + b"\r\n",
+        asked.replace(b"GET", b"HEAD") + CLOSE + b"\r\n",
+        asked + b"X-Request-Id: mine\r\n" + CLOSE + b"\r\n",
+    ]
+    send_whole, was_sent = ConnectionProtocol._send_whole, []
+
+    def noted(*given: Any) -> bool:
+        was_sent.append(send_whole(*given))
+        return was_sent[-1]
+
+    monkeypatch.setattr(ConnectionProtocol, "_send_whole", noted)
+    in_one = [await listening.answers(one) for one in asked_in_many_ways]
+    monkeypatch.setattr(ConnectionProtocol, "_send_whole", lambda *_: False)
+    in_several = [await listening.answers(one) for one in asked_in_many_ways]
+    assert was_sent == [True, True, True, False, True]
+    assert [VARYING.sub(rb"\1", one) for one in in_one] == [VARYING.sub(rb"\1", one) for one in in_several]
+
+
+async def test_a_response_bears_the_date_of_its_second(listening: Listening, monkeypatch: pytest.MonkeyPatch):
+    wire = await listening.connect()
+    dates = []
+    for second in (1_800_000_000, 1_800_000_000, 1_800_007_201):
+        monkeypatch.setattr(serve, "time", lambda second=second: second + 0.5)
+        await wire.send(LIVEZ + b"\r\n")
+        _, fields, _ = await wire.answer()
+        dates.append(fields["date"])
+    assert dates == [
+        "fri, 15 jan 2027 08:00:00 gmt",
+        "fri, 15 jan 2027 08:00:00 gmt",
+        "fri, 15 jan 2027 10:00:01 gmt",
+    ]

@@ -1,0 +1,260 @@
+"""A payment of a contract that a restored registry forgot comes to light while it is paid again, or when it has been."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from hansa.rooms import transfers
+from hansa.rooms.commerce import contracts
+from tests.neighbours.agreeing_scene import AgreementAbroad
+from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, settle
+from tests.neighbours.parts_across import nobody_rules
+from tests.neighbours.paying_scene import quiet_after
+from tests.neighbours.restoring import backed_up, put_back
+from tests.neighbours.test_restored_bridge import compare
+from tests.neighbours.two_registries import Neighbours, neighbours
+from tests.registry import DatabaseFarm
+
+_OVERPAID = (
+    "SELECT data::text FROM journal_event WHERE event_type = 'ContractOverpaid' ORDER BY seq DESC LIMIT 1"
+)
+
+
+@pytest.fixture(scope="module")
+async def pair(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Neighbours]:
+    async with neighbours(database_farm, tmp_path_factory.mktemp("twice")) as pair:
+        for one in (pair.a, pair.b):
+            await compare(one, anew=True)
+        yield pair
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 0.2)
+
+
+class PaidAgain:
+    """A contract whose first payment was aborted here, and another one that is begun while the provider's registry is away."""
+
+    def __init__(self, agreed: AgreementAbroad, calls: LostCalls) -> None:
+        self.agreed, self.calls = agreed, calls
+        self.number = self.moved_by = 0
+        self.first = self.second = UUID(int=0)
+
+    async def begin(self) -> "PaidAgain":
+        agreed, home = self.agreed, self.agreed.pair.a
+        self.number = await agreed.submitted()
+        assert (await across(agreed.contractor, agreed.provider.did, "10")).status_code == 200
+        self.moved_by = await home.registry.database.look(
+            lambda tx: tx.fetchval("SELECT max(id) FROM ledger_transaction")
+        )
+        await settle(home, agreed.pair.b)
+        self.calls.loses = lambda _: "request"
+        self.first = await self.approve()
+        await deadlines_pass(home)
+        await settle(home)
+        self.second = await self.approve()
+        self.calls.loses = lambda _: None
+        assert self.first != self.second
+        return self
+
+    async def approve(self) -> UUID:
+        answer = await self.agreed.at_home("approve-completion", self.number)
+        assert (answer.status_code, answer.json()["status"]) == (200, "SUBMITTED"), answer.text
+        return UUID(answer.json()["payment_tx_id"])
+
+    async def comes_to_light(self, transfer_id: UUID) -> None:
+        """As the replay of an own COMMIT of before a restore, which moves units by a transaction of its own."""
+        runtime = self.agreed.pair.a.registry.runtime
+        decision = transfers.CrossingDecision(transfer_id, self.moved_by, None)
+        await runtime.database.act(
+            lambda tx: transfers.PAYMENT_DECIDED.of(runtime)(tx, [decision], runtime.settings)
+        )
+
+    async def settled(self) -> None:
+        await settle(self.agreed.pair.a, self.agreed.pair.b)
+
+    async def state_of(self, transfer_id: UUID) -> str:
+        found = await self.agreed.pair.a.registry.database.look(
+            lambda tx: transfers.find_payment(tx, transfer_id)
+        )
+        assert found is not None
+        return found.state
+
+    async def read(self) -> dict[str, Any]:
+        return await self.agreed.read(self.number)
+
+    async def overpaid(self) -> list[str]:
+        """The transfers that paid what the contract does not owe, as its history states."""
+        return [line["note"] for line in (await self.read())["history"] if line["act"] == "overpaid"]
+
+
+@pytest.fixture
+async def again(pair: Neighbours, calls: LostCalls) -> PaidAgain:
+    return await PaidAgain(await AgreementAbroad.between(pair), calls).begin()
+
+
+async def test_a_second_payment_that_is_under_way_is_aborted_when_the_first_one_comes_to_light(
+    again: PaidAgain,
+):
+    await again.comes_to_light(again.first)
+    approved = await again.read()
+    assert (approved["status"], approved["payment_tx_id"]) == ("COMPLETED", str(again.first))
+    # The process may end here: the row of the second transfer alone says that its time is over.
+    assert await again.state_of(again.second) == "reserved"
+    async with quiet_after(again.agreed.pair):
+        await again.settled()
+    assert await again.state_of(again.second) == "aborted"
+    assert await again.read() == approved
+    assert await again.overpaid() == []
+    assert await again.agreed.balances() == ("90", "109.95")
+
+
+async def test_who_waits_for_the_second_payment_is_answered_with_the_contract_that_the_first_one_completed(
+    again: PaidAgain, monkeypatch: pytest.MonkeyPatch
+):
+    await deadlines_pass(again.agreed.pair.a)
+    await again.settled()
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 60)
+    again.calls.loses = lambda _: "request"
+    waiting = asyncio.create_task(again.agreed.at_home("approve-completion", again.number))
+    while (await again.read())["payment_tx_id"] is None:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    await again.comes_to_light(again.first)
+    again.calls.loses = lambda _: None
+    await again.settled()
+    answer = await waiting
+    assert (answer.status_code, answer.json()["status"]) == (200, "COMPLETED"), answer.text
+
+
+async def test_a_second_payment_that_was_committed_as_well_is_recorded_once_and_both_parties_know(
+    again: PaidAgain,
+):
+    await again.settled()
+    assert await again.state_of(again.second) == "committed"
+    for _ in range(2):
+        await again.comes_to_light(again.first)
+    approved = await again.read()
+    assert (approved["status"], approved["payment_tx_id"]) == ("COMPLETED", str(again.second))
+    assert await again.overpaid() == [str(again.first)]
+    copied = (await again.agreed.read_abroad(again.number)).json()
+    assert copied["history"][-1]["act"] == "overpaid"
+    event = json.loads(await again.agreed.pair.a.registry.database.look(lambda tx: tx.fetchval(_OVERPAID)))
+    assert (event["transfer_id"], event["amount"]) == (str(again.first), "10")
+    assert event["contract_id"] == again.number
+
+
+async def test_a_first_payment_that_approved_the_part_leaves_a_later_commit_of_the_second_as_overpaid(
+    again: PaidAgain,
+):
+    await again.comes_to_light(again.first)
+    await again.comes_to_light(again.second)
+    assert await again.overpaid() == [str(again.second)]
+    assert (await again.read())["payment_tx_id"] == str(again.first)
+    await again.settled()
+
+
+async def test_a_payment_that_comes_to_light_after_the_contract_failed_is_overpaid(again: PaidAgain):
+    await deadlines_pass(again.agreed.pair.a)
+    await again.settled()
+    failed = await again.agreed.at_home("mark-failed", again.number)
+    assert failed.status_code == 200, failed.text
+    await again.comes_to_light(again.first)
+    ended = await again.read()
+    assert (ended["status"], ended["amount_paid"]) == ("FAILED", "0")
+    assert await again.overpaid() == [str(again.first)]
+
+
+async def test_what_was_overpaid_is_evidence_and_the_dispute_finds_that_it_was_settled_twice(
+    again: PaidAgain,
+):
+    await again.settled()
+    await again.comes_to_light(again.first)
+    contractor, home = again.agreed.contractor, again.agreed.pair.a
+    body = {
+        "defendant_did": again.agreed.provider.did,
+        "contract_id": again.number,
+        "reason_code": "UNFAIR_FEE",
+        "description": "It was paid twice.",
+    }
+    filed = await home.registry.post("/disputes/", json=body, headers=contractor.headers)
+    assert filed.status_code == 201, filed.text
+    bundle = await home.registry.get(f"/disputes/{filed.json()['id']}/bundle", headers=contractor.headers)
+    assert bundle.status_code == 200, bundle.text
+    facts = bundle.json()
+    assert len(facts["payments"]) == 2
+    assert facts["proposal"]["rule"] == "settled_twice"
+
+
+async def test_a_payment_that_comes_to_light_during_a_dispute_approves_the_part_once_that_is_dismissed(
+    pair: Neighbours,
+):
+    agreed = await AgreementAbroad.between(pair)
+    contract_id = await agreed.submitted()
+    await settle(pair.a, pair.b)
+    backup = await backed_up(pair.a)
+    paid = await agreed.at_home("approve-completion", contract_id)
+    await settle(pair.a, pair.b)
+    assert (await agreed.read(contract_id))["status"] == "COMPLETED", paid.text
+    await compare(pair.a)
+    await put_back(pair.a, backup)
+    body = {
+        "defendant_did": agreed.provider.did,
+        "contract_id": contract_id,
+        "reason_code": "OTHER",
+        "description": "It is late.",
+    }
+    filed = await pair.a.registry.post("/disputes/", json=body, headers=agreed.contractor.headers)
+    assert filed.status_code == 201, filed.text
+    await compare(pair.a, anew=True)
+    await settle(pair.a, pair.b)
+    disputed = await agreed.read(contract_id)
+    assert (disputed["status"], disputed["history"][-1]["act"]) == ("DISPUTED", "overpaid")
+    assert await surplus_of(pair, contract_id) == 1
+    await nobody_rules(pair.a, filed.json()["id"])
+    async with quiet_after(pair):
+        approved = await agreed.at_home("approve-completion", contract_id)
+    assert approved.json()["status"] == "COMPLETED", approved.text
+    assert approved.json()["payment_tx_id"] == paid.json()["payment_tx_id"]
+    assert await surplus_of(pair, contract_id) == 0
+    assert await agreed.balances() == ("90", "109.95")
+
+
+async def surplus_of(pair: Neighbours, contract_id: int) -> int:
+    found = await pair.a.registry.database.look(lambda tx: contracts.surplus_of(tx, contract_id))
+    return len(found)
+
+
+async def test_of_a_token_and_a_transfer_that_pay_one_part_after_a_restore_one_is_paid(
+    pair: Neighbours, calls: LostCalls
+):
+    agreed = await AgreementAbroad.between(pair)
+    contract_id = await agreed.submitted()
+    body = {"target_agent_did": agreed.provider.did, "amount": "10", "contract_id": contract_id}
+    made = await pair.a.registry.post("/a2a-payment/authorize", json=body, headers=agreed.contractor.headers)
+    await settle(pair.a, pair.b)
+    await compare(pair.a)
+    backup = await backed_up(pair.a)
+    paid = await agreed.at_home("approve-completion", contract_id, payment_token=made.json()["token"])
+    assert paid.status_code == 200, paid.text
+    await settle(pair.a, pair.b)
+    assert (await agreed.read(contract_id))["payment_tx_id"] == made.json()["token_id"]
+    await put_back(pair.a, backup)
+    calls.loses = lambda _: "request"
+    begun = await agreed.at_home("approve-completion", contract_id)
+    assert begun.json()["payment_tx_id"] != made.json()["token_id"], begun.text
+    await compare(pair.a, anew=True)
+    calls.loses = lambda _: None
+    async with quiet_after(pair):
+        await settle(pair.a, pair.b)
+    ended = await agreed.read(contract_id)
+    assert (ended["status"], ended["payment_tx_id"]) == ("COMPLETED", made.json()["token_id"])
+    assert [line["act"] for line in ended["history"]].count("overpaid") == 0
+    assert tuple(Decimal(one) for one in await agreed.balances()) == (Decimal(90), Decimal("109.95"))
