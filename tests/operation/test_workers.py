@@ -45,6 +45,15 @@ def workers_of(registry: RegistryProcess) -> list[int]:
     return [pid for pid in children_of(registry.pid) if "serve-worker" in command_of(pid)]
 
 
+async def test_a_killed_worker_is_replaced_and_the_other_serves_meanwhile(registry: RegistryProcess):
+    killed, survivor = workers_of(registry)
+    os.kill(killed, signal.SIGKILL)
+    assert await health(registry.url) == 200
+    await until(lambda: len(workers_of(registry)) == 2)
+    assert killed not in workers_of(registry)
+    assert survivor in workers_of(registry)
+
+
 async def test_workers_serve_together_and_stop_together(registry: RegistryProcess):
     processes = [registry.pid, *children_of(registry.pid)]
     assert len(workers_of(registry)) == 2
@@ -58,16 +67,6 @@ async def test_workers_serve_together_and_stop_together(registry: RegistryProces
     assert ended.output == "", "the ready line is printed once"
     assert [pid for pid in processes if is_alive(pid)] == []
     assert postgres_pid(registry.data_dir) is None
-
-
-async def test_a_killed_worker_is_replaced_and_the_other_serves_meanwhile(registry: RegistryProcess):
-    killed, survivor = workers_of(registry)
-    os.kill(killed, signal.SIGKILL)
-    assert await health(registry.url) == 200
-    await until(lambda: len(workers_of(registry)) == 2)
-    assert killed not in workers_of(registry)
-    assert survivor in workers_of(registry)
-    assert (await registry.stop()).code == 0
 
 
 async def test_workers_end_when_their_parent_is_killed_and_the_next_start_serves(registry: RegistryProcess):
