@@ -51,6 +51,22 @@ async def test_an_answer_in_one_write_is_the_same_as_in_several(
     assert [VARYING.sub(rb"\1", one) for one in in_one] == [VARYING.sub(rb"\1", one) for one in in_several]
 
 
+async def test_an_answer_of_a_direct_route_has_the_status_of_its_endpoint(listening: Listening):
+    agent = await listening.registry.agent()
+    body = b'{"contract_type": "service", "title": "A manual", "amount": "1", "terms": "", "acceptance_criteria": ""}'
+    fields = f"Authorization: {agent.headers['Authorization']}\r\nContent-Length: {len(body)}\r\n".encode()
+    wire = await listening.connect()
+    await wire.send(
+        b"POST /api/v1/contracts HTTP/1.1\r\nContent-Type: application/json\r\n"
+        + HOST
+        + fields
+        + b"\r\n"
+        + body
+    )
+    status, _, text = await wire.answer()
+    assert status == 201, text
+
+
 async def test_a_response_bears_the_date_of_its_second(listening: Listening, monkeypatch: pytest.MonkeyPatch):
     wire = await listening.connect()
     dates = []

@@ -11,6 +11,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation.licences import AnsweredLicence, keep_operator_licence
 from hansa.rooms.federation.licences.operator_held import AnsweredCertificate, AnsweredNetwork
 from hansa.rooms.federation.peers import follow_frame
+from hansa.rooms.federation.peers.store import all_peers
 from tests.conversations.test_did_claims import FRAME, Operator, new_digests
 from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage, status_of
 from tests.licences import TestGenesis, TestIssuer
@@ -52,11 +53,13 @@ async def _followed(operator: Operator, before: set[str], listed: set[str]) -> A
     settings = operator.frame.settings.model_copy(
         update={"registry_tier": "cloud-operator", "registry_name": "south"}
     )
-    await database.act(lambda tx: follow_frame(tx, settings, before))
+    # Of the frame itself only when its list was read is written.
+    (frame,) = await database.look(all_peers)
+    await database.act(lambda tx: follow_frame(tx, settings, frame, before))
 
     async def follow() -> int:
         try:
-            await database.act(lambda tx: follow_frame(tx, settings, listed))
+            await database.act(lambda tx: follow_frame(tx, settings, frame, listed))
         except Refused as refusal:
             return refusal.status
         return 200

@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from http import HTTPStatus
 from random import Random
 from typing import Any
 
@@ -142,7 +143,7 @@ class RequestGuard:
 
 def _was_sent_whole(send_whole: SendWhole | None, response: Response, request_id: bytes) -> bool:
     """Send a JSON answer with one write, where the connection does that; its fields are those of every other answer."""
-    if send_whole is None or type(response) is not JsonText:
+    if send_whole is None or type(response) is not JsonText or response.status_code != HTTPStatus.OK:
         return False
     own = b"".join([b"%b: %b\r\n" % field for field in response.raw_headers])
     return send_whole(b"%b%bx-request-id: %b\r\n" % (own, _API_LINES, request_id), bytes(response.body))
