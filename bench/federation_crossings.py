@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -69,7 +69,7 @@ async def run(*, full: bool) -> Figures:
 
 async def prepared(homes: list[Path], accounts: int, *more: dict[str, str]) -> list[End]:
     """Two registries with agents; `more` are settings of each."""
-    ports = [free_port() for _ in range(4)]
+    ports = free_ports(4)
     ends = []
     for number, home in enumerate(homes):
         public, federated = ports[2 * number : 2 * number + 2]
@@ -232,9 +232,10 @@ async def beside(end: End) -> AsyncIterator[Runtime]:
         yield runtime
 
 
-def free_port() -> int:
-    """A port of this machine that is free now."""
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+def free_ports(count: int) -> list[int]:
+    """So many ports of this machine that are free now, each another one."""
+    with ExitStack() as bound:
+        free = [bound.enter_context(socket()) for _ in range(count)]
+        for one in free:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in free]

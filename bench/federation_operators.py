@@ -22,7 +22,7 @@ from bench.federation_crossings import (
     End,
     beside,
     command,
-    free_port,
+    free_ports,
     join,
     named_settings,
     prepared,
@@ -179,7 +179,7 @@ async def _driven(
 
 async def _prepared(homes: Sequence[Path]) -> tuple[End, list[End]]:
     """A frame with funded agents, and operator registries whose agents hold nothing yet."""
-    ports = [free_port() for _ in range(2 * len(homes))]
+    ports = free_ports(2 * len(homes))
     ends = []
     for number, home in enumerate(homes):
         settings = _settings(number, ports)

@@ -8,7 +8,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from time import monotonic
 
-from bench.federation_crossings import End, beside, free_port, prepared, serving
+from bench.federation_crossings import End, beside, free_ports, prepared, serving
 from bench.figures import Figures
 from bench.process_cpu import used_alone, used_by
 from bench.quiet_peers_stub import QuietPeer, answering, quiet_peer, reading
@@ -47,7 +47,7 @@ async def run(*, full: bool) -> Figures:
     count, seconds = (PEERS_FULL, SECONDS_FULL) if full else (PEERS, SECONDS)
     async with AsyncExitStack() as stack:
         homes = [await stack.enter_async_context(temporary_directory()) for _ in range(3)]
-        stubs = [quiet_peer(number, free_port(), homes[2]) for number in range(count)]
+        stubs = [quiet_peer(number, port, homes[2]) for number, port in enumerate(free_ports(count))]
         places = ",".join(f"127.0.0.1:{one.port}" for one in stubs)
         allowed = {"OUTGOING_ALLOW_HOSTS": places}
         end, other = await prepared(homes[:2], AGENTS, allowed, allowed)
