@@ -48,13 +48,19 @@ async def restored(court: Court, one: Neighbour, backup: str) -> None:
     await court.what_is_due_happens(court.pair.b, court.pair.a, court.pair.b, court.pair.a)
 
 
-async def test_a_slash_that_its_registry_forgot_is_applied_again_without_an_administrator(court: Court):
+async def slashed(court: Court) -> tuple[TestAgent, TestAgent, dict[str, Any], str]:
+    """Complainant, defendant, the settlement of a slash that was applied, and a backup of the applying registry before it."""
     alice, bob, tx_id = await court.parties()
     backup = await backed_up(court.pair.b)
     opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
     await court.what_is_due_happens()
     await court.decide(await court.incoming(opened), "approve")
     await court.what_is_due_happens(court.pair.b)
+    return alice, bob, opened, backup
+
+
+async def test_a_slash_that_its_registry_forgot_is_applied_again_without_an_administrator(court: Court):
+    alice, bob, opened, backup = await slashed(court)
     assert (await alice.balance(), await bob.balance()) == ("92", "104.9")
     await restored(court, court.pair.b, backup)
     again = await court.incoming(opened)
@@ -69,12 +75,7 @@ async def test_a_slash_that_its_registry_forgot_is_applied_again_without_an_admi
 
 async def uncollected(court: Court) -> tuple[dict[str, Any], TestAgent]:
     """A slash that was compensated, of a defendant whose registry forgot it and that has nothing left; the settlement, the defendant."""
-    alice, bob, tx_id = await court.parties()
-    backup = await backed_up(court.pair.b)
-    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
-    await court.what_is_due_happens()
-    await court.decide(await court.incoming(opened), "approve")
-    await court.what_is_due_happens(court.pair.b)
+    alice, bob, opened, backup = await slashed(court)
     await compare(court.pair.b)
     await put_back(court.pair.b, backup)
     await compare(court.pair.b, anew=True)

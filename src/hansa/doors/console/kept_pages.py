@@ -25,7 +25,7 @@ from hansa.foundation.plumbing.shown_states import States
 
 KEPT_BYTES_MAX = 32_000_000
 TAG_DIGITS = 32
-# Whoever has the page asks each time whether it is still the same.
+# A browser may store the page, and sends a conditional request before each use.
 REVALIDATED = "public, no-cache"
 
 

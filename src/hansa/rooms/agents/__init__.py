@@ -33,6 +33,7 @@ from hansa.rooms.agents.mtls.routes import CERTIFICATES, EnrollingAuthority
 from hansa.rooms.agents.mtls.schemas import EnableMtlsOut
 from hansa.rooms.agents.onboard import Onboarding, create_agent
 from hansa.rooms.agents.payment import (
+    PAYMENT_REFUSALS,
     HeldBudget,
     Payment,
     clear_payment,
@@ -83,6 +84,7 @@ __all__ = [
     "CERTIFICATES",
     "CREATIONS",
     "KEY_ROTATIONS",
+    "PAYMENT_REFUSALS",
     "REQUIRE_UNBOUND",
     "ROOM",
     "AgentUnknown",

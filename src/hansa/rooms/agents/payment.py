@@ -11,6 +11,7 @@ from uuid import UUID
 from hansa.foundation.plumbing.caller import Agent, require_permission
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 
 from .capabilities import (
@@ -24,7 +25,28 @@ from .capabilities import (
     spend,
     within_mode,
 )
+from .capabilities.errors import (
+    CapabilityBudgetSpent,
+    CapabilityEnded,
+    CapabilityUnknown,
+    CaveatViolated,
+    DelegatorMayNot,
+)
 from .spending import Clearance, Spending, clear_spending, preview_spending, return_spending
+from .spending.errors import ApprovalForAnother, OverDayLimit, OverPaymentLimit, PayeeNotAllowed
+
+PAYMENT_REFUSALS: tuple[type[Refused], ...] = (
+    CapabilityUnknown,
+    CapabilityEnded,
+    DelegatorMayNot,
+    CaveatViolated,
+    CapabilityBudgetSpent,
+    PayeeNotAllowed,
+    OverPaymentLimit,
+    OverDayLimit,
+    ApprovalForAnother,
+)
+"""Why a capability or a spend policy refuses a payment."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ async def follow_frame(tx: Tx, settings: Settings, frame: PeerRecord, listed: Co
     wanted = {
         peer.id: None if peer.spiffe_id in listed else REASON for peer in await _operators(tx, settings)
     }
-    return await _put(tx, settings, wanted)
+    return await _set_quarantines(tx, settings, wanted)
 
 
 async def doubt_operators(tx: Tx, settings: Settings, frame: PeerRecord) -> list[str]:
@@ -37,7 +37,7 @@ async def doubt_operators(tx: Tx, settings: Settings, frame: PeerRecord) -> list
     if not await acts_store.is_roster_older(tx, frame.id, settings.frame_roster_max_age_hours):
         return []
     listed = [peer for peer in await _operators(tx, settings) if peer.quarantined_at is None]
-    return await _put(tx, settings, {peer.id: UNKNOWN for peer in listed})
+    return await _set_quarantines(tx, settings, {peer.id: UNKNOWN for peer in listed})
 
 
 async def _operators(tx: Tx, settings: Settings) -> list[PeerRecord]:
@@ -49,7 +49,7 @@ def _is_operator(peer: PeerRecord, settings: Settings) -> bool:
     return is_known and peer.peer_type != "frame" and peer.is_of_frame(settings)
 
 
-async def _put(tx: Tx, settings: Settings, wanted: dict[int, str | None]) -> list[str]:
+async def _set_quarantines(tx: Tx, settings: Settings, wanted: dict[int, str | None]) -> list[str]:
     """Give these operators the quarantine that is wanted, None for no quarantine of this module."""
     differing = [
         peer for peer in await store.all_peers(tx) if peer.id in wanted and _differs(peer, wanted[peer.id])
