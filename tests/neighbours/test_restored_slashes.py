@@ -17,7 +17,7 @@ from tests.neighbours.crossing_scene import across, refusal, run, settle
 from tests.neighbours.restoring import backed_up, put_back
 from tests.neighbours.test_restored_bridge import compare
 from tests.neighbours.two_registries import Neighbour, neighbours
-from tests.registry import DatabaseFarm, TestAgent
+from tests.registry import DatabaseFarm, TestAgent, at_once
 from tests.running_jobs import run_due, run_scheduled_transactions
 
 
@@ -130,12 +130,12 @@ async def test_an_administrator_of_the_asking_registry_writes_an_uncollected_sla
     opened, bob = await uncollected(court)
     path = f"/federation/disputes/settlements/{opened['settlement_id']}/write-off"
     reason = {"reason": "The agent is gone."}
-    answers = [
-        await court.pair.a.registry.post(path, json=reason, headers=court.at_home.headers) for _ in range(2)
-    ]
-    assert [answer.status_code for answer in answers] == [200, 409], answers[0].text
-    assert answers[0].json()["written_off_reason"] == "The agent is gone."
-    assert await refusal(answers[1]) == (409, "SETTLEMENT_NOT_UNCOLLECTED")
+    post, headers = court.pair.a.registry.post, court.at_home.headers
+    answers = await at_once(*(post(path, json=reason, headers=headers) for _ in range(4)))
+    (done,) = [answer for answer in answers if answer.status_code == 200]
+    assert done.json()["written_off_reason"] == "The agent is gone."
+    for answer in answers:
+        assert answer is done or await refusal(answer) == (409, "SETTLEMENT_NOT_UNCOLLECTED")
     carol = await court.pair.b.registry.agent()
     assert (await carol.transfer(bob, "40")).status_code == 200
     await run(court.pair.a, "UPDATE transfers_pair SET crossing = 'resuming', nonce = 'n', ask_at = now()")
