@@ -47,6 +47,7 @@ from bench import (
     reputation_epoch,
     restore,
     start,
+    verifier_attestations,
 )
 from bench.figures import Figures
 from hansa.doors.operate import COLLECTED_AFTER
@@ -89,6 +90,7 @@ BENCHES = {
     "catalogue/pulls": catalogue_pulls.run,
     "catalogue/search": catalogue_search.run,
     "catalogue/writes": catalogue_writes.run,
+    "verifier/attestations": verifier_attestations.run,
 }
 
 
