@@ -1,7 +1,7 @@
-"""The files of the pages: read once, held compressed and as they are, and sent piece by piece.
+"""The files of the pages: listed and read once, held compressed and as they are, and sent piece by piece.
 
-A file that is read for each request takes a thread for each piece; of a client that does not read its answers, this was
-most of what it cost.
+A file that is looked up and read for each request takes a thread each time; of a client that does not read its answers,
+this was most of what it cost.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
@@ -21,15 +22,33 @@ PIECE_BYTES = 1 << 16
 
 
 class ConsoleFiles(StaticFiles):
-    """The console's files; a browser keeps them and asks each time whether they are still the same."""
+    """The console's files; a browser keeps them and asks each time whether they are still the same.
+
+    Files that are added later are found after a restart.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory=directory)
+        self._files = {
+            str(file.relative_to(directory)): file for file in directory.rglob("*") if file.is_file()
+        }
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """One file, or 304 where the browser already has it."""
-        answer = await super().get_response(path, scope)
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
+        answer = self._file(path, scope)
         if isinstance(answer, FileResponse):
             answer = await _as_accepted(answer, Headers(scope=scope))
         answer.headers["Cache-Control"] = "no-cache"
         return answer
+
+    def _file(self, path: str, scope: Scope) -> Response:
+        try:
+            file = self._files[path]
+            return self.file_response(file, file.stat(), scope)
+        except (KeyError, FileNotFoundError):
+            raise HTTPException(HTTPStatus.NOT_FOUND) from None
 
 
 class PieceByPiece(Response):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.journal.feed import LIVE_FEED, conversation, follower
+from hansa.rooms.journal.feed import LIVE_FEED, conversation
 from hansa.rooms.journal.feed.reader import CHUNK_BYTES, Reader
 from tests.operation.registry_process import until
 from tests.quickest import assert_within
@@ -103,19 +103,33 @@ async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
         paused.socket.transport.abort()
 
 
-async def test_the_journal_is_followed_only_while_somebody_listens(registry: TestRegistry, monkeypatch):
-    monkeypatch.setattr(follower, "LINGER_SECONDS", 0.1)
+async def test_the_journal_is_read_only_while_a_channel_is_followed(registry: TestRegistry):
     feed = LIVE_FEED.of(registry.runtime)
-    async with registry.listening() as address:
+    async with registry.listening() as address, open_listener(address) as listener:
         for ref in ("first", "second"):
             assert not feed._ready.is_set()
             await append(registry, f"before the {ref}")
-            async with open_listener(address) as listener:
-                replay = await listener.subscribe("events:all")
-                assert replay[-1]["data"]["ref"] == f"before the {ref}"
-                await append(registry, ref)
-                assert (await listener.hear())["event"]["data"]["ref"] == ref
+            replay = await listener.subscribe("events:all")
+            assert replay[-1]["data"]["ref"] == f"before the {ref}"
+            await append(registry, ref)
+            assert (await listener.hear())["event"]["data"]["ref"] == ref
+            left = await listener.ask(action="unsubscribe", channel="events:all")
+            assert left["type"] == "unsubscribed"
             await until(lambda: not feed._ready.is_set())
+
+
+async def test_nothing_is_read_for_a_reader_that_is_lost(registry: TestRegistry):
+    feed = LIVE_FEED.of(registry.runtime)
+    async with (
+        registry.listening() as address,
+        open_listener(address, sock=with_a_small_buffer(address), close_timeout=0) as paused,
+    ):
+        await paused.subscribe("events:all")
+        paused.socket.transport.pause_reading()
+        await overwhelm(registry)
+        await until(lambda: not feed._ready.is_set())
+        assert feed._sockets == 1
+        paused.socket.transport.abort()
 
 
 async def test_an_open_socket_does_not_hold_up_a_stop(registry: TestRegistry):
