@@ -258,3 +258,76 @@ async def test_of_a_token_and_a_transfer_that_pay_one_part_after_a_restore_one_i
     assert (ended["status"], ended["payment_tx_id"]) == ("COMPLETED", made.json()["token_id"])
     assert [line["act"] for line in ended["history"]].count("overpaid") == 0
     assert tuple(Decimal(one) for one in await agreed.balances()) == (Decimal(90), Decimal("109.95"))
+
+
+class DisputedAfterRestore:
+    """A contract that was paid, of which the contractor's registry knows nothing since a restore, and a dispute about it that was dismissed.
+
+    The payment came to light during the dispute.
+    """
+
+    def __init__(self, agreed: AgreementAbroad, calls: LostCalls) -> None:
+        self.agreed, self.calls = agreed, calls
+        self.number = 0
+        self.tokens: list[dict[str, Any]] = []
+
+    async def begin(self, *, paid_with_token: bool) -> "DisputedAfterRestore":
+        agreed, home = self.agreed, self.agreed.pair.a
+        self.number = await agreed.submitted()
+        self.tokens = [await self._authorized(), await self._authorized()]
+        await settle(home, agreed.pair.b)
+        backup = await backed_up(home)
+        with_token = {"payment_token": self.tokens[0]["token"]} if paid_with_token else {}
+        paid = await agreed.at_home("approve-completion", self.number, **with_token)
+        await settle(home, agreed.pair.b)
+        assert (await agreed.read(self.number))["status"] == "COMPLETED", paid.text
+        self.paid_by = paid.json()["payment_tx_id"]
+        await compare(home)
+        await put_back(home, backup)
+        filed = await self._file()
+        await compare(home, anew=True)
+        await settle(home, agreed.pair.b)
+        disputed = await agreed.read(self.number)
+        assert (disputed["status"], disputed["history"][-1]["act"]) == ("DISPUTED", "overpaid")
+        await nobody_rules(home, filed)
+        return self
+
+    async def _authorized(self) -> dict[str, Any]:
+        agreed = self.agreed
+        body = {"target_agent_did": agreed.provider.did, "amount": "10", "contract_id": self.number}
+        made = await agreed.pair.a.registry.post(
+            "/a2a-payment/authorize", json=body, headers=agreed.contractor.headers
+        )
+        assert made.status_code in {200, 201}, made.text
+        token: dict[str, Any] = made.json()
+        return token
+
+    async def _file(self) -> int:
+        agreed = self.agreed
+        body = {
+            "defendant_did": agreed.provider.did,
+            "contract_id": self.number,
+            "reason_code": "OTHER",
+            "description": "It is late.",
+        }
+        filed = await agreed.pair.a.registry.post("/disputes/", json=body, headers=agreed.contractor.headers)
+        assert filed.status_code == 201, filed.text
+        number: int = filed.json()["id"]
+        return number
+
+
+@pytest.mark.parametrize("first", ["token", "transfer"])
+@pytest.mark.parametrize("then", ["token", "transfer"])
+async def test_a_part_that_a_known_surplus_pays_is_approved_by_it_whatever_paid_and_whatever_would_pay(
+    pair: Neighbours, calls: LostCalls, first: str, then: str
+):
+    agreed = await AgreementAbroad.between(pair)
+    scene = await DisputedAfterRestore(agreed, calls).begin(paid_with_token=first == "token")
+    with_token = {"payment_token": scene.tokens[1]["token"]} if then == "token" else {}
+    async with quiet_after(pair):
+        approved = await agreed.at_home("approve-completion", scene.number, **with_token)
+        await settle(pair.a, pair.b)
+    assert approved.status_code == 200, approved.text
+    assert approved.json()["payment_tx_id"] == scene.paid_by
+    assert await surplus_of(pair, scene.number) == 0
+    assert tuple(Decimal(one) for one in await agreed.balances()) == (Decimal(90), Decimal("109.95"))

@@ -39,6 +39,18 @@ class Approver:
     request_scope: bytes | None = None
 
 
+async def approve_if_paid(tx: Tx, contract: Contract, actor: str | None) -> ContractShown | None:
+    """Approve the submitted part by what paid it before a restore, whichever transfer that was; None where it is unpaid.
+
+    Such a payment came to light while the contract could not be approved, as during a dispute.
+    """
+    paid = await payment_store.surplus_for(tx, _part_of(contract))
+    if paid is None:
+        return None
+    transfer_id, tx_id = paid
+    return await approve_paid_across(tx, contract, transfer_id, tx_id, actor)
+
+
 async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime) -> ContractShown:
     """Set the submitted part aside for the provider's registry; what was paid before a restore is approved at once.
 
@@ -93,10 +105,15 @@ async def _begun(
     actor: str | None,
 ) -> ContractShown:
     await transfers.reserve_payment(tx, corridor, payment)
-    milestone = contract.current.index if contract.current else None
-    await payment_store.note_transfer(tx, payment.transfer_id, PartPaid(contract.id, milestone))
+    part = _part_of(contract)
+    await payment_store.note_transfer(tx, payment.transfer_id, part)
     after = rules.paying(contract, payment.transfer_id)
-    return await move(tx, contract, after, Act("payment_begun", actor, milestone))
+    return await move(tx, contract, after, Act("payment_begun", actor, part.milestone))
+
+
+def _part_of(contract: Contract) -> PartPaid:
+    """The part whose turn it is."""
+    return PartPaid(contract.id, contract.current.index if contract.current else None)
 
 
 def name_of(contract: Contract, frame: str, milestone: int | None, number: int) -> UUID:
