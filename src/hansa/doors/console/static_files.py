@@ -6,6 +6,7 @@ this was most of what it cost.
 
 import asyncio
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 
 from starlette.datastructures import Headers
