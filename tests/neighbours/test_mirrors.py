@@ -1,6 +1,7 @@
 """Cards of one registry at another: mirrored, changed, unlisted, ended, and compared with their home."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -8,11 +9,13 @@ import pytest
 from hansa.foundation.plumbing.jobs import Job
 from hansa.foundation.plumbing.jobs.kinds import SCHEDULE
 from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.trust_bundle import read_bundle
 from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import serving
 from hansa.rooms.catalogue.peer_jobs import PEER_CARDS, PEERS_CARDS_LOOK
 from hansa.rooms.catalogue.peer_reading import CARDS_KIND, HAS_DUE_CARDS, pages, reconcile_all
 from hansa.rooms.federation import PEER_REMOVED, SYNC_PEER
+from hansa.rooms.federation.peers.document_marks import documents_are_known
 from tests.neighbours.reading_peers import (
     administer,
     card_at,
@@ -56,6 +59,27 @@ async def test_a_second_reading_of_an_unchanged_peer_reads_nothing(pair: Neighbo
     outcome = await read(pair.a, pair.b)
     assert (outcome.pulled, outcome.changed, outcome.hidden, dict(outcome.refused)) == (0, 0, 0, {})
     assert (await pair.a.peer(pair.b)).last_synced_at is not None
+
+
+async def test_what_peers_compare_the_documents_by_is_what_the_documents_state(pair: Neighbours):
+    runtime, peer = pair.a.registry.runtime, await pair.a.peer(pair.b)
+
+    async def stated(path: str) -> Any:
+        return (await federation.call_peer(runtime, peer, "GET", path)).body
+
+    marks = json.loads(await stated("/api/v1/federation/documents"))
+    card, keys, bundle = [
+        json.loads(await stated(f"/.well-known/{name}.json"))
+        for name in ("registry-card", "registry-jwks", "spiffe-bundle")
+    ]
+    assert marks == {
+        "card_etag": card["lifecycle"]["card_etag"],
+        "kid": card["signature"]["kid"],
+        "bundle_sequence": bundle["spiffe_sequence"],
+        "bundle_sha256": read_bundle(json.dumps(bundle)).thumbprint,
+    }
+    assert marks["kid"] in [key["kid"] for key in keys["keys"]]
+    assert await documents_are_known(runtime, peer, peer.end)
 
 
 async def look_for_cards(one: Neighbour) -> list[str]:

@@ -5,6 +5,7 @@ from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
 from .calling import CALL_LIMITS, PEER_CALLS, call_peer, connections_to_peers
 from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
+from .document_marks import marks_router
 from .errors import (
     PeerAmbiguous,
     PeerDocumentRefused,
@@ -115,6 +116,7 @@ __all__ = [
     "follow_frame",
     "judge_card",
     "list_peers",
+    "marks_router",
     "minor_limit",
     "new_peer",
     "note_synced",
