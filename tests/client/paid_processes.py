@@ -6,7 +6,7 @@ import json
 import os
 import random
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,10 @@ def append(file: Path, line: str) -> None:
 class Unreliable(httpx2.AsyncBaseTransport):
     """A network that loses requests and answers, doubles requests and delays them; each goes to a random port."""
 
-    def __init__(self, ports: list[int] | None, rate: float) -> None:
-        self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
+    def __init__(
+        self, ports: Sequence[int] | None, rate: float, inner: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._inner = inner or httpx2.AsyncHTTPTransport(trust_env=False)
         self._ports, self._rate = ports, rate
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -157,7 +157,11 @@ async def test_work_that_is_renewed_is_not_lost(store: Store) -> None:
 async def test_start_and_finish_may_be_repeated(store: Store) -> None:
     entry = await store.claim(a_claim(store, "t"))
     assert [await store.start("t", entry.owner, HELD) for _ in range(2)] == [True, True]
-    assert [await store.finish("t", entry.owner, TO_CAPTURE) for _ in range(2)] == [True, True]
+    first, second = [await store.finish("t", entry.owner, TO_CAPTURE) for _ in range(2)]
+    assert first
+    assert second
+    assert (first.state, first.payment, first.answer) == (State.ANSWERED, Payment.CAPTURE, b"sealed answer")
+    assert (second.state, second.payment, second.answer) == (first.state, first.payment, first.answer)
     assert not await store.finish("t", "another", TO_CAPTURE)
 
 
@@ -205,11 +209,16 @@ async def test_a_due_payment_is_returned_to_one_process_until_it_is_settled(open
 async def test_the_end_of_a_payment_is_recorded_once(store: Store) -> None:
     entry = await started(store, "t", HELD)
     await store.finish("t", entry.owner, TO_CAPTURE)
-    await store.settle("t", Payment.CAPTURED, "tx-7")
-    await store.settle("t", Payment.RELEASED, None)
-    found = await store.read("t")
-    assert found
-    assert (found.payment, found.settlement_tx_id, found.capture_amount) == (Payment.CAPTURED, "tx-7", "0.05")
+    settled = await store.settle("t", Payment.CAPTURED, "tx-7")
+    repeated = await store.settle("t", Payment.RELEASED, None)
+    for found in (settled, repeated, await store.read("t")):
+        assert found
+        assert (found.payment, found.settlement_tx_id, found.capture_amount) == (
+            Payment.CAPTURED,
+            "tx-7",
+            "0.05",
+        )
+    assert await store.settle("never seen", Payment.RELEASED, None) is None
 
 
 async def test_old_entries_are_deleted_unless_their_payment_is_due(store: Store) -> None:

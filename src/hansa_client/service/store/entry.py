@@ -150,8 +150,8 @@ class Store(Protocol):
         """Extend the lease of the owner's own claim or work, unless it was given up as lost."""
         ...
 
-    async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
-        """Running → answered by the owner. Repeatable; False when the work was given up as lost."""
+    async def finish(self, token_hash: str, owner: str, answer: Answer) -> Entry | None:
+        """Running → answered by the owner. Repeatable; None when the work was given up as lost."""
         ...
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
@@ -174,8 +174,8 @@ class Store(Protocol):
         """The delivery receipt of a token."""
         ...
 
-    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
-        """Record the end of a due payment."""
+    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> Entry | None:
+        """Record the end of a due payment, once. Returns the entry as it now is."""
         ...
 
     async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:

@@ -82,7 +82,7 @@ class SqlStore:
         """See Store."""
         return bool(await self._one(statements.RENEW, (token_hash, owner, lease_seconds)))
 
-    async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
+    async def finish(self, token_hash: str, owner: str, answer: Answer) -> Entry | None:
         """See Store."""
         values = (token_hash, owner, answer.sealed, answer.payment.value, answer.capture_amount)
 
@@ -90,9 +90,9 @@ class SqlStore:
             done = await run(self._sql(statements.FINISH), (*values, CAPTURE_GRACE_SECONDS))
             if done and answer.receipt:
                 await run(self._sql(statements.KEEP_RECEIPT), (answer.receipt.token_id, answer.receipt.text))
-            return done or await run(statements.FINISHED, (token_hash, owner))
+            return done or await run(self._sql(statements.FINISHED), (token_hash, owner))
 
-        return bool(await self._driver.within(attempt))
+        return statements.first_entry(await self._driver.within(attempt))
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
         """See Store."""
@@ -109,17 +109,21 @@ class SqlStore:
 
     async def read(self, token_hash: str) -> Entry | None:
         """See Store."""
-        rows = await self._one(statements.READ, (token_hash,))
-        return statements.entry_of(rows[0]) if rows else None
+        return statements.first_entry(await self._one(statements.READ, (token_hash,)))
 
     async def receipt(self, token_id: str) -> str | None:
         """See Store."""
         rows = await self._one(statements.RECEIPT, (token_id,))
         return str(rows[0][0]) if rows else None
 
-    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
+    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> Entry | None:
         """See Store."""
-        await self._one(statements.SETTLE, (token_hash, payment.value, settlement_tx_id))
+
+        async def attempt(run: Run) -> Rows:
+            done = await run(self._sql(statements.SETTLE), (token_hash, payment.value, settlement_tx_id))
+            return done or await run(self._sql(statements.READ), (token_hash,))
+
+        return statements.first_entry(await self._driver.within(attempt))
 
     async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:
         """See Store."""

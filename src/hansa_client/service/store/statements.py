@@ -82,11 +82,9 @@ RENEW = """UPDATE hansa_paid_call SET lease_until = {now} + $3
 FINISH = """UPDATE hansa_paid_call
     SET state = 'answered', answer = $3, payment = $4, capture_amount = $5, try_at = {now} + $6
     WHERE token_hash = $1 AND owner = $2 AND state = 'running'
-    RETURNING token_hash"""
+    RETURNING {columns}"""
 
-FINISHED = (
-    "SELECT token_hash FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'answered'"
-)
+FINISHED = "SELECT {columns} FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'answered'"
 
 KEEP_RECEIPT = """INSERT INTO hansa_paid_receipt (token_id, receipt, created_at) VALUES ($1, $2, {now})
     ON CONFLICT (token_id) DO NOTHING"""
@@ -105,7 +103,8 @@ LOSE = """UPDATE hansa_paid_call
     WHERE token_hash = $1 AND owner = $2 AND state = 'claimed'"""
 
 SETTLE = """UPDATE hansa_paid_call SET payment = $2, settlement_tx_id = $3, sealed_token = NULL
-    WHERE token_hash = $1 AND payment IN ('capture', 'release')"""
+    WHERE token_hash = $1 AND payment IN ('capture', 'release')
+    RETURNING {columns}"""
 
 DUE = """UPDATE hansa_paid_call SET try_at = {now} + $2
     WHERE token_hash IN (
@@ -118,6 +117,11 @@ DUE = """UPDATE hansa_paid_call SET try_at = {now} + $2
 PURGE = """DELETE FROM hansa_paid_call
     WHERE created_at < {now} - $1 AND payment NOT IN ('capture', 'release') AND lease_until < {now}
     RETURNING token_hash"""
+
+
+def first_entry(rows: Sequence[Sequence[Any]]) -> Entry | None:
+    """The entry of the first row, if there is one."""
+    return entry_of(rows[0]) if rows else None
 
 
 def entry_of(row: Sequence[Any]) -> Entry:
