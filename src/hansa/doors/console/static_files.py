@@ -15,7 +15,6 @@ from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from hansa.doors.console.style_sheets import KEPT_FOR_A_YEAR, StyleSheet, sheet_at
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed
 from hansa.foundation.plumbing.lines import IS_GONE
 
@@ -26,8 +25,7 @@ PIECE_BYTES = 1 << 16
 class ConsoleFiles(StaticFiles):
     """The console's files; a browser keeps them and asks each time whether they are still the same.
 
-    A style sheet is kept for a year under the address that pages give it, which changes with its content. Files that are
-    added later are found after a restart.
+    Files that are added later are found after a restart.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -38,8 +36,6 @@ class ConsoleFiles(StaticFiles):
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """One file, or 304 where the browser already has it."""
-        if sheet := sheet_at(path):
-            return _sheet(sheet, scope)
         if scope["method"] not in {"GET", "HEAD"}:
             raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
         answer = self._file(path, scope)
@@ -73,21 +69,6 @@ class PieceByPiece(Response):
             # A write leaves at the end of this turn of the loop; only then is it known whether there is room for more.
             await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _sheet(sheet: StyleSheet, scope: Scope) -> Response:
-    is_current = scope["query_string"] == f"v={sheet.digest}".encode()
-    headers = Headers(scope=scope)
-    kept = {
-        "ETag": f'W/"{sheet.digest}"',
-        "Vary": "Accept-Encoding",
-        "Cache-Control": KEPT_FOR_A_YEAR if is_current else "no-cache",
-    }
-    if headers.get("if-none-match") == kept["ETag"]:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=kept)
-    if not accepts_gzip(headers):
-        return Response(sheet.content, media_type="text/css", headers=kept)
-    return Response(sheet.packed, media_type="text/css", headers={**kept, "Content-Encoding": "gzip"})
 
 
 async def _as_accepted(whole: FileResponse, headers: Headers) -> Response:
