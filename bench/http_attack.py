@@ -157,8 +157,8 @@ class Measuring:
         """Note what the crowd costs the service, and what is kept of these transfers beside it."""
         if not per_second:
             return
-        quiet = await self._paced(f"quiet paced{number}", per_second)
-        attacked = await self._paced(f"attacked paced{number}", per_second, number)
+        quiet = await self._paced(f"quiet-paced{number}", per_second)
+        attacked = await self._paced(f"attacked-paced{number}", per_second, number)
         service, database = (
             max(0.0, more / attacked.seconds - less / quiet.seconds)
             for more, less in (
