@@ -96,6 +96,34 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_is_accessible_and_
             assert (path, await violations_of(page)) == (path, [])
 
 
+async def test_a_browser_applies_no_style_that_the_registry_did_not_write(visit):
+    opened = await visit("/terms")
+    page = opened.page
+
+    async def seen(before: str, after: str) -> tuple[str, bool]:
+        """The margin of the page, which its own style removes, and whether its heading is shown, after a text of it was changed."""
+
+        async def change(route):
+            answer = await route.fetch()
+            text = await answer.text()
+            assert text.count(before) == 1
+            await route.fulfill(response=answer, body=text.replace(before, after))
+
+        await page.route("**/terms", change)
+        await page.reload()
+        await page.unroute("**/terms")
+        margin = await page.evaluate("getComputedStyle(document.body).marginTop")
+        return margin, await page.get_by_role("heading", level=1).is_visible()
+
+    assert await seen("</style>", "</style>") == ("0px", True)
+    assert opened.complaints == []
+    assert await seen("</style>", "h1{display:none}</style>") == ("8px", True)
+    assert await seen("</head>", "<style>h1{display:none}</style></head>") == ("0px", True)
+    assert await seen("<h1>", "<h1 style='display:none'>") == ("0px", True)
+    assert len(opened.complaints) == 3
+    assert all("style-src" in complaint for complaint in opened.complaints)
+
+
 async def test_the_first_stop_of_the_keyboard_leads_to_the_content(visit):
     page = (await visit("/")).page
     await page.keyboard.press("Tab")

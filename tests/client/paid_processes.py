@@ -19,7 +19,6 @@ from hansa_client.pay import AsyncPayingClient, PaymentInProgress, PaymentRefuse
 from hansa_client.service import PaidService
 
 AT_ONCE = 12
-LEASE_SECONDS = 4.0
 
 
 def append(file: Path, line: str) -> None:
@@ -93,7 +92,6 @@ def serve(stated: dict[str, Any]) -> None:
         credentials=AgentCredentials(*stated["payee_credentials"]),
         price="0.01",
         store=stated["store"],
-        lease_seconds=LEASE_SECONDS,
     )
     uvicorn.run(service.asgi(works), port=stated["port"], log_level="critical")
 

@@ -224,3 +224,18 @@ async def test_a_proof_that_the_registry_did_not_sign_opens_nothing(court: Court
     held = [one for one in await court.list(court.pair.b) if one["dispute_id"] == dispute_id]
     assert (held, await bob.balance()) == ([], "119.9")
     await run(court.pair.a, "UPDATE commerce_settlement SET next_at = NULL WHERE dispute_id = $1", dispute_id)
+
+
+async def test_a_dispute_after_a_restore_gets_no_number_of_one_that_was_lost(court: Court):
+    alice, bob, tx_id = await court.parties()
+    backup = await backed_up(court.pair.a)
+    lost = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    await court.what_is_due_happens()
+    # Nothing is in the chains yet: neither registry notices the restore.
+    await put_back(court.pair.a, backup)
+    opened = await court.ruled(*await court.parties(), slash="10", compensation="8")
+    assert opened["dispute_id"] > lost["dispute_id"]
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(opened), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    assert (await court.outgoing(opened))["status"] == "SETTLED"

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
-from uuid import uuid4
 
 from hansa_client import AsyncRegistry
 from hansa_client.errors import HansaError
@@ -69,9 +68,10 @@ class Admission:
             return refusals.payment_refused(
                 "TOKEN_MALFORMED", "A payment token is apt_ and 64 hexadecimal digits."
             )
-        token_hash, owner = hash_of(presented.token), uuid4().hex
-        claim = Claim(token_hash, self.use_ids.new(), owner, order.fingerprint, self.lease_seconds)
+        token_hash = hash_of(presented.token)
         try:
+            owner = self.store.new_owner()
+            claim = Claim(token_hash, self.use_ids.new(), owner, order.fingerprint, self.lease_seconds)
             entry = await self.store.claim(claim)
             if entry.fingerprint != order.fingerprint:
                 return refusals.token_used()
@@ -230,9 +230,13 @@ class Working:
         finally:
             self._renewals.cancel()
 
-    def abandon(self) -> None:
-        """The process ends before the work did; when the lease ends the work counts as lost."""
+    async def abandon(self) -> None:
+        """End the work without an answer; it counts as lost. A store that does not answer gives it up later."""
         self._renewals.cancel()
+        try:
+            await self._admission.store.pause(self._entry.token_hash, self._entry.owner)
+        except StoreUnavailable as trouble:
+            log.warning("work that was cancelled is given up later: %s", trouble)
 
     def _payment(self, outcome: Outcome) -> Payment:
         if not self.facts.is_captured_by_payee:

@@ -75,7 +75,8 @@ elseif act == 'withdraw' then
   if owned('claimed') then redis.call('DEL', key) end
   return 1
 elseif act == 'pause' then
-  if owned('claimed') then redis.call('HSET', key, 'lease_until', until_(-1)) end
+  if owned('claimed') or owned('running') then redis.call('HSET', key, 'lease_until', '0') end
+  if owned('running') then redis.call('ZADD', running, 0, token_hash) end
   return 1
 elseif act == 'lose' then
   if not owned('claimed') then return 0 end

@@ -78,6 +78,10 @@ class RedisStore:
             client, self._client = self._client, None
             await client.aclose()
 
+    def new_owner(self) -> str:
+        """See Store. A process that ends is recognised by its lease."""
+        return uuid4().hex
+
     async def claim(self, claim: Claim) -> Entry:
         """See Store."""
         values = (claim.owner, claim.lease_seconds, claim.use_id, claim.fingerprint)

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from . import statements
-from .entry import RECEIPT_KEPT_SECONDS, Answer, Claim, Entry, Payment, StoreUnavailable, Work
+from .entry import RECEIPT_KEPT_SECONDS, STALL_SECONDS, Answer, Claim, Entry, Payment, StoreUnavailable, Work
 
 Rows = Sequence[Sequence[Any]]
 Run = Callable[[str, Sequence[Any]], Awaitable[Rows]]
@@ -18,6 +18,8 @@ CAPTURE_GRACE_SECONDS = 5.0
 class Driver(Protocol):
     """Runs the statements of one use in one transaction. Raises: StoreUnavailable."""
 
+    @property
+    def process(self) -> str: ...
     async def open(self) -> None: ...
     async def close(self) -> None: ...
     async def within(self, use: Callable[[Run], Awaitable[T]]) -> T: ...
@@ -26,8 +28,8 @@ class Driver(Protocol):
 class SqlStore:
     """Keeps the entries in two tables, which it creates."""
 
-    def __init__(self, driver: Driver, *, now: str, binary: str) -> None:
-        self._driver, self._now, self._binary = driver, now, binary
+    def __init__(self, driver: Driver, *, now: str, binary: str, ended: str) -> None:
+        self._driver, self._now, self._binary, self._ended = driver, now, binary, ended
         self._store_id = ""
 
     @property
@@ -50,6 +52,10 @@ class SqlStore:
     async def close(self) -> None:
         """Disconnect."""
         await self._driver.close()
+
+    def new_owner(self) -> str:
+        """See Store."""
+        return f"{self._driver.process}.{uuid4().hex}"
 
     async def claim(self, claim: Claim) -> Entry:
         """See Store."""
@@ -134,7 +140,8 @@ class SqlStore:
         return len(await self._driver.within(attempt))
 
     def _sql(self, statement: str) -> str:
-        return statement.replace("{columns}", statements.COLUMNS).replace("{now}", self._now)
+        whole = statement.replace("{columns}", statements.COLUMNS).replace("{ended}", self._ended)
+        return whole.replace("{stall}", str(STALL_SECONDS)).replace("{now}", self._now)
 
     async def _one(self, statement: str, values: Sequence[Any]) -> Rows:
         return await self._driver.within(lambda run: run(self._sql(statement), values))

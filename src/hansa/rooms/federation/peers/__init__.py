@@ -48,7 +48,7 @@ from .slots import (
     ReadDiscovered,
     SyncOutcome,
 )
-from .sync_store import HAS_OPEN_PEER, note_synced, open_peer_ids
+from .sync_store import OPEN_PEERS, note_synced, open_peer_ids
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
 from .uncertified import doubt_operators, follow_frame
@@ -57,9 +57,9 @@ from .views import PeerView, list_peers, view_by_name, view_of
 __all__ = [
     "CALL_LIMITS",
     "DISCOVERED",
-    "HAS_OPEN_PEER",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
+    "OPEN_PEERS",
     "PEER_CALLS",
     "PEER_REMOVED",
     "PEER_SETTLED",
