@@ -316,8 +316,7 @@ class DisputedAfterRestore:
         return number
 
 
-@pytest.mark.parametrize("first", ["token", "transfer"])
-@pytest.mark.parametrize("then", ["token", "transfer"])
+@pytest.mark.parametrize(("first", "then"), [("token", "transfer"), ("transfer", "token")])
 async def test_a_part_that_a_known_surplus_pays_is_approved_by_it_whatever_paid_and_whatever_would_pay(
     pair: Neighbours, calls: LostCalls, first: str, then: str
 ):
