@@ -166,6 +166,19 @@ async def test_of_each_payment_an_agent_complains_once_at_once_included(
     assert by_bob["bound"] == "20"
 
 
+async def test_the_number_of_a_dispute_is_above_the_seconds_since_2025_at_once_included(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    # A database that was restored gives no number again, whatever it has lost.
+    since = (
+        "SELECT floor(extract(epoch FROM clock_timestamp() - timestamptz '2025-01-01 00:00:00+00'))::bigint"
+    )
+    seconds = await disputes.registry.database.look(lambda tx: tx.fetchval(since))
+    numbers = [one["id"] for one in await at_once(*(disputes.file(alice, bob) for _ in range(8)))]
+    assert len(set(numbers)) == 8
+    assert min(numbers) > seconds
+
+
 async def test_both_must_be_parties_to_the_payment(
     disputes: Disputing, alice: TestAgent, bob: TestAgent
 ) -> None:

@@ -27,7 +27,7 @@ from hansa.rooms.commerce.settlements.settlement import (
     Status,
 )
 from hansa.rooms.commerce.settlements.slashing import apply_slash
-from hansa.rooms.commerce.settlements.taking_in import take_outcome, take_receipt, take_request
+from hansa.rooms.commerce.settlements.taking_in import SignedReceipt, take_outcome, take_receipt, take_request
 from hansa.rooms.transfers.crossing.store import open_pair
 from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
@@ -104,11 +104,20 @@ async def _outcome(scene: Scene) -> Asking:
     return scene.asking(lambda tx: take_outcome(tx, scene.peer, stated, settings))
 
 
+async def _confirmed(scene: Scene, stated: Receipt, direction: Direction) -> Asking:
+    """A receipt for what is sent to the peer now."""
+    key, database = scene.peer.spiffe_id or "", scene.purses.registry.database
+    receipt = SignedReceipt(
+        stated, "signed", await database.look(lambda tx: transfers.positions_in_chain(tx, key))
+    )
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, direction))
+
+
 async def _receipt(scene: Scene) -> Asking:
     claim = scene.claim(against_own=True)
     await scene.kept(protocol.claimed(claim, "DEFENDANT_UNKNOWN", 0.0, is_auto=False))
     receipt = Receipt(claim, Status.FAILED)
-    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.INCOMING))
+    return await _confirmed(scene, receipt, Direction.INCOMING)
 
 
 async def _award(scene: Scene) -> Asking:
@@ -122,14 +131,14 @@ async def _receipt_of_award(scene: Scene) -> Asking:
     claim = scene.claim(against_own=True)
     await scene.kept(protocol.awarded(claim, AMOUNT, AMOUNT, 0.0))
     receipt = Receipt(claim, Status.SETTLED)
-    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.AWARDED))
+    return await _confirmed(scene, receipt, Direction.AWARDED)
 
 
 async def _refused_award(scene: Scene) -> Asking:
     claim = scene.claim(against_own=True)
     await scene.kept(protocol.awarded(claim, AMOUNT, AMOUNT, 0.0))
     receipt = Receipt(claim, Status.FAILED, "COMPLAINANT_UNKNOWN")
-    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, "signed", Direction.AWARDED))
+    return await _confirmed(scene, receipt, Direction.AWARDED)
 
 
 async def _approve(scene: Scene) -> Asking:
@@ -154,7 +163,7 @@ async def _write_off(scene: Scene) -> Asking:
     return scene.asking(lambda tx: write_off(tx, scene.administrator, settlement_id, "It is gone."))
 
 
-async def _slash_in_vain(scene: Scene) -> Asking:
+async def _slash_without_effect(scene: Scene) -> Asking:
     """A slash that is to be applied again to a defendant that has nothing left."""
     registry = scene.purses.registry
     poor = await scene.purses.agent()
@@ -178,7 +187,7 @@ STEPS: dict[str, FailingAct[Scene]] = {
     "approve": (_approve, {409}),
     "reject": (_reject, {409}),
     "write off": (_write_off, {409}),
-    "slash of a defendant with nothing left": (_slash_in_vain, {200}),
+    "slash of a defendant with nothing left": (_slash_without_effect, {200}),
 }
 
 

@@ -9,6 +9,7 @@ DO $$ DECLARE name text; BEGIN
   CREATE SCHEMA {schema};
   FOR name IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
   LOOP EXECUTE format('CREATE TABLE {schema}.%I AS TABLE public.%I', name, name); END LOOP;
+  CREATE TABLE {schema}.numbers AS SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public';
 END $$
 """
 # Triggers and foreign keys are off: every table gets exactly the rows that it had.
@@ -22,6 +23,8 @@ DO $$ DECLARE name text; members text; BEGIN
     EXECUTE format('DELETE FROM public.%I', name);
     EXECUTE format('INSERT INTO public.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM {schema}.%I', name, members, members, name);
   END LOOP;
+  -- Numbers that were given since are given again.
+  PERFORM setval(format('public.%I', sequencename), coalesce(last_value, 1), last_value IS NOT NULL) FROM {schema}.numbers;
 END $$
 """
 

@@ -12,8 +12,8 @@ import pytest
 from hansa.rooms import transfers
 from hansa.rooms.commerce import contracts
 from tests.neighbours.agreeing_scene import AgreementAbroad
-from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, settle
-from tests.neighbours.parts_across import nobody_rules
+from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, run, settle
+from tests.neighbours.parts_across import InParts, nobody_rules
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.restoring import backed_up, put_back
 from tests.neighbours.test_restored_bridge import compare
@@ -258,3 +258,129 @@ async def test_of_a_token_and_a_transfer_that_pay_one_part_after_a_restore_one_i
     assert (ended["status"], ended["payment_tx_id"]) == ("COMPLETED", made.json()["token_id"])
     assert [line["act"] for line in ended["history"]].count("overpaid") == 0
     assert tuple(Decimal(one) for one in await agreed.balances()) == (Decimal(90), Decimal("109.95"))
+
+
+class DisputedAfterRestore:
+    """A contract that was paid, of which the contractor's registry knows nothing since a restore, and a dispute about it that was dismissed.
+
+    The payment came to light during the dispute.
+    """
+
+    def __init__(self, agreed: AgreementAbroad, calls: LostCalls) -> None:
+        self.agreed, self.calls = agreed, calls
+        self.number = 0
+        self.tokens: list[dict[str, Any]] = []
+
+    async def begin(self, *, paid_with_token: bool) -> "DisputedAfterRestore":
+        agreed, home = self.agreed, self.agreed.pair.a
+        self.number = await agreed.submitted()
+        self.tokens = [await self._authorized(), await self._authorized()]
+        await settle(home, agreed.pair.b)
+        backup = await backed_up(home)
+        with_token = {"payment_token": self.tokens[0]["token"]} if paid_with_token else {}
+        paid = await agreed.at_home("approve-completion", self.number, **with_token)
+        await settle(home, agreed.pair.b)
+        assert (await agreed.read(self.number))["status"] == "COMPLETED", paid.text
+        self.paid_by = paid.json()["payment_tx_id"]
+        await compare(home)
+        await put_back(home, backup)
+        filed = await self._file()
+        await compare(home, anew=True)
+        await settle(home, agreed.pair.b)
+        disputed = await agreed.read(self.number)
+        assert (disputed["status"], disputed["history"][-1]["act"]) == ("DISPUTED", "overpaid")
+        await nobody_rules(home, filed)
+        return self
+
+    async def _authorized(self) -> dict[str, Any]:
+        agreed = self.agreed
+        body = {"target_agent_did": agreed.provider.did, "amount": "10", "contract_id": self.number}
+        made = await agreed.pair.a.registry.post(
+            "/a2a-payment/authorize", json=body, headers=agreed.contractor.headers
+        )
+        assert made.status_code in {200, 201}, made.text
+        token: dict[str, Any] = made.json()
+        return token
+
+    async def _file(self) -> int:
+        agreed = self.agreed
+        body = {
+            "defendant_did": agreed.provider.did,
+            "contract_id": self.number,
+            "reason_code": "OTHER",
+            "description": "It is late.",
+        }
+        filed = await agreed.pair.a.registry.post("/disputes/", json=body, headers=agreed.contractor.headers)
+        assert filed.status_code == 201, filed.text
+        number: int = filed.json()["id"]
+        return number
+
+
+@pytest.mark.parametrize(("first", "then"), [("token", "transfer"), ("transfer", "token")])
+async def test_a_part_that_a_known_surplus_pays_is_approved_by_it_whatever_paid_and_whatever_would_pay(
+    pair: Neighbours, calls: LostCalls, first: str, then: str
+):
+    agreed = await AgreementAbroad.between(pair)
+    scene = await DisputedAfterRestore(agreed, calls).begin(paid_with_token=first == "token")
+    with_token = {"payment_token": scene.tokens[1]["token"]} if then == "token" else {}
+    async with quiet_after(pair):
+        approved = await agreed.at_home("approve-completion", scene.number, **with_token)
+        await settle(pair.a, pair.b)
+    assert approved.status_code == 200, approved.text
+    assert approved.json()["payment_tx_id"] == scene.paid_by
+    assert await surplus_of(pair, scene.number) == 0
+    assert tuple(Decimal(one) for one in await agreed.balances()) == (Decimal(90), Decimal("109.95"))
+
+
+async def test_a_token_that_was_forgotten_and_named_no_contract_pays_the_part_for_which_it_was_settled(
+    pair: Neighbours,
+):
+    agreed = await AgreementAbroad.between(pair)
+    number = await agreed.submitted()
+    await settle(pair.a, pair.b)
+    backup = await backed_up(pair.a)
+    body = {"target_agent_did": agreed.provider.did, "amount": "10"}
+    made = await pair.a.registry.post("/a2a-payment/authorize", json=body, headers=agreed.contractor.headers)
+    paid = await agreed.at_home("approve-completion", number, payment_token=made.json()["token"])
+    assert paid.json()["payment_tx_id"] == made.json()["token_id"], paid.text
+    await settle(pair.a, pair.b)
+    await compare(pair.a)
+    await put_back(pair.a, backup)
+    await compare(pair.a, anew=True)
+    async with quiet_after(pair):
+        await settle(pair.a, pair.b)
+    approved = await agreed.read(number)
+    assert (approved["status"], approved["payment_tx_id"]) == ("COMPLETED", made.json()["token_id"])
+    assert tuple(Decimal(one) for one in await agreed.balances()) == (Decimal(90), Decimal("109.95"))
+
+
+async def test_a_token_that_paid_a_milestone_before_a_restore_does_not_pay_the_next_one(pair: Neighbours):
+    contract = await InParts.accepted(await AgreementAbroad.between(pair))
+    agreed, home = contract.agreed, pair.a
+    await contract.submit(0)
+    body = {"target_agent_did": agreed.provider.did, "amount": "4", "contract_id": contract.number}
+    made = await home.registry.post("/a2a-payment/authorize", json=body, headers=agreed.contractor.headers)
+    await settle(home, pair.b)
+    backup = await backed_up(home)
+    paid = await agreed.at_home("approve-completion", contract.number, payment_token=made.json()["token"])
+    assert paid.json()["payment_tx_id"] == made.json()["token_id"], paid.text
+    await settle(home, pair.b)
+    assert (await agreed.read(contract.number))["amount_paid"] == "4"
+    await compare(home)
+    await put_back(home, backup)
+    # As if another transfer had paid it since.
+    otherwise = "UPDATE commerce_contract_milestone SET state = 'approved', payment_tx_id = 1 WHERE contract_id = $1 AND index = 0"
+    await run(home, otherwise, contract.number)
+    await run(
+        home,
+        "UPDATE commerce_contract SET status = 'ACCEPTED', amount_paid = 4 * 10 ^ 8 WHERE id = $1",
+        contract.number,
+    )
+    await contract.submit(1)
+    await compare(home, anew=True)
+    await settle(home, pair.b)
+    found = await agreed.read(contract.number)
+    assert (found["status"], found["amount_paid"]) == ("SUBMITTED", "4")
+    assert [one["state"] for one in found["milestones"]] == ["approved", "submitted"]
+    (overpaid,) = [line for line in found["history"] if line["act"] == "overpaid"]
+    assert (overpaid["note"], overpaid["milestone"]) == (made.json()["token_id"], 0)

@@ -1,10 +1,13 @@
 """One of two registries is served from an old backup: a slash that the other one compensated is applied again, and the reverse."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from hansa.foundation.plumbing.outgoing import Answer
+from hansa.rooms.federation.peers import posting
 from tests.conversations.test_slash_settlements import (
     DELIVERY,
     DUE,
@@ -224,3 +227,48 @@ async def test_a_proof_that_the_registry_did_not_sign_opens_nothing(court: Court
     held = [one for one in await court.list(court.pair.b) if one["dispute_id"] == dispute_id]
     assert (held, await bob.balance()) == ([], "119.9")
     await run(court.pair.a, "UPDATE commerce_settlement SET next_at = NULL WHERE dispute_id = $1", dispute_id)
+
+
+async def test_a_dispute_after_a_restore_gets_no_number_of_one_that_was_lost(court: Court):
+    alice, bob, tx_id = await court.parties()
+    backup = await backed_up(court.pair.a)
+    lost = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    await court.what_is_due_happens()
+    # Nothing is in the chains yet: neither registry notices the restore.
+    await put_back(court.pair.a, backup)
+    # No registry is restored within the second in which the dispute was filed.
+    since = "SELECT extract(epoch FROM clock_timestamp() - timestamptz '2025-01-01 00:00:00+00')"
+    while await court.pair.a.registry.database.look(lambda tx: tx.fetchval(since)) < lost["dispute_id"]:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    opened = await court.ruled(*await court.parties(), slash="10", compensation="8")
+    assert opened["dispute_id"] > lost["dispute_id"]
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(opened), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    assert (await court.outgoing(opened))["status"] == "SETTLED"
+
+
+async def test_a_receipt_of_before_a_restore_does_not_end_the_award_that_was_sent_again(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+):
+    contractor, provider, dispute_id = await disputed_by_provider(court)
+    backup = await backed_up(court.pair.b)
+    assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
+    right = posting.call_peer
+
+    async def call(*given: Any, **more: Any) -> Answer:
+        answer = await right(*given, **more)
+        monkeypatch.undo()
+        # The answer has left its registry, which is restored before it arrives, and the restore is noticed by both.
+        await compare(court.pair.b)
+        await put_back(court.pair.b, backup)
+        await compare(court.pair.b, anew=True)
+        await settle(court.pair.a, court.pair.b)
+        return answer
+
+    monkeypatch.setattr(posting, "call_peer", call)
+    await court.what_is_due_happens(court.pair.a)
+    await court.what_is_due_happens()
+    awarded, owed = await awards(court, dispute_id)
+    assert (awarded["status"], owed["status"], owed["compensated_amount"]) == ("SETTLED", "SETTLED", "7")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "107")

@@ -58,6 +58,9 @@ async def approve(
 async def _approve_across(
     tx: Tx, agent: Agent, contract: Contract, approval: Approval, runtime: Runtime
 ) -> ContractShown | agents.Approval:
+    paid = await paying_across.approve_if_paid(tx, contract, agent.did)
+    if paid is not None:
+        return paid
     scope = approval.consent.request_scope
     if approval.payment_token is not None:
         approver = paying_across.Approver(agent.did, request_scope=scope)

@@ -75,7 +75,8 @@ async def _not_reviewed(tx: Tx, contract: Contract, runtime: Runtime) -> None:
 async def _pay_and_approve(tx: Tx, contract: Contract, runtime: Runtime) -> None:
     assert contract.provider_did is not None
     if await transfers.is_foreign(tx, contract.provider_did, runtime.settings):
-        await paying_across.begin(tx, contract, paying_across.Approver(None), runtime)
+        if await paying_across.approve_if_paid(tx, contract, None) is None:
+            await paying_across.begin(tx, contract, paying_across.Approver(None), runtime)
     else:
         await approve_once_paid(tx, contract, partial(paying.pay_part, settings=runtime.settings), None)
 

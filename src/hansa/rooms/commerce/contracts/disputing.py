@@ -10,6 +10,7 @@ from hansa.rooms import agents, ledger
 from . import paying, rules
 from .contract import Contract, Payment, Status
 from .moves import Act, move
+from .naming import message_of
 from .suspension import end_of_revoked, on_hold
 
 
@@ -44,7 +45,7 @@ def award(contract: Contract, hold_id: int, winner: str) -> ledger.Order:
     """The order that gives what a contract still holds to one of its parties."""
     if winner == contract.contractor_did:
         return ledger.orders.release(hold_id)
-    return ledger.orders.award(hold_id, contract.unpaid, message=paying.message_of(contract))
+    return ledger.orders.award(hold_id, contract.unpaid, message=message_of(contract))
 
 
 async def close(tx: Tx, contract: Contract, paid: ledger.Result | None) -> Contract:

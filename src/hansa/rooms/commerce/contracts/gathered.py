@@ -21,7 +21,7 @@ from hansa.rooms import ledger
 
 from . import rules, store
 from .contract import Contract, Payment, Status
-from .paying import message_of
+from .naming import message_of
 from .reading import ContractShown
 from .records import HistoryLine
 from .when_decided import contract_json

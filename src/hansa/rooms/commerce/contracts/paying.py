@@ -12,6 +12,7 @@ from hansa.rooms.commerce import payments
 
 from .contract import Contract, Payment
 from .errors import TokenForFunded
+from .naming import message_of
 
 PERMISSION = "payment.pay"
 OPERATION = "contract"
@@ -24,22 +25,6 @@ class Consent:
 
     approval_id: UUID | None = None
     request_scope: bytes | None = None
-
-
-_CONTRACT = "Contract "
-DIGITS_MAX = 18
-
-
-def message_of(contract: Contract) -> str:
-    """What the payments of a contract state."""
-    return f"{_CONTRACT}{contract.id}"
-
-
-def contract_in(message: str | None) -> int | None:
-    """The contract that the message of a payment names."""
-    number = (message or "").removeprefix(_CONTRACT)
-    is_number = number != message and number.isascii() and number.isdecimal() and len(number) <= DIGITS_MAX
-    return int(number) if is_number else None
 
 
 def payment_of(payee: str, amount: Minor, consent: Consent, settings: Settings) -> agents.Payment:

@@ -1,11 +1,12 @@
 """Pay a part of a contract to a provider of another registry: its units cross, and the contract waits for the decision.
 
 The id of the transfer is derived from the contract, the part and a number that rises with each abort, so that a registry that was
-restored and forgot a payment finds it again instead of paying twice. With a payment token the transfer has the token's id.
+restored and forgot a payment finds it again instead of paying twice. With a payment token the transfer has the token's id, and its
+memo names the part.
 """
 
 from dataclasses import dataclass, replace
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
@@ -13,17 +14,17 @@ from hansa.foundation.values.money import ZERO
 from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce import payments
 
-from . import paying, payment_store, rules
+from . import payment_store, rules
 from .approved import approve_once_paid
 from .contract import Contract, Payment
 from .errors import PaymentUnderWay
 from .moves import Act, move
+from .naming import message_of, name_of, named_part
 from .reading import ContractShown
 from .records import PartPaid
 
 SECONDS = 300.0
 """Without a decision the transfer is aborted: nobody waits for it so long."""
-NAMES = UUID("8a1c5d1e-52d5-4b0f-9a55-0d0ff3a1c7e9")
 UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
@@ -37,6 +38,18 @@ class Approver:
     did: str | None
     held: agents.HeldBudget = UNBUDGETED
     request_scope: bytes | None = None
+
+
+async def approve_if_paid(tx: Tx, contract: Contract, actor: str | None) -> ContractShown | None:
+    """Approve the submitted part by what paid it before a restore, whichever transfer that was; None where it is unpaid.
+
+    Such a payment came to light while the contract could not be approved, as during a dispute.
+    """
+    paid = await payment_store.surplus_for(tx, _part_of(contract))
+    if paid is None:
+        return None
+    transfer_id, tx_id = paid
+    return await approve_paid_across(tx, contract, transfer_id, tx_id, actor)
 
 
 async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime) -> ContractShown:
@@ -53,7 +66,7 @@ async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime
         tx_id = await transfers.movement_of(tx, corridor, transfer_id)
         return await approve_paid_across(tx, contract, transfer_id, tx_id, approver.did)
     order = ledger.TransferOrder(
-        contract.contractor_did, contract.provider_did, contract.part, paying.message_of(contract)
+        contract.contractor_did, contract.provider_did, contract.part, message_of(contract)
     )
     payment = transfers.CrossingPayment(
         transfer_id, order, SECONDS, transfers.CONTRACT, approver.held, approver.request_scope
@@ -68,7 +81,8 @@ async def begin_with_token(
     assert contract.provider_did is not None
     corridor = await transfers.corridor_to(tx, contract.provider_did, runtime)
     terms = payments.Terms(contract.contractor_did, contract.provider_did, contract.part, contract.id)
-    settled = await payments.begin_within(tx, secret, terms, paying.message_of(contract))
+    part = named_part(contract, corridor.book.frame, _part_of(contract).milestone)
+    settled = await payments.begin_within(tx, secret, terms, part)
     payment = replace(settled, request_scope=approver.request_scope)
     return await _begun(tx, corridor, contract, payment, approver.did)
 
@@ -93,23 +107,22 @@ async def _begun(
     actor: str | None,
 ) -> ContractShown:
     await transfers.reserve_payment(tx, corridor, payment)
-    milestone = contract.current.index if contract.current else None
-    await payment_store.note_transfer(tx, payment.transfer_id, PartPaid(contract.id, milestone))
+    part = _part_of(contract)
+    await payment_store.note_transfer(tx, payment.transfer_id, part)
     after = rules.paying(contract, payment.transfer_id)
-    return await move(tx, contract, after, Act("payment_begun", actor, milestone))
+    return await move(tx, contract, after, Act("payment_begun", actor, part.milestone))
 
 
-def name_of(contract: Contract, frame: str, milestone: int | None, number: int) -> UUID:
-    """The name of a transfer that pays a part; `number`: how many before it were aborted."""
-    parts = (frame, contract.id, contract.created_at.isoformat(), milestone, number)
-    return uuid5(NAMES, " ".join(str(part) for part in parts))
+def _part_of(contract: Contract) -> PartPaid:
+    """The part whose turn it is."""
+    return PartPaid(contract.id, contract.current.index if contract.current else None)
 
 
 async def _next_name(
     tx: Tx, contract: Contract, corridor: transfers.Corridor
 ) -> tuple[UUID, transfers.CrossingView | None]:
     """The name of the next transfer, and the transfer itself where a restored registry has it already."""
-    milestone = contract.current.index if contract.current else None
+    milestone = _part_of(contract).milestone
     # From the first on: one that was aborted may have been committed after all, as a restore brought to light.
     number = 0
     while True:

@@ -33,6 +33,11 @@ _SURPLUS = (
     " WHERE contract_id = $1 AND surplus_tx_id IS NOT NULL ORDER BY surplus_tx_id"
 )
 
+_SURPLUS_FOR = """
+SELECT transfer_id, surplus_tx_id FROM commerce_contract_transfer
+WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND surplus_tx_id IS NOT NULL ORDER BY surplus_tx_id LIMIT 1
+"""
+
 _PAYMENTS_FAILED = """
 SELECT count(*) FROM commerce_contract_history
 WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND act = 'payment_failed'
@@ -79,6 +84,12 @@ async def note_owed(tx: Tx, transfer_id: UUID) -> None:
 async def surplus_of(tx: Tx, contract_id: int) -> list[int]:
     """The ledger transactions that paid a contract what it does not owe."""
     return [row["surplus_tx_id"] for row in await tx.fetch(_SURPLUS, contract_id)]
+
+
+async def surplus_for(tx: Tx, part: PartPaid) -> tuple[UUID, int] | None:
+    """The first transfer that paid this part while the contract did not owe it, and its ledger transaction."""
+    row = await tx.fetchrow(_SURPLUS_FOR, part.contract_id, part.milestone)
+    return None if row is None else (row["transfer_id"], row["surplus_tx_id"])
 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:

@@ -27,7 +27,7 @@ INSERT INTO commerce_dispute (complainant_did, defendant_did, payment, contract_
   payer_did, subject_amount, fee_paid, is_malpractice, reason_code, description, claimed_amount, attestation_ids, status,
   opened_at, evidence_until, rule_by)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'OPEN', now, least(now + $16, now + $17), now + $17
-FROM clock_timestamp() now
+FROM commerce_time_of_dispute() now
 ON CONFLICT (complainant_did, payment) DO NOTHING RETURNING id
 """
 

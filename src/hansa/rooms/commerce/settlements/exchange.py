@@ -20,7 +20,7 @@ from .awarding import take_award
 from .opening import Request
 from .records import Kept
 from .settlement import Award, Claim, Direction, Outcome, Receipt, Settlement
-from .taking_in import take_outcome, take_receipt, take_request
+from .taking_in import SignedReceipt, take_outcome, take_receipt, take_request
 
 REQUESTS = "/api/v1/federation/disputes/slash-request"
 CONFIRMATIONS = "/api/v1/federation/disputes/slash-confirmation"
@@ -59,11 +59,12 @@ async def _send(runtime: Runtime, peer: federation.PeerRecord, direction: Direct
     if not due:
         return False
     texts = [await _statement(runtime, kept) for kept in due]
+    sent_at = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, _key_of(peer)))
     for text in await federation.post_messages(runtime, peer, PATHS[direction], texts):
         if direction is Direction.OUTGOING:
             await take_confirmation(runtime, peer, text)
         else:
-            await _take_receipt(runtime, peer, text, direction)
+            await _take_receipt(runtime, peer, text, direction, sent_at)
     return True
 
 
@@ -81,11 +82,16 @@ async def _statement(runtime: Runtime, kept: Kept) -> str:
 
 
 async def _take_receipt(
-    runtime: Runtime, peer: federation.PeerRecord, text: str, direction: Direction
+    runtime: Runtime,
+    peer: federation.PeerRecord,
+    text: str,
+    direction: Direction,
+    sent_at: transfers.Message,
 ) -> None:
-    receipt = envelope.read_receipt(text, peer)
-    if receipt is not None:
-        await runtime.database.act(lambda tx: take_receipt(tx, peer, receipt, text, direction))
+    stated = envelope.read_receipt(text, peer)
+    if stated is not None:
+        receipt = SignedReceipt(stated, text, sent_at)
+        await runtime.database.act(lambda tx: take_receipt(tx, peer, receipt, direction))
 
 
 def _stated_award(kept: Kept) -> Award:
@@ -209,9 +215,12 @@ async def _verdict_of(runtime: Runtime, kept: Kept) -> dict[str, Any]:
 
 
 async def _due(runtime: Runtime, peer: federation.PeerRecord, direction: Direction) -> list[Kept]:
+    return await runtime.database.act(lambda tx: store.take_due(tx, _key_of(peer), direction, BATCH))
+
+
+def _key_of(peer: federation.PeerRecord) -> str:
     assert peer.spiffe_id is not None
-    spiffe_id = peer.spiffe_id
-    return await runtime.database.act(lambda tx: store.take_due(tx, spiffe_id, direction, BATCH))
+    return peer.spiffe_id
 
 
 async def _key(runtime: Runtime) -> federation.SigningKey:

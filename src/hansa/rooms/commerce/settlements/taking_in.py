@@ -98,11 +98,26 @@ async def take_outcome(
     return after
 
 
+@dataclass(frozen=True)
+class SignedReceipt:
+    """A receipt of a peer as it came, and the positions of the chains when that was sent which it confirms."""
+
+    stated: Receipt
+    text: str
+    sent_at: transfers.Message
+
+
 async def take_receipt(
-    tx: Tx, peer: federation.PeerRecord, receipt: Receipt, text: str, direction: Direction
+    tx: Tx, peer: federation.PeerRecord, signed: SignedReceipt, direction: Direction
 ) -> None:
-    """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused."""
+    """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused.
+
+    Its author may have lost since what it confirms, where a new epoch began: it is sent again, and confirmed by another receipt.
+    """
     assert peer.spiffe_id is not None
+    if not await transfers.lock_chain_of_epochs(tx, peer.spiffe_id, signed.sent_at):
+        return
+    receipt = signed.stated
     kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
     if kept is None or kept.settlement.claim != receipt.claim:
         return
@@ -111,7 +126,7 @@ async def take_receipt(
     if kept.settlement.status not in protocol.DECIDED:
         return
     after = protocol.acknowledged(kept.settlement, receipt)
-    await store.write(tx, kept.settlement_id, after, store.Written(outcome=text))
+    await store.write(tx, kept.settlement_id, after, store.Written(outcome=signed.text))
     if direction is Direction.AWARDED and after.status is Status.FAILED:
         await journal.append(tx, _refused(kept, after))
 

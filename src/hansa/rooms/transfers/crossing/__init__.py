@@ -44,6 +44,7 @@ from .records import CrossingView
 from .reopening import (
     PAIR_REOPENED,
     lock_chain,
+    lock_chain_of_epochs,
     observe_in_chain,
     positions_in_chain,
     record_in_chain,
@@ -116,6 +117,7 @@ __all__ = [
     "is_settled_with",
     "is_withheld_abroad",
     "lock_chain",
+    "lock_chain_of_epochs",
     "movement_of",
     "net_at_peer",
     "not_compared",

@@ -49,6 +49,12 @@ async def lock_chain(tx: Tx, peer: str) -> None:
     await store.lock_pair(tx, peer)
 
 
+async def lock_chain_of_epochs(tx: Tx, peer: str, positions: Message) -> bool:
+    """As `lock_chain`; false where one of the two registries began a new epoch since these positions of the own message were read."""
+    pair = await store.lock_pair(tx, peer)
+    return (pair.own.epoch, pair.seen.epoch) == (positions.own.epoch, positions.seen.epoch)
+
+
 async def observe_in_chain(tx: Tx, peer: str, positions: Message, reopened: PairReopened) -> bool:
     """Lock the pair and judge the positions of a message about what a room above decides; whether its content counts."""
     return await observe(tx, peer, await store.lock_pair(tx, peer), positions, reopened) is not None
