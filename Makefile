@@ -28,10 +28,10 @@ demo-federation: setup ## three registries on this machine become peers and pay 
 browser: .venv/.test ## find the browser of the page tests; install one where there is none
 	@$(BIN)/python -m tests.browser.chromium
 
-openapi-tools: .venv/.test ## install the OpenAPI validators and the client generator, once
+openapi-tools: .venv/.service ## install the OpenAPI validators and the client generator, once
 	@$(BIN)/python -m tests.openapi.tools
 
-stock-clients: .venv/.test ## install the stock clients of A2A and x402 and the reader of tiled logs that the tests run, once
+stock-clients: .venv/.service ## install the stock clients of A2A and x402 and the reader of tiled logs that the tests run, once
 	@$(BIN)/python -m tests.stock_clients.tools
 
 test: browser openapi-tools stock-clients ## every test, on the embedded database

@@ -74,20 +74,22 @@ class PinnedTools:
     def _install(self) -> None:
         shutil.rmtree(self.home, ignore_errors=True)
         self.home.mkdir(parents=True)
-        subprocess.run(
-            [sys.executable, "-m", "venv", self.home / "python"], check=True, timeout=LIMIT_SECONDS
-        )
+        environment = self.home / "python"
+        # One pip serves all, and only what is loaded is compiled.
+        venv = [sys.executable, "-m", "venv", "--without-pip", environment]
+        subprocess.run(venv, check=True, timeout=LIMIT_SECONDS)
         pip = [
-            self.python,
+            sys.executable,
             "-m",
             "pip",
+            "--python",
+            self.python,
             "install",
             "-q",
             "--disable-pip-version-check",
-            "--require-hashes",
-            "--no-deps",
         ]
-        subprocess.run([*pip, "-r", self._locks[0]], check=True, timeout=LIMIT_SECONDS)
+        locked = ["--no-compile", "--require-hashes", "--no-deps", "-r", self._locks[0]]
+        subprocess.run([*pip, *locked], check=True, timeout=LIMIT_SECONDS)
         for name in NPM_FILES:
             shutil.copy(self.source / name, self.home)
         npm = self.node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
