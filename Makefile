@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 # Each worker has a database server of its own; a file of tests stays with one worker, in the order of tests/conftest.py.
-IN_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
+IN_PARALLEL := -p tests.workers --workers auto
 
 # Tests start the service again and again: its modules are compiled once.
 unexport PYTHONDONTWRITEBYTECODE

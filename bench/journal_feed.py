@@ -161,7 +161,7 @@ async def _subscribed(url: str) -> AsyncIterator[Subscriber]:
 async def _served(directory: Path) -> AsyncIterator[tuple[str, int]]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}",
-        env={**os.environ, "RATE_LIMIT_READS": "off"}, stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "RATE_LIMIT_READS": "off", "TRUSTED_PROXIES": "127.0.0.1"}, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
     try:

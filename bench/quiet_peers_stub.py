@@ -30,17 +30,16 @@ from hansa.foundation.plumbing.outgoing import (
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
 from hansa.rooms.catalogue.exports import page_digest
 from hansa.rooms.federation import NewPeer, VerifiedCard
+from hansa.rooms.federation.peers.document_marks import MARKS_AT
 from hansa_verify import encoded
 
+ETAG = "unchanged"
 LIFETIME = timedelta(days=2)
 COSIGN = "/witness/add-checkpoint"
 LIMITS = CallLimits(seconds=30.0, body_bytes=4 * 1024 * 1024)
 READ_SECONDS = {
-    "/.well-known/registry-card.json": 300.0,
-    "/.well-known/registry-jwks.json": 300.0,
-    "/.well-known/spiffe-bundle.json": 300.0,
-    "/api/v1/federation/agent-cards?limit=10000": 300.0,
-    "/api/v1/federation/enforcement?limit=10000": 300.0,
+    MARKS_AT: 300.0,
+    "/api/v1/federation/agent-cards?limit=1": 270.0,
     "/api/v1/federation/enforcement?limit=1": 45.0,
     "/witness": 120.0,
     COSIGN: 60.0,
@@ -74,7 +73,7 @@ class QuietPeer:
             settlement_currency="AVT",
             federation_base_url=f"https://127.0.0.1:{self.port}",
             text=json.dumps(card),
-            etag="unchanged",
+            etag=ETAG,
             kid=self.kid,
             signed_at=now,
             expires_at=now + timedelta(days=30),
@@ -111,6 +110,12 @@ def quiet_peer(number: int, port: int, directory: Path) -> QuietPeer:
         "/api/v1/federation/agent-cards/digest": {"ranges": []},
         "/.well-known/auditor-jwks.json": log.keys,
         "/witness": log.witness,
+        MARKS_AT: {
+            "card_etag": ETAG,
+            "kid": kid,
+            "bundle_sequence": bundle.sequence,
+            "bundle_sha256": bundle.thumbprint,
+        },
     }
     answers = {path: json.dumps(body).encode() for path, body in said.items()}
     return QuietPeer(port, svid, bundle, kid, log, answers)

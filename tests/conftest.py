@@ -53,8 +53,6 @@ LONGEST_FILES = (
 )
 LONGEST_FOLDERS = ("operation", "doors", "browser", "faults", "hostile", "properties", "client", "foundation")
 GIVEN_DATABASE = os.environ.get("DATABASE_URL")
-CORES = len(os.sched_getaffinity(0))
-WORKERS_MAX = 6
 
 for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
     if name != "DATABASE_URL":
@@ -83,11 +81,6 @@ class LoopPolicy(asyncio.DefaultEventLoopPolicy):
 
 
 asyncio.set_event_loop_policy(LoopPolicy())
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Workers of `-n auto`: more than cores, because tests that start processes wait for them half of the time."""
-    return min(2 * CORES, WORKERS_MAX)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,13 +1,14 @@
 """What the processes that run tests beside each other make once between them."""
 
 import fcntl
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.workers import is_worker
 
 
 @contextmanager
@@ -17,7 +18,7 @@ def made_once(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path
     It counts as made when the block ends without an error; what a failed one left is removed before the next.
     """
     directory = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if is_worker():
         directory = directory.parent
     folder, mark = directory / name, directory / f"{name}.made"
     with (directory / f"{name}.lock").open("w") as lock:

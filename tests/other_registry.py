@@ -40,6 +40,7 @@ from hansa.rooms.federation import (
 from hansa.rooms.federation.charter.card_content import CardFacts, card_body
 from hansa.rooms.federation.charter.card_signature import card_etag, signature_block
 from hansa.rooms.federation.invitations.documents import Kind, Party, sign
+from hansa.rooms.federation.peers.document_marks import MARKS_AT
 
 WELL_KNOWN = "/.well-known"
 
@@ -61,6 +62,8 @@ class OtherRegistry:
         self.answers: dict[str, tuple[int, str]] = {}
         self.is_reachable = True
         self.has_added_us = True
+        self.states_documents = False
+        """Whether it answers what peers compare its documents by; registries of older versions do not."""
         self.asked: list[tuple[str, Mapping[str, str]]] = []
         self.settings: dict[str, object] = {}
         """Settings beside name, trust domain and addresses, of which its card is made."""
@@ -145,6 +148,15 @@ class OtherRegistry:
             card = self.card()
             etag = f'"{card["lifecycle"]["card_etag"]}"'
             return Answer(304, {}, b"") if headers.get("If-None-Match") == etag else _json(card)
+        if path == MARKS_AT and self.states_documents:
+            return _json(
+                {
+                    "card_etag": self.card()["lifecycle"]["card_etag"],
+                    "kid": self.key.kid,
+                    "bundle_sequence": self.bundle.sequence,
+                    "bundle_sha256": self.bundle.thumbprint,
+                }
+            )
         return Answer(404, {}, b"{}")
 
 
@@ -158,7 +170,7 @@ def let_reach(runtime: Runtime, *others: OtherRegistry) -> None:
 
 async def _no_cards(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     """These registries have no agents."""
-    await runtime.database.act(lambda tx: note_synced(tx, peer.id))
+    await runtime.database.act(lambda tx: note_synced(tx, [peer.id]))
     return SyncOutcome()
 
 

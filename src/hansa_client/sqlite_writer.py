@@ -24,8 +24,9 @@ _Job = tuple[Callable[[sqlite3.Connection], Any], "Future[Any]"]
 class SqliteWriter:
     """A file and its thread. A use that raises is rolled back alone."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, prepare: Callable[[sqlite3.Connection], None] | None = None) -> None:
+        """`prepare` is applied to each new connection."""
+        self._path, self._prepare = path, prepare
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -98,6 +99,8 @@ class SqliteWriter:
         # What was reported as stored survives a loss of power.
         for pragma in ("journal_mode = WAL", "synchronous = FULL"):
             connection.execute(f"PRAGMA {pragma}")
+        if self._prepare:
+            self._prepare(connection)
         return connection
 
 

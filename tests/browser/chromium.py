@@ -56,7 +56,7 @@ def get(
         if all(_runs(command, environ) for command in commands) and (found := find(environ, places)):
             return found
         tried.append(name)
-    raise NoBrowser(f"{NONE_FOUND} Tried in vain: {'; '.join(tried)}.")
+    raise NoBrowser(f"{NONE_FOUND} Tried without success: {'; '.join(tried)}.")
 
 
 def _candidates(environ: Mapping[str, str], places: tuple[str, ...]) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_who_may_not_install_packages_gets_the_build_of_playwright(machine, tmp_
 
 
 def test_where_none_can_be_had_it_is_said_what_was_tried(machine):
-    with pytest.raises(chromium.NoBrowser, match="Tried in vain: Playwright's own build"):
+    with pytest.raises(chromium.NoBrowser, match="Tried without success: Playwright's own build"):
         chromium.get(machine, places=(), may_install=True)
 
 

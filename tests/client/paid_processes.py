@@ -6,7 +6,7 @@ import json
 import os
 import random
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from hansa_client.pay import AsyncPayingClient, PaymentInProgress, PaymentRefuse
 from hansa_client.service import PaidService
 
 AT_ONCE = 12
-LEASE_SECONDS = 4.0
 
 
 def append(file: Path, line: str) -> None:
@@ -32,8 +31,10 @@ def append(file: Path, line: str) -> None:
 class Unreliable(httpx2.AsyncBaseTransport):
     """A network that loses requests and answers, doubles requests and delays them; each goes to a random port."""
 
-    def __init__(self, ports: list[int] | None, rate: float) -> None:
-        self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
+    def __init__(
+        self, ports: Sequence[int] | None, rate: float, inner: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._inner = inner or httpx2.AsyncHTTPTransport(trust_env=False)
         self._ports, self._rate = ports, rate
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -93,7 +94,6 @@ def serve(stated: dict[str, Any]) -> None:
         credentials=AgentCredentials(*stated["payee_credentials"]),
         price="0.01",
         store=stated["store"],
-        lease_seconds=LEASE_SECONDS,
     )
     uvicorn.run(service.asgi(works), port=stated["port"], log_level="critical")
 

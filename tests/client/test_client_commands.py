@@ -20,9 +20,9 @@ KEYRING = """
 import json, os
 from keyring.backend import KeyringBackend
 
-class Drawer(KeyringBackend):
+class FileKeyring(KeyringBackend):
     priority = 5
-    file = os.environ["DRAWER"]
+    file = os.environ["KEYRING_FILE"]
 
     def read(self):
         return json.load(open(self.file)) if os.path.exists(self.file) else {}
@@ -96,17 +96,19 @@ async def test_no_secret_is_printed_and_files_are_for_the_user_alone(
 async def test_where_the_system_has_a_keyring_secrets_are_in_no_file(
     terminal: Callable[..., Terminal], address: str, tmp_path: Path
 ):
-    (tmp_path / "drawers.py").write_text(KEYRING)
-    drawer = tmp_path / "drawer"
-    at = terminal(PYTHONPATH=str(tmp_path), PYTHON_KEYRING_BACKEND="drawers.Drawer", DRAWER=str(drawer))
+    (tmp_path / "file_keyring.py").write_text(KEYRING)
+    kept = tmp_path / "kept"
+    at = terminal(
+        PYTHONPATH=str(tmp_path), PYTHON_KEYRING_BACKEND="file_keyring.FileKeyring", KEYRING_FILE=str(kept)
+    )
     await logged_in(at, address)
     await at.run("agent", "create", "--name", "Painter")
     assert await at.run("balance") == "100\n"
     assert not (at.directory / "credentials.json").exists()
-    held = json.loads(drawer.read_text())
+    held = json.loads(kept.read_text())
     assert any(name.startswith("hansa-client default/secret of did:") for name in held)
     await at.run("logout")
-    assert not any("token" in name for name in json.loads(drawer.read_text()))
+    assert not any("token" in name for name in json.loads(kept.read_text()))
 
 
 async def test_an_ended_access_token_is_refreshed_and_both_commands_of_one_moment_succeed(

@@ -23,7 +23,7 @@ from tests.operation.registry_process import PORTS, RegistryProcess
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import PASSWORD, card_of
 
-CALLS = by_tier(100, 100_000, 300_000)
+CALLS = by_tier(60, 100_000, 300_000)
 SERVICES = 3
 KILLS = by_tier(3, 400, 1200)
 SECONDS = by_tier(540, 14_000, 40_000)

@@ -23,6 +23,7 @@ from hansa_client.service.store import (
     Work,
     open_store,
 )
+from hansa_client.service.store.entry import STALL_SECONDS
 from hansa_client.service.store.sqlite import lies_on_the_network
 from tests.registry import DatabaseFarm
 
@@ -31,7 +32,7 @@ REPORTED = Work('{"token_id": "t"}', Payment.REPORTED, None)
 ANSWERED = Answer(b"sealed answer", Payment.REPORTED, None)
 TO_CAPTURE = Answer(b"sealed answer", Payment.CAPTURE, "0.05")
 LEASE_SECONDS = 20.0
-OVER = -1.0
+OVER = -STALL_SECONDS - 1
 
 Open = Callable[[], Awaitable[Store]]
 
@@ -88,12 +89,14 @@ def _redis(directory: Path) -> subprocess.Popen[bytes]:
             return server
 
 
-def a_claim(token_hash: str, lease_seconds: float = LEASE_SECONDS, fingerprint: str = "f") -> Claim:
-    return Claim(token_hash, f"use.{uuid4().hex}", uuid4().hex, fingerprint, lease_seconds)
+def a_claim(
+    store: Store, token_hash: str, lease_seconds: float = LEASE_SECONDS, fingerprint: str = "f"
+) -> Claim:
+    return Claim(token_hash, f"use.{uuid4().hex}", store.new_owner(), fingerprint, lease_seconds)
 
 
 async def started(store: Store, token_hash: str, work: Work, lease_seconds: float = LEASE_SECONDS) -> Entry:
-    entry = await store.claim(a_claim(token_hash))
+    entry = await store.claim(a_claim(store, token_hash))
     assert await store.start(token_hash, entry.owner, work)
     assert await store.renew(token_hash, entry.owner, lease_seconds)
     return entry
@@ -101,7 +104,7 @@ async def started(store: Store, token_hash: str, work: Work, lease_seconds: floa
 
 async def test_one_claim_is_granted(opened: Open) -> None:
     stores = [await opened() for _ in range(3)]
-    claims = [a_claim("t") for _ in range(12)]
+    claims = [a_claim(stores[number % 3], "t") for number in range(12)]
     entries = await asyncio.gather(*(stores[number % 3].claim(claim) for number, claim in enumerate(claims)))
     assert len({entry.owner for entry in entries}) == 1
     assert sum(entry.owner == claim.owner for entry, claim in zip(entries, claims, strict=True)) == 1
@@ -114,8 +117,8 @@ async def test_every_process_reads_one_store_id(opened: Open) -> None:
 
 
 async def test_a_claim_whose_lease_ended_is_taken_over_with_its_use_id(store: Store) -> None:
-    first = await store.claim(a_claim("t", OVER))
-    second = a_claim("t")
+    first = await store.claim(a_claim(store, "t", OVER))
+    second = a_claim(store, "t")
     taken = await store.claim(second)
     assert (taken.owner, taken.use_id, taken.state) == (second.owner, first.use_id, State.CLAIMED)
     assert not await store.start("t", first.owner, REPORTED)
@@ -123,36 +126,47 @@ async def test_a_claim_whose_lease_ended_is_taken_over_with_its_use_id(store: St
 
 
 async def test_a_claim_whose_lease_ended_does_not_start(store: Store) -> None:
-    entry = await store.claim(a_claim("t", OVER))
+    entry = await store.claim(a_claim(store, "t", OVER))
     assert not await store.start("t", entry.owner, REPORTED)
 
 
 async def test_work_whose_lease_ended_is_lost_and_its_payment_released(store: Store) -> None:
     entry = await started(store, "t", HELD, OVER)
-    found = await store.claim(a_claim("t"))
+    found = await store.claim(a_claim(store, "t"))
     assert (found.state, found.payment, found.answer) == (State.LOST, Payment.RELEASE, None)
     assert not await store.renew("t", entry.owner, LEASE_SECONDS)
     assert not await store.finish("t", entry.owner, TO_CAPTURE)
     assert [due.sealed_token for due in await store.due(10, 60)] == [b"sealed token"]
 
 
+async def test_cancelled_work_is_lost_at_once(store: Store) -> None:
+    entry = await started(store, "t", HELD)
+    await store.pause("t", entry.owner)
+    assert (await store.claim(a_claim(store, "t"))).state is State.LOST
+    assert not await store.finish("t", entry.owner, TO_CAPTURE)
+
+
 async def test_work_that_is_renewed_is_not_lost(store: Store) -> None:
     entry = await started(store, "t", REPORTED)
-    assert (await store.claim(a_claim("t"))).state is State.RUNNING
+    assert (await store.claim(a_claim(store, "t"))).state is State.RUNNING
     assert await store.finish("t", entry.owner, ANSWERED)
-    found = await store.claim(a_claim("t"))
+    found = await store.claim(a_claim(store, "t"))
     assert (found.state, found.answer, found.facts) == (State.ANSWERED, b"sealed answer", HELD.facts)
 
 
 async def test_start_and_finish_may_be_repeated(store: Store) -> None:
-    entry = await store.claim(a_claim("t"))
+    entry = await store.claim(a_claim(store, "t"))
     assert [await store.start("t", entry.owner, HELD) for _ in range(2)] == [True, True]
-    assert [await store.finish("t", entry.owner, TO_CAPTURE) for _ in range(2)] == [True, True]
+    first, second = [await store.finish("t", entry.owner, TO_CAPTURE) for _ in range(2)]
+    assert first
+    assert second
+    assert (first.state, first.payment, first.answer) == (State.ANSWERED, Payment.CAPTURE, b"sealed answer")
+    assert (second.state, second.payment, second.answer) == (first.state, first.payment, first.answer)
     assert not await store.finish("t", "another", TO_CAPTURE)
 
 
 async def test_a_receipt_is_kept_with_the_answer(store: Store) -> None:
-    entry = await store.claim(a_claim("t"))
+    entry = await store.claim(a_claim(store, "t"))
     await store.start(entry.token_hash, entry.owner, REPORTED)
     answer = Answer(b"sealed answer", Payment.REPORTED, None, Receipt("t", "a.b.c"))
     for _ in range(2):
@@ -161,9 +175,9 @@ async def test_a_receipt_is_kept_with_the_answer(store: Store) -> None:
 
 
 async def test_a_claim_may_be_given_up(store: Store) -> None:
-    entry = await store.claim(a_claim("t"))
+    entry = await store.claim(a_claim(store, "t"))
     await store.pause("t", entry.owner)
-    second = await store.claim(a_claim("t"))
+    second = await store.claim(a_claim(store, "t"))
     assert second.owner != entry.owner
     await store.withdraw("t", entry.owner)
     assert await store.read("t") is not None
@@ -172,9 +186,9 @@ async def test_a_claim_may_be_given_up(store: Store) -> None:
 
 
 async def test_a_refused_token_is_lost_and_released(store: Store) -> None:
-    entry = await store.claim(a_claim("t"))
+    entry = await store.claim(a_claim(store, "t"))
     await store.lose("t", entry.owner, Work("{}", Payment.RELEASE, b"sealed token"))
-    found = await store.claim(a_claim("t"))
+    found = await store.claim(a_claim(store, "t"))
     assert (found.state, found.payment) == (State.LOST, Payment.RELEASE)
     assert [due.token_hash for due in await store.due(10, 60)] == ["t"]
 
@@ -195,11 +209,16 @@ async def test_a_due_payment_is_returned_to_one_process_until_it_is_settled(open
 async def test_the_end_of_a_payment_is_recorded_once(store: Store) -> None:
     entry = await started(store, "t", HELD)
     await store.finish("t", entry.owner, TO_CAPTURE)
-    await store.settle("t", Payment.CAPTURED, "tx-7")
-    await store.settle("t", Payment.RELEASED, None)
-    found = await store.read("t")
-    assert found
-    assert (found.payment, found.settlement_tx_id, found.capture_amount) == (Payment.CAPTURED, "tx-7", "0.05")
+    settled = await store.settle("t", Payment.CAPTURED, "tx-7")
+    repeated = await store.settle("t", Payment.RELEASED, None)
+    for found in (settled, repeated, await store.read("t")):
+        assert found
+        assert (found.payment, found.settlement_tx_id, found.capture_amount) == (
+            Payment.CAPTURED,
+            "tx-7",
+            "0.05",
+        )
+    assert await store.settle("never seen", Payment.RELEASED, None) is None
 
 
 async def test_old_entries_are_deleted_unless_their_payment_is_due(store: Store) -> None:

@@ -19,7 +19,14 @@ from hansa.rooms.journal.feed import conversation
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, postgres_pid, until
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry, open_registry
-from tests.rooms.journal.feed.feed_client import Ear, append, ear, issued, refused_with, ticket_of
+from tests.rooms.journal.feed.feed_client import (
+    Listener,
+    append,
+    issued,
+    open_listener,
+    refused_with,
+    ticket_of,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ async def recent(registry: TestRegistry, count: int) -> list[dict]:
 async def test_a_welcome_comes_first_then_the_confirmation_then_the_replay_then_live_events(house: House):
     await append(house.registry, *[f"before {number}" for number in range(20)])
     await asyncio.sleep(0.5)
-    async with ear(house.address) as listener:
+    async with open_listener(house.address) as listener:
         replay = await listener.subscribe("events:all")
         assert replay == await recent(house.registry, 15)
         await append(house.registry, "live")
@@ -67,7 +74,7 @@ async def test_the_channel_of_a_type_carries_that_type_alone_also_when_it_is_rar
 ):
     registry = await start_registry(recent_events_ring=3)
     agent = await registry.agent()
-    async with registry.listening() as address, ear(address) as listener:
+    async with registry.listening() as address, open_listener(address) as listener:
         await append(registry, *[str(number) for number in range(30)])
         await asyncio.sleep(0.5)
         replay = await listener.subscribe("events:AgentOnboarded")
@@ -79,7 +86,7 @@ async def test_the_channel_of_a_type_carries_that_type_alone_also_when_it_is_rar
 
 
 async def test_an_event_of_several_channels_is_sent_once(house: House):
-    async with ear(house.address) as listener:
+    async with open_listener(house.address) as listener:
         for channel in ("events:all", "events:TokensIssued"):
             await listener.subscribe(channel)
         await append(house.registry, "once", "then")
@@ -89,7 +96,7 @@ async def test_an_event_of_several_channels_is_sent_once(house: House):
 
 
 async def test_after_unsubscribing_nothing_more_is_sent(house: House):
-    async with ear(house.address) as listener:
+    async with open_listener(house.address) as listener:
         await listener.subscribe("events:all")
         answer = await listener.ask(action="unsubscribe", channel="events:all")
         assert answer == {"type": "unsubscribed", "channel": "events:all"}
@@ -121,7 +128,7 @@ async def test_after_unsubscribing_nothing_more_is_sent(house: House):
 async def test_what_is_not_understood_is_answered_with_an_error_and_the_socket_stays(
     house: House, said: str | bytes, code: str
 ):
-    async with ear(house.address) as listener:
+    async with open_listener(house.address) as listener:
         await listener.socket.send(said)
         refusal = await listener.hear()
         assert (refusal["type"], refusal["code"]) == ("error", code)
@@ -132,7 +139,7 @@ async def test_what_is_not_understood_is_answered_with_an_error_and_the_socket_s
 async def test_a_socket_has_at_most_64_subscriptions(house: House, monkeypatch: pytest.MonkeyPatch):
     names = {f"Type{number}" for number in range(65)}
     monkeypatch.setattr("hansa.rooms.journal.feed.rules._TYPES", frozenset(names))
-    async with ear(house.address) as listener:
+    async with open_listener(house.address) as listener:
         for name in sorted(names)[:64]:
             assert await listener.subscribe(f"events:{name}") == []
         refusal = await listener.ask(action="subscribe", channel="events:all")
@@ -142,7 +149,7 @@ async def test_a_socket_has_at_most_64_subscriptions(house: House, monkeypatch: 
 
 async def test_an_agent_follows_itself_and_its_balance_and_nobody_elses(house: House):
     agent, other = house.agent, house.other
-    async with ear(house.address, await ticket_of(agent)) as listener:
+    async with open_listener(house.address, await ticket_of(agent)) as listener:
         for channel in (f"agent:{other.did}", "agent:", f"agent:{agent.did} "):
             refusal = await listener.ask(action="subscribe", channel=channel)
             assert (refusal["code"], refusal["channel"]) == ("CHANNEL_REFUSED", channel)
@@ -161,7 +168,7 @@ async def test_an_agent_follows_itself_and_its_balance_and_nobody_elses(house: H
 async def test_the_channel_of_an_agent_carries_the_events_that_name_it(house: House):
     agent, other = house.agent, house.other
     third = await house.registry.agent()
-    async with ear(house.address, agent.token) as listener:
+    async with open_listener(house.address, agent.token) as listener:
         replay = await listener.subscribe(f"agent:{agent.did}")
         assert "AgentOnboarded" in {event["event_type"] for event in replay} or len(replay) == 15
         # A message that spells a DID makes it no party.
@@ -178,8 +185,8 @@ async def test_a_developer_follows_the_own_agents_as_they_follow_themselves_and_
     await agent.transfer(house.other, "1")
     await asyncio.sleep(0.5)
     async with (
-        ear(house.address, await ticket_of(developer)) as owner,
-        ear(house.address, agent.token) as itself,
+        open_listener(house.address, await ticket_of(developer)) as owner,
+        open_listener(house.address, agent.token) as itself,
     ):
         replay = await owner.subscribe(f"agent:{agent.did}")
         assert "AgentOnboarded" in {event["event_type"] for event in replay}
@@ -193,8 +200,8 @@ async def test_an_owner_hears_a_transfer_of_the_own_agent(house: House):
     developer = await house.registry.developer()
     agent, second = await developer.agent(), await developer.agent(name="Second")
     async with (
-        ear(house.address, developer.token) as owner,
-        ear(house.address, agent.token) as itself,
+        open_listener(house.address, developer.token) as owner,
+        open_listener(house.address, agent.token) as itself,
     ):
         await owner.subscribe(f"agent:{second.did}")
         for listener in (owner, itself):
@@ -228,10 +235,10 @@ async def test_the_feed_without_a_token_leaves_out_messages_and_balances_and_an_
     stranger = await house.registry.agent()
     channels = ("events:all", "events:LedgerBalanceChanged")
     async with (
-        ear(house.address) as anyone,
-        ear(house.address, stranger.token) as other,
-        ear(house.address, house.agent.token) as payer,
-        ear(house.address, house.other.token) as payee,
+        open_listener(house.address) as anyone,
+        open_listener(house.address, stranger.token) as other,
+        open_listener(house.address, house.agent.token) as payer,
+        open_listener(house.address, house.other.token) as payee,
     ):
         for listener in (anyone, other, payer):
             for channel in channels:
@@ -250,7 +257,7 @@ async def test_the_feed_without_a_token_leaves_out_messages_and_balances_and_an_
             seen = [entry["account"] for entry in data["entries"] if "balance_after" in entry]
             assert seen == [own.did]
         # The replay shows no more.
-        async with ear(house.address) as later:
+        async with open_listener(house.address) as later:
             assert await later.subscribe("events:all") == [*(await recent(house.registry, 15))]
         replayed = (await payer.subscribe(f"agent:{house.agent.did}"))[-3]["data"]
         assert [entry["account"] for entry in replayed["entries"] if "balance_after" in entry] == [
@@ -261,7 +268,7 @@ async def test_the_feed_without_a_token_leaves_out_messages_and_balances_and_an_
 async def test_spend_approvals_and_act_tokens_are_sent_to_the_agent_and_its_owner_alone(house: House):
     developer = await house.registry.developer()
     agent = await developer.agent()
-    async with ear(house.address) as anyone, ear(house.address, developer.token) as owner:
+    async with open_listener(house.address) as anyone, open_listener(house.address, developer.token) as owner:
         for channel in ("events:all", "events:AgentActTokenIssued"):
             await anyone.subscribe(channel)
         await owner.subscribe(f"agent:{agent.did}")
@@ -296,7 +303,7 @@ async def test_a_replay_gives_the_latest_fifteen_events_of_its_channel_whatever_
         own = [event["id"] for event in page.json()["items"]][::-1]
         async with registry.listening() as address:
             for _ in range(2):
-                async with ear(address, token) as listener:
+                async with open_listener(address, token) as listener:
                     replay = await listener.subscribe("events:AgentOnboarded")
                     assert [event["data"]["did"] for event in replay] == onboarded
                     assert [e["id"] for e in await listener.subscribe(f"agent:{payee.did}")] == own
@@ -319,7 +326,7 @@ async def test_what_is_published_while_a_replay_is_read_is_neither_missed_nor_re
         heard: list[list[int]] = []
         listening = []
         for channel in channels * 3:
-            listener = await stack.enter_async_context(ear(house.address, agent.token))
+            listener = await stack.enter_async_context(open_listener(house.address, agent.token))
             assert (await listener.ask(action="subscribe", channel=channel))["type"] == "subscribed"
             heard.append([])
             listening.append(asyncio.create_task(hear_to_the_end(listener, heard[-1])))
@@ -343,7 +350,7 @@ async def test_what_is_published_while_a_replay_is_read_is_neither_missed_nor_re
         assert sequences == of_channel[-len(sequences) :]
 
 
-async def hear_to_the_end(listener: Ear, sequences: list[int]) -> None:
+async def hear_to_the_end(listener: Listener, sequences: list[int]) -> None:
     """Note what is received up to the fee of the transfer of three units, the last event of all."""
     while True:
         event = (await listener.hear())["event"]
@@ -358,7 +365,7 @@ async def pay_until(enough: asyncio.Event, payer: TestAgent, payee: TestAgent) -
 
 
 async def test_every_type_of_the_taxonomy_can_be_subscribed_to_emitted_yet_or_not(house: House):
-    async with ear(house.address) as listener:
+    async with open_listener(house.address) as listener:
         for event_type in (
             *("AgentStatusChanged", "DisputeCompensationMinted", "DisputeSlash", "BalanceCorrected"),
             *(
@@ -384,7 +391,7 @@ async def credential_of(developer: TestDeveloper, kind: str) -> str:
 async def test_an_owners_ticket_or_key_opens_what_the_token_opens(house: House, kind: str):
     developer = await house.registry.developer()
     agent = await developer.agent()
-    async with ear(house.address, await credential_of(developer, kind)) as owner:
+    async with open_listener(house.address, await credential_of(developer, kind)) as owner:
         await owner.subscribe(f"agent:{agent.did}")
         assert (await house.agent.transfer(agent, "1")).status_code == 200
         assert agent.did in str(await owner.hear_many(2))
@@ -400,7 +407,7 @@ async def test_a_strangers_agent_and_an_unknown_did_are_refused_alike(house: Hou
     developer = await house.registry.developer()
     await developer.agent()
     unknown = house.other.did[:-12] + "0" * 12
-    async with ear(house.address, await ticket_of(developer)) as listener:
+    async with open_listener(house.address, await ticket_of(developer)) as listener:
         refusals = [
             await listener.ask(action="subscribe", channel=f"agent:{did}")
             for did in (house.other.did, unknown, "", "nonsense", house.other.did + " ")
@@ -411,7 +418,7 @@ async def test_a_strangers_agent_and_an_unknown_did_are_refused_alike(house: Hou
         assert await listener.is_quiet()
 
 
-async def agent_in(listener: Ear, event_type: str) -> str:
+async def agent_in(listener: Listener, event_type: str) -> str:
     """The DID that the next event of this type is about; others are passed over."""
     while (heard := await listener.hear())["event"]["event_type"] != event_type:
         pass
@@ -429,7 +436,7 @@ async def enforce(registry: TestRegistry, path: str, **body: Any) -> None:
 async def test_an_owner_hears_that_an_agent_is_stopped_for_good_and_goes_on_hearing(house: House):
     developer = await house.registry.developer()
     agent, second = await developer.agent(), await developer.agent(name="Second")
-    async with ear(house.address, await ticket_of(developer)) as owner:
+    async with open_listener(house.address, await ticket_of(developer)) as owner:
         for did in (agent.did, second.did):
             await owner.subscribe(f"agent:{did}")
         for act, expected in (
@@ -453,7 +460,7 @@ async def test_an_owner_who_is_suspended_may_read_and_so_follows_on(house: House
     developer = await house.registry.developer()
     agent = await developer.agent()
     profile = await house.registry.get("/auth/profile", headers=developer.headers)
-    async with ear(house.address, await ticket_of(developer)) as owner:
+    async with open_listener(house.address, await ticket_of(developer)) as owner:
         await owner.subscribe(f"agent:{agent.did}")
         await enforce(house.registry, f"developers/{profile.json()['id']}/suspend")
         assert await agent_in(owner, "AgentSuspended") == agent.did
@@ -466,7 +473,7 @@ async def test_an_owner_who_logs_out_hears_no_more(house: House, monkeypatch: py
     monkeypatch.setattr(conversation, "SILENT_SECONDS", 0.5)
     developer = await house.registry.developer()
     agent = await developer.agent()
-    async with ear(house.address, await ticket_of(developer)) as owner:
+    async with open_listener(house.address, await ticket_of(developer)) as owner:
         await owner.subscribe(f"agent:{agent.did}")
         answer = await house.registry.post("/auth/logout", headers=developer.headers)
         assert answer.status_code == 200
@@ -482,7 +489,7 @@ async def test_a_developer_whose_agent_is_somebody_elses_now_leaves_its_channel_
     monkeypatch.setattr(conversation, "SILENT_SECONDS", 0.5)
     developer = await house.registry.developer()
     agent, kept = await developer.agent(), await developer.agent(name="Kept")
-    async with ear(house.address, await ticket_of(developer)) as owner:
+    async with open_listener(house.address, await ticket_of(developer)) as owner:
         for did in (agent.did, kept.did):
             await owner.subscribe(f"agent:{did}")
         await house.registry.database.act(
@@ -505,7 +512,7 @@ async def test_a_developer_whose_agent_is_somebody_elses_now_leaves_its_channel_
 
 async def test_a_ticket_opens_one_socket(house: House):
     ticket = await ticket_of(house.agent)
-    async with ear(house.address, ticket):
+    async with open_listener(house.address, ticket):
         assert await refused_with(house.address, f"?token={ticket}") == (401, "TICKET_INVALID")
 
 
@@ -514,7 +521,7 @@ async def test_of_many_sockets_with_one_ticket_one_opens(house: House):
 
     async def opens() -> bool:
         try:
-            async with ear(house.address, ticket):
+            async with open_listener(house.address, ticket):
                 return True
         except Exception:  # noqa: BLE001
             return False
@@ -550,7 +557,7 @@ async def test_where_it_is_required_public_channels_need_a_credential_too(start_
     developer = await registry.developer()
     async with registry.listening() as address:
         assert await refused_with(address) == (401, "AUTH_FAILED")
-        async with ear(address, await ticket_of(developer)) as listener:
+        async with open_listener(address, await ticket_of(developer)) as listener:
             assert await listener.subscribe("events:all")
 
 
@@ -558,7 +565,7 @@ async def test_a_page_of_another_origin_is_refused(house: House):
     for origin in ("https://elsewhere.example", "null", f"http://{house.address}.elsewhere.example"):
         assert await refused_with(house.address, origin=origin) == (403, "ORIGIN_REFUSED")
     for origin in (f"http://{house.address}", house.registry.settings.base_url):
-        async with ear(house.address, origin=origin):
+        async with open_listener(house.address, origin=origin):
             pass
 
 
@@ -567,7 +574,7 @@ async def test_a_suspended_agent_can_follow_nothing_private_and_its_socket_ends(
 ):
     monkeypatch.setattr(conversation, "SILENT_SECONDS", 1.0)
     agent = await house.registry.agent()
-    async with ear(house.address, await ticket_of(agent)) as listener:
+    async with open_listener(house.address, await ticket_of(agent)) as listener:
         await house.registry.database.act(
             lambda tx: tx.execute("UPDATE agents_agent SET status = 'suspended' WHERE did = $1", agent.did)
         )
@@ -580,7 +587,7 @@ async def test_a_suspended_agent_can_follow_nothing_private_and_its_socket_ends(
 async def test_a_silent_socket_is_kept_alive(house: House, monkeypatch: pytest.MonkeyPatch):
     assert conversation.SILENT_SECONDS * 2 < 60
     monkeypatch.setattr(conversation, "SILENT_SECONDS", 0.1)
-    async with ear(house.address) as listener:
+    async with open_listener(house.address) as listener:
         assert await listener.hear() == {"type": "keepalive"}
 
 
@@ -607,7 +614,7 @@ async def served(process: RegistryProcess) -> RegistryProcess:
 async def test_a_socket_outlives_a_restart_of_the_database_and_misses_and_repeats_nothing(
     served: RegistryProcess,
 ):
-    async with ear(served.url.removeprefix("http://")) as listener:
+    async with open_listener(served.url.removeprefix("http://")) as listener:
         await listener.subscribe("events:TokensIssued")
         await append_from_outside(served, "before")
         heard = [await listener.hear()]
@@ -636,13 +643,13 @@ async def test_a_stop_says_going_away_and_exits_with_zero_and_no_ticket_is_in_th
     canaries = ["wst_" + "5" * 64, "x.y." + "z" * 43, "canary"]
     for canary in canaries:
         await refused_with(address, f"?token={canary}")
-    async with ear(address, "other=canary") as listener, ear(address) as mute:
+    async with open_listener(address, "other=canary") as listener, open_listener(address) as paused:
         await listener.subscribe("events:all")
-        mute.socket.transport.pause_reading()
+        paused.socket.transport.pause_reading()
         stopping = asyncio.create_task(served.stop())
         assert await listener.ended() == 1001
         ended = await stopping
-        mute.socket.transport.abort()
+        paused.socket.transport.abort()
     assert ended.code == 0, ended
     assert not any(canary in ended.complaint for canary in canaries)
     assert "Traceback" not in ended.complaint[logged:], ended.complaint

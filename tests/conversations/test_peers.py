@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,12 +19,14 @@ from hansa.rooms.federation.peers import (
     enqueue_missing,
     finish_removals,
 )
+from hansa.rooms.federation.peers.document_marks import MARKS_AT
 from tests.other_registry import OtherRegistry, let_reach
 from tests.peer_administrator import PEERS, PeerAdministrator, peer_administrator
 from tests.registry import StartRegistry
 from tests.running_jobs import jobs_of, run_due, time_passes
 
 CARD = "/.well-known/registry-card.json"
+KEYS = "/.well-known/registry-jwks.json"
 BUNDLE = "/.well-known/spiffe-bundle.json"
 
 
@@ -345,6 +348,50 @@ async def test_a_peer_with_which_something_is_under_way_stays_removing_until_it_
     is_settled = True
     await admin.registry.database.act(lambda tx: finish_removals(tx, admin.registry.runtime))
     await admin.peer("other", 404)
+
+
+async def read_again(admin: PeerAdministrator, other: OtherRegistry) -> list[str]:
+    """The peer is read at its interval; the paths that are read."""
+    other.asked.clear()
+    await time_passes(admin.registry.runtime, 1000)
+    assert await run_due(admin.registry.runtime, READ_A_PEER) == 1
+    (job,) = await jobs_of(admin.registry.runtime, JOB)
+    now = await admin.registry.database.look(lambda tx: tx.fetchval("SELECT now()"))
+    assert job["due_at"] - now > timedelta(seconds=200)
+    return [path for path, _ in other.asked]
+
+
+async def test_the_documents_of_a_peer_are_read_where_it_states_that_one_changed(
+    admin: PeerAdministrator, other: OtherRegistry
+):
+    await joined(admin, other)
+    other.states_documents = True
+    before = (await admin.peer("other"))["card"]["fetched_at"]
+    assert await read_again(admin, other) == [MARKS_AT]
+    assert (await admin.peer("other"))["card"]["fetched_at"] > before
+    whole = [MARKS_AT, CARD, KEYS, BUNDLE]
+    other.settings = {"settlement_currency": "EUR"}
+    assert await read_again(admin, other) == whole
+    assert await read_again(admin, other) == [MARKS_AT]
+    other.rotate()
+    assert (await read_again(admin, other))[:4] == whole
+    assert await read_again(admin, other) == [MARKS_AT]
+    other.bundle = replace(other.bundle, sequence=2)
+    assert await read_again(admin, other) == whole
+    assert (await admin.peer("other"))["bundle"]["sequence"] == 2
+    assert await read_again(admin, other) == [MARKS_AT]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, "{}"), (200, "no JSON"), (200, "[]"), (200, '{"kid": null}'), (500, "")]
+)
+async def test_a_peer_that_does_not_state_its_documents_is_read_in_whole(
+    admin: PeerAdministrator, other: OtherRegistry, status: int, body: str
+):
+    await joined(admin, other)
+    other.answers[MARKS_AT] = (status, body)
+    assert await read_again(admin, other) == [MARKS_AT, CARD, KEYS, BUNDLE]
+    assert (await admin.peer("other"))["trouble"] is None
 
 
 async def test_a_peer_out_of_reach_delays_no_other_one(admin: PeerAdministrator):

@@ -15,7 +15,7 @@ from hansa.rooms.enforcement.blocklist import BLOCKLIST
 from hansa.rooms.federation import is_blocklisted as in_blocklist
 from tests.quickest import assert_within
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry, at_once, open_registry
-from tests.rooms.journal.feed.feed_client import Ear, ear
+from tests.rooms.journal.feed.feed_client import Listener, open_listener
 
 NOBODY = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
 REASON = "Sold what it did not have."
@@ -166,19 +166,19 @@ async def test_the_live_feed_sends_a_suspended_agent_nothing_private_within_a_se
     other = await enforcement.registry.agent()
     async with (
         enforcement.registry.listening() as address,
-        ear(address, other.token) as going_on,
+        open_listener(address, other.token) as going_on,
         AsyncExitStack() as listeners,
     ):
         await going_on.subscribe("balance:updates")
 
         async def suspend_another() -> Callable[[], Awaitable[object]]:
             agent = await enforcement.registry.agent()
-            stopped = await listeners.enter_async_context(ear(address, agent.token))
+            stopped = await listeners.enter_async_context(open_listener(address, agent.token))
             await stopped.subscribe("balance:updates")
             await enforcement.suspend(agent.did, soft_suspend=True)
             return partial(ends, stopped)
 
-        async def ends(stopped: Ear) -> None:
+        async def ends(stopped: Listener) -> None:
             assert (await stopped.hear())["code"] == "AGENT_SUSPENDED"
             assert await stopped.ended() == 1008
 

@@ -20,7 +20,7 @@ async def validate(registry, partial_token, code):
     return await registry.post("/auth/2fa/validate", json=body, headers=registry.elsewhere())
 
 
-async def half_login(someone):
+async def partial_login(someone):
     answer = await someone.try_login()
     assert answer.status_code == 200, answer.text
     return answer.json()["partial_token"]
@@ -123,7 +123,7 @@ async def test_a_code_is_taken_as_people_type_it(ada):
 
 async def test_the_second_step_finishes_the_login(ada):
     app, _ = await ada.use_app()
-    answer = await validate(ada.registry, await half_login(ada), app.code())
+    answer = await validate(ada.registry, await partial_login(ada), app.code())
     assert answer.status_code == 200
     assert set(answer.json()) == set((await ada.try_login()).json())
     ada.tokens = answer.json()
@@ -133,31 +133,31 @@ async def test_the_second_step_finishes_the_login(ada):
 
 async def test_a_backup_code_does_for_the_app_and_works_once(ada):
     _, (first, second, *_) = await ada.use_app()
-    assert (await validate(ada.registry, await half_login(ada), first)).status_code == 200
-    assert (await validate(ada.registry, await half_login(ada), first)).status_code == 401
-    assert (await validate(ada.registry, await half_login(ada), second)).status_code == 200
+    assert (await validate(ada.registry, await partial_login(ada), first)).status_code == 200
+    assert (await validate(ada.registry, await partial_login(ada), first)).status_code == 401
+    assert (await validate(ada.registry, await partial_login(ada), second)).status_code == 200
 
 
 async def test_a_partial_token_is_good_for_one_login(ada):
     _, (first, second, *_) = await ada.use_app()
-    partial_token = await half_login(ada)
+    partial_token = await partial_login(ada)
     assert (await validate(ada.registry, partial_token, first)).status_code == 200
     assert (await validate(ada.registry, partial_token, second)).status_code == 401
 
 
 async def test_a_partial_token_dies_after_five_wrong_codes(ada):
     app, _ = await ada.use_app()
-    partial_token = await half_login(ada)
+    partial_token = await partial_login(ada)
     statuses = [(await validate(ada.registry, partial_token, app.wrong_code())).status_code for _ in range(5)]
     code = app.code()
     assert statuses == [401] * 5
     assert (await validate(ada.registry, partial_token, code)).status_code == 401
-    assert (await validate(ada.registry, await half_login(ada), code)).status_code == 200
+    assert (await validate(ada.registry, await partial_login(ada), code)).status_code == 200
 
 
 async def test_of_parallel_guesses_with_a_partial_token_five_are_looked_at(ada):
     app, _ = await ada.use_app()
-    partial_token, wrong = await half_login(ada), app.wrong_code()
+    partial_token, wrong = await partial_login(ada), app.wrong_code()
     answers = await at_once(*(validate(ada.registry, partial_token, wrong) for _ in range(9)))
     assert [answer.status_code for answer in answers] == [401] * 9
     tried = await ada.registry.database.read(
@@ -168,12 +168,12 @@ async def test_of_parallel_guesses_with_a_partial_token_five_are_looked_at(ada):
 
 async def test_a_partial_token_ends_after_five_minutes(ada):
     app, _ = await ada.use_app()
-    partial_token, code = await half_login(ada), app.code()
+    partial_token, code = await partial_login(ada), app.code()
     await change(
         ada.registry, "UPDATE people_partial_token SET expires_at = expires_at - interval '5 minutes'"
     )
     assert (await validate(ada.registry, partial_token, code)).status_code == 401
-    partial_token = await half_login(ada)
+    partial_token = await partial_login(ada)
     await change(
         ada.registry, "UPDATE people_partial_token SET expires_at = expires_at - interval '290 seconds'"
     )
@@ -182,7 +182,7 @@ async def test_a_partial_token_ends_after_five_minutes(ada):
 
 async def test_logging_out_ends_a_login_that_is_half_done(ada):
     app, _ = await ada.use_app()
-    partial_token = await half_login(ada)
+    partial_token = await partial_login(ada)
     await ada.post("/auth/logout")
     assert (await validate(ada.registry, partial_token, app.code())).status_code == 401
 
@@ -210,7 +210,7 @@ async def test_a_code_of_two_steps_ago_or_ahead_is_wrong(ada):
 async def test_of_parallel_logins_with_one_code_exactly_one_wins(ada):
     app, (backup_code, *_) = await ada.use_app()
     for code in (app.code(), backup_code):
-        tokens = [await half_login(ada) for _ in range(4)]
+        tokens = [await partial_login(ada) for _ in range(4)]
         answers = await at_once(*(validate(ada.registry, token, code) for token in tokens))
         assert sorted(answer.status_code for answer in answers) == [200, 401, 401, 401]
         # Ten logins a minute is what an account has.
@@ -220,17 +220,17 @@ async def test_of_parallel_logins_with_one_code_exactly_one_wins(ada):
 async def test_after_ten_wrong_codes_in_a_row_none_is_looked_at_for_a_quarter_of_an_hour(ada):
     app, (backup_code, *_) = await ada.use_app()
     for _ in range(2):
-        partial_token = await half_login(ada)
+        partial_token = await partial_login(ada)
         for _ in range(5):
             await validate(ada.registry, partial_token, app.wrong_code())
-    refused = await validate(ada.registry, await half_login(ada), backup_code)
+    refused = await validate(ada.registry, await partial_login(ada), backup_code)
     assert said(refused) == (429, "RATE_LIMIT_EXCEEDED")
     assert 880 <= int(refused.headers["Retry-After"]) <= 900
     await change(
         ada.registry, "UPDATE people_second_factor SET paused_until = paused_until - interval '15 minutes'"
     )
-    assert (await validate(ada.registry, await half_login(ada), app.wrong_code())).status_code == 401
-    assert (await validate(ada.registry, await half_login(ada), backup_code)).status_code == 429
+    assert (await validate(ada.registry, await partial_login(ada), app.wrong_code())).status_code == 401
+    assert (await validate(ada.registry, await partial_login(ada), backup_code)).status_code == 429
 
 
 # Getting rid of it
@@ -271,7 +271,7 @@ async def test_a_recovery_key_turns_it_off_for_who_is_logged_in_and_works_once(a
 
 async def test_a_recovery_key_turns_it_off_for_who_has_the_password_and_no_session(ada):
     await ada.use_app()
-    partial_token = await half_login(ada)
+    partial_token = await partial_login(ada)
     body = {"recovery_key": ada.recovery_keys[0]}
     nobody = await ada.registry.post("/auth/2fa/recover", json=body, headers=ada.registry.elsewhere())
     assert nobody.status_code == 401

@@ -287,6 +287,32 @@ async def rotate(registry, *, stolen: bool) -> None:
     )
 
 
+async def test_a_log_that_was_cosigned_is_judged_by_the_keys_and_the_size_that_are_stored_now(witness):
+    origin, former, other = "peer.example/log", OtherLog(), OtherLog(seed=2)
+
+    async def keep(key: Ed25519PrivateKey) -> None:
+        stored = VerifierKey(origin, key.public_key().public_bytes_raw(), LOG_KEY)
+        await witness.database.act(lambda tx: store.keep_peer_log(tx, PeerLog("peer.example", [stored], [])))
+
+    def grown(by: OtherLog, old: int, size: int) -> str:
+        return body(old, former.proof(old, size), by.note(size, origin))
+
+    await keep(former.key)
+    for old, size in ((0, 5), (5, 6)):
+        assert (await submit(witness, grown(former, old, size))).status_code == 200
+    assert (await submit(witness, grown(other, 6, 7))).status_code == 403
+    await keep(other.key)
+    assert (await submit(witness, grown(former, 6, 7))).status_code == 403
+    assert (await submit(witness, grown(other, 6, 7))).status_code == 200
+    # As another process would have moved it.
+    root = merkle.fold((0, 9), other.nodes)
+    move = "UPDATE auditor_witnessed_log SET size = 9, root = $2 WHERE origin = $1"
+    await witness.database.act(lambda tx: tx.execute(move, origin, root))
+    answer = await submit(witness, grown(other, 7, 8))
+    assert (answer.status_code, answer.text) == (409, "9\n")
+    assert (await submit(witness, grown(other, 9, 10))).status_code == 200
+
+
 async def cosigners(registry, other: OtherLog, old: int, size: int, *keys: VerifierKey) -> list[bool]:
     """Whether each of these keys cosigned the checkpoint of that size."""
     answer = await submit(registry, other.body(old, size))

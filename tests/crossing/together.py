@@ -230,7 +230,7 @@ class TogetherHistory(SwapHistory):
             "sagas": completed,
             "sagas after a restore": completed if any(one.was_restored for one in self._busy()) else 0,
             "slashes": settled,
-            "slashes asked for in vain": self.uncollected,
+            "slashes asked for without effect": self.uncollected,
             "slashes after a restore": settled if any(one.was_restored for one in self._busy()) else 0,
         }
 

@@ -1,16 +1,26 @@
 """What a test reads out of a page: its text by element, and every address that it names."""
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field
+from hashlib import sha256
 from html.parser import HTMLParser
+
+from hansa.doors.console.rendering import CONTENT_SECURITY_POLICY
 
 ADDRESS_ATTRIBUTES = {"href", "src", "action", "srcset", "poster", "data", "formaction", "ping", "background"}
 ADDRESS = re.compile(r"(?:https?:)?//[^\s\"'<>)]+", re.IGNORECASE)
 
 
+def is_named_style(style: str) -> bool:
+    """Whether the content policy of the pages names this text of a style element."""
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return f"'sha256-{digest}'" in CONTENT_SECURITY_POLICY
+
+
 @dataclass
 class ReadPage(HTMLParser):
-    """A page as a parser sees it."""
+    """A page as a parser sees it. `inline` has what a browser would not run or apply: scripts, and styles not named by the policy."""
 
     html: str
     addresses: list[str] = field(default_factory=list)
@@ -30,7 +40,7 @@ class ReadPage(HTMLParser):
         self._path.append(tag)
         if tag == "pre":
             self.commands.append("")
-        if tag == "style" or (tag == "script" and "src" not in dict(attrs)):
+        if tag == "script" and "src" not in dict(attrs):
             self.inline.append(tag)
         for name, value in attrs:
             self.attributes.append(name)
@@ -44,3 +54,5 @@ class ReadPage(HTMLParser):
     def handle_data(self, data: str) -> None:
         if "pre" in self._path:
             self.commands[-1] += data
+        if self._path[-1:] == ["style"] and not is_named_style(data):
+            self.inline.append("style")

@@ -4,8 +4,15 @@ import json
 import re
 from html import unescape
 
+import pytest
+
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry
+
+
+@pytest.fixture(scope="module")
+def registry(shared_registry: TestRegistry) -> TestRegistry:
+    return shared_registry
 
 
 async def test_the_reference_lists_every_operation_with_its_summary_by_subject(registry: TestRegistry):

@@ -1,4 +1,4 @@
-"""The switchboard leads every request where asking each route in turn would lead it."""
+"""The route index finds for every request the route that asking each in turn would find."""
 
 import random
 import re

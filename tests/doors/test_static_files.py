@@ -37,6 +37,16 @@ async def test_a_part_of_a_file_can_be_asked_for(registry: TestRegistry):
     assert (part.status_code, part.content) == (206, (STATIC / LARGE).read_bytes()[10:20])
 
 
+@pytest.mark.parametrize("path", ["../app.py", "vendor", "none.js", "a" * 300 + ".js", "/etc/passwd", "."])
+async def test_what_is_no_file_of_the_pages_is_not_found(registry: TestRegistry, path: str):
+    assert (await registry.http.get(f"/static/{path}")).status_code == 404
+
+
+async def test_a_file_is_only_read(registry: TestRegistry):
+    refused = await registry.http.post(f"/static/{LARGE}")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+
+
 async def test_a_file_that_changed_is_read_anew(tmp_path: Path):
     file = tmp_path / "one.js"
     for content in (b"a" * 5000, b"b" * 6000):

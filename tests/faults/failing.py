@@ -4,13 +4,14 @@ The connections are real ones; only what happens to the chosen statement is arra
 statements like every other.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 from typing import Any
 
 import asyncpg
 
 from hansa.foundation.plumbing.database import Database
+from tests.properties.scale import by_tier
 
 _REFUSE = "DO $$ BEGIN RAISE EXCEPTION 'the statement is cancelled' USING ERRCODE = 'query_canceled'; END $$"
 _LAST_SECONDS = 0.02
@@ -26,6 +27,11 @@ class Fault(Enum):
     ANSWER_LOST = "the server carries it out and the answer is lost"
     TOO_LATE = "it takes too long and is called off"
     ANSWER_TOO_LATE = "the server carries it out and the answer comes too late"
+
+
+def in_turn(number: int, few: Sequence[Fault]) -> tuple[Fault, ...]:
+    """How statement `number` fails: for each commit by one of these faults, which take turns; else by each fault there is."""
+    return by_tier((few[number % len(few)],), tuple(Fault), tuple(Fault))
 
 
 class Plan:

@@ -163,7 +163,7 @@ async def _write_off(scene: Scene) -> Asking:
     return scene.asking(lambda tx: write_off(tx, scene.administrator, settlement_id, "It is gone."))
 
 
-async def _slash_in_vain(scene: Scene) -> Asking:
+async def _slash_without_effect(scene: Scene) -> Asking:
     """A slash that is to be applied again to a defendant that has nothing left."""
     registry = scene.purses.registry
     poor = await scene.purses.agent()
@@ -187,7 +187,7 @@ STEPS: dict[str, FailingAct[Scene]] = {
     "approve": (_approve, {409}),
     "reject": (_reject, {409}),
     "write off": (_write_off, {409}),
-    "slash of a defendant with nothing left": (_slash_in_vain, {200}),
+    "slash of a defendant with nothing left": (_slash_without_effect, {200}),
 }
 
 

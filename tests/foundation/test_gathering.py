@@ -8,7 +8,7 @@ import pytest
 from hansa.foundation.plumbing.gather import Gathering
 
 
-class Shelf:
+class CountedStore:
     """Answers with the key in capitals, once it may; counts what it is asked."""
 
     def __init__(self) -> None:
@@ -24,8 +24,8 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf() -> Shelf:
-    return Shelf()
+def store() -> CountedStore:
+    return CountedStore()
 
 
 async def looking(gathering: Gathering[str, str], *keys: str) -> list[asyncio.Task[str | None]]:
@@ -34,17 +34,17 @@ async def looking(gathering: Gathering[str, str], *keys: str) -> list[asyncio.Ta
     return tasks
 
 
-async def test_what_comes_while_a_statement_runs_shares_the_next(shelf: Shelf):
-    gathering = Gathering(shelf.load)
+async def test_what_comes_while_a_statement_runs_shares_the_next(store: CountedStore):
+    gathering = Gathering(store.load)
     tasks = await looking(gathering, "a") + await looking(gathering, "b", "unknown", "b", "a")
-    shelf.may_answer.set()
+    store.may_answer.set()
     assert await asyncio.gather(*tasks) == ["A", "B", None, "B", "A"]
-    assert shelf.asked == [["a"], ["a", "b", "unknown"]]
+    assert store.asked == [["a"], ["a", "b", "unknown"]]
 
 
-async def test_what_has_arrived_and_waits_for_its_lookup_is_taken_in(shelf: Shelf):
-    gathering = Gathering(shelf.load)
-    shelf.may_answer.set()
+async def test_what_has_arrived_and_waits_for_its_lookup_is_taken_in(store: CountedStore):
+    gathering = Gathering(store.load)
+    store.may_answer.set()
 
     async def arrived(key: str, steps: int) -> str | None:
         for _ in range(steps):
@@ -53,23 +53,25 @@ async def test_what_has_arrived_and_waits_for_its_lookup_is_taken_in(shelf: Shel
 
     tasks = [asyncio.create_task(arrived(key, steps)) for steps, key in enumerate("abc")]
     assert await asyncio.gather(*tasks) == ["A", "B", "C"]
-    assert shelf.asked == [["a", "b", "c"]]
+    assert store.asked == [["a", "b", "c"]]
 
 
-async def test_a_caller_that_goes_away_does_not_end_the_lookup_of_others_with_the_same_key(shelf: Shelf):
-    leaving, staying = await looking(Gathering(shelf.load), "a", "a")
+async def test_a_caller_that_goes_away_does_not_end_the_lookup_of_others_with_the_same_key(
+    store: CountedStore,
+):
+    leaving, staying = await looking(Gathering(store.load), "a", "a")
     leaving.cancel()
-    shelf.may_answer.set()
+    store.may_answer.set()
     assert await staying == "A"
     assert leaving.cancelled()
 
 
-async def test_a_statement_that_fails_fails_for_all_that_share_it_and_for_nobody_else(shelf: Shelf):
-    gathering = Gathering(shelf.load)
+async def test_a_statement_that_fails_fails_for_all_that_share_it_and_for_nobody_else(store: CountedStore):
+    gathering = Gathering(store.load)
     before = await looking(gathering, "a")
     leaving, *together = await looking(gathering, "broken", "broken", "b")
     leaving.cancel()
-    shelf.may_answer.set()
+    store.may_answer.set()
     assert await asyncio.gather(*before) == ["A"]
     outcomes = await asyncio.gather(*together, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [LookupError, LookupError]

@@ -8,7 +8,7 @@ from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.kept_databases import SEQUENCES, TABLES, Table
 from tests.registry import DatabaseFarm, TestRegistry
 
-USES_IN_VAIN_MAX = 6
+USES_WITHOUT_SUCCESS_MAX = 6
 
 
 async def content_of(registry: TestRegistry) -> dict[str, list[object]]:
@@ -32,7 +32,7 @@ async def test_a_database_is_used_again_with_what_founding_left(
     contents: list[dict[str, list[object]]] = []
     # A database is dropped after `USES_MAX` uses, and where its connections are not idle in time.
     while len(addresses) == len(set(addresses)):
-        assert len(addresses) < USES_IN_VAIN_MAX
+        assert len(addresses) < USES_WITHOUT_SUCCESS_MAX
         registries = RegistriesOfATest(database_farm, founded_registries, tmp_path / str(len(addresses)))
         registry = await registries.start()
         addresses.append(registry.database.dsn)

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+from tests.doors.pages_read import is_named_style
+
 CALL = "xss()"
 MARKUP = (
     f"<script>{CALL}</script>",
@@ -42,7 +44,7 @@ ADDRESSES = (
     "//evil.example/x",
 )
 FORBIDDEN = frozenset(
-    {"iframe", "object", "embed", "base", "style", "math", "mglyph", "applet", "frame", "template", "marquee"}
+    {"iframe", "object", "embed", "base", "math", "mglyph", "applet", "frame", "template", "marquee"}
 )
 LEADING = frozenset(
     {"href", "src", "action", "formaction", "data", "poster", "srcdoc", "srcset", "xlink:href"}
@@ -62,7 +64,7 @@ class JudgedPage(HTMLParser):
 
     def __post_init__(self) -> None:
         super().__init__()
-        self._is_data = False
+        self._is_data = self._is_style = False
         self.feed(self.html)
         self.close()
 
@@ -70,6 +72,7 @@ class JudgedPage(HTMLParser):
         given = dict(attrs)
         if tag in FORBIDDEN:
             self.faults.append(f"<{tag}>")
+        self._is_style = tag == "style"
         self._is_data = tag == "script" and given.get("type") == "application/ld+json"
         if tag == "script" and not self._is_data and not (given.get("src") or "").startswith("/static/"):
             self.faults.append("a script of the page's own")
@@ -86,6 +89,9 @@ class JudgedPage(HTMLParser):
                 self.text += value or ""
 
     def handle_data(self, data: str) -> None:
+        if self._is_style and not is_named_style(data):
+            self.faults.append("a style of the page's own")
+        self._is_style = False
         if self._is_data:
             # Data of a page ends where it seems to: a whole document, without a sign that begins an element.
             json.loads(data)

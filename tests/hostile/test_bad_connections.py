@@ -16,7 +16,7 @@ from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 AT_ONCE = by_tier(50, 200, 1000)
-# Ten seconds of patience with a head become one.
+# The timeout of a head, ten seconds, becomes one.
 TICK_SECONDS = 0.1
 END_SECONDS = 300
 GROWTH_MAX_BYTES = 400 << 20

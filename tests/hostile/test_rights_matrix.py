@@ -4,10 +4,12 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import cycle, islice
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from hansa.doors.reference_map import empty_app, entrances
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.well_formed import EVERYTHING_ON, Stage, set_stage, well_formed
 from tests.house.rights import KINDS, Rights, read_rights
@@ -15,6 +17,7 @@ from tests.properties.scale import by_tier
 from tests.registry import StartRegistry
 
 NOT_CARRIED_OUT = (401, 403, 404)
+NOT_CARRIED_OUT_EXPECTED = tuple(map(str, NOT_CARRIED_OUT))
 END_TOKENS = ("/logout", "/change-password", "/request-deletion", " /login", " /login/code", "/end-all")
 
 # Credentials of nobody: no operation may answer one of them otherwise than a request without any.
@@ -36,6 +39,15 @@ DEAD = {
 }
 EXPECTED = {row.operation: tuple(row.expected[kind] for kind in KINDS) for row in read_rights()}
 ALIKE_EACH = by_tier(3, len(KINDS), len(KINDS))
+ANYONE = ("anyone",)
+
+# By operation: who may enter, as its signature declares.
+Callers = dict[str, tuple[str, ...]]
+
+
+@pytest.fixture(scope="module")
+def callers(tmp_path_factory: pytest.TempPathFactory) -> Callers:
+    return declared_callers(tmp_path_factory.mktemp("house"))
 
 
 @pytest.fixture
@@ -50,14 +62,14 @@ async def credentials(stage: Stage) -> Credentials:
 
 
 async def test_every_operation_answers_every_credential_as_the_table_of_rights_says(
-    stage: Stage, credentials: Credentials
+    stage: Stage, credentials: Credentials, callers: Callers
 ):
     deviations = []
-    sent = kinds_to_send()
+    sent = kinds_to_send(callers)
     for row in read_rights():
         request = await well_formed(row.operation, stage)
         for kind in sent[row.operation]:
-            async with still_logged_in(stage, row):
+            async with still_logged_in(stage, row, kind):
                 answer = await request.send(stage.registry, credentials.headers[kind])
             deviations.append(deviation(row, kind, answer))
             # A request that was not carried out is as good for the next credential.
@@ -66,26 +78,34 @@ async def test_every_operation_answers_every_credential_as_the_table_of_rights_s
     assert not any(deviations), "\n".join(filter(None, deviations))
 
 
-def test_every_kind_of_credential_is_sent_to_operations_of_every_kind():
+def test_every_kind_of_credential_is_sent_to_operations_of_every_kind(callers: Callers):
     sent = defaultdict(set)
-    for operation, kinds in kinds_to_send().items():
-        sent[EXPECTED[operation]] |= set(kinds)
+    for operation, kinds in kinds_to_send(callers).items():
+        sent[callers[operation], EXPECTED[operation]] |= set(kinds)
     assert all(kinds == set(KINDS) for kinds in sent.values())
 
 
-def kinds_to_send() -> dict[str, list[str]]:
+def declared_callers(directory: Path) -> Callers:
+    return {
+        f"{entrance.method} {entrance.path}": entrance.callers for entrance in entrances(empty_app(directory))
+    }
+
+
+def kinds_to_send(callers: Callers) -> dict[str, list[str]]:
     """The kinds of credential that each operation is asked with.
 
-    These are all from which the table expects another answer than without a credential, and all live ones where it
-    expects a 401. The rest takes turns among the operations that the table expects the same of, for each commit: every
-    such kind is sent to one of them at least. The deeper tiers send all.
+    These are all from which the table expects another answer than without a credential. The rest takes turns, for each
+    commit, among the operations that declare the same callers and of which the table expects the same: every such kind
+    is sent to one of them at least, and an operation that declares other callers than its like gets all. The deeper tiers
+    send all.
     """
-    alike: dict[tuple[str, ...], list[Rights]] = defaultdict(list)
+    alike: dict[tuple[object, ...], list[Rights]] = defaultdict(list)
     for row in read_rights():
-        alike[EXPECTED[row.operation]].append(row)
+        alike[callers[row.operation], EXPECTED[row.operation]].append(row)
     sent = {}
     for rows in alike.values():
-        in_turn = [kind for kind in KINDS if changes_nothing(rows[0], kind)]
+        is_open = callers[rows[0].operation] == ANYONE
+        in_turn = [kind for kind in KINDS if changes_nothing(rows[0], kind, is_open=is_open)]
         turns = cycle(in_turn)
         each = max(ALIKE_EACH, -(-len(in_turn) // len(rows)))
         for row in rows:
@@ -94,17 +114,18 @@ def kinds_to_send() -> dict[str, list[str]]:
     return sent
 
 
-def changes_nothing(row: Rights, kind: str) -> bool:
-    """Whether a credential of this kind is expected to make no difference to the operation, and is known not to count."""
+def changes_nothing(row: Rights, kind: str, *, is_open: bool) -> bool:
+    """Whether a credential of this kind is expected to make no difference, and the operation itself does not look at it."""
     if kind == "none" or row.expected[kind] != row.expected["none"]:
         return False
-    return kind in DEAD or row.expected["none"] != "401"
+    # One that is open to anyone and refuses with a 401 judges credentials by itself.
+    return kind in DEAD or not is_open or row.expected["none"] != "401"
 
 
 @asynccontextmanager
-async def still_logged_in(stage: Stage, row: Rights) -> AsyncIterator[None]:
+async def still_logged_in(stage: Stage, row: Rights, kind: str) -> AsyncIterator[None]:
     """What ends the tokens that it is asked with leaves them good for the next operation."""
-    if not row.operation.endswith(END_TOKENS):
+    if not row.operation.endswith(END_TOKENS) or row.expected[kind] in NOT_CARRIED_OUT_EXPECTED:
         yield
         return
     database = stage.registry.database

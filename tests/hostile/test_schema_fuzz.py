@@ -25,7 +25,7 @@ EXAMPLES = by_tier(1, 200, 1000)
 EVERY_METHOD = ["get", "put", "post", "delete", "options", "patch", "trace", "query"]
 METHODS_NOT_DECLARED = by_tier([], EVERY_METHOD, EVERY_METHOD)
 # Many operations share members such as `limit`, a body and a media type: so many of them get a form of one, in so many values.
-SHARING, VALUES = by_tier((2, 2), (10_000, 10_000), (10_000, 10_000))
+SHARING, VALUES = by_tier((1, 1), (10_000, 10_000), (10_000, 10_000))
 CREDENTIALS = ("none", "developer", "agent")
 NO_ACCESS = ("401", "403")
 # A bound on what hangs, on a machine with much else to do.

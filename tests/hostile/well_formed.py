@@ -688,7 +688,7 @@ async def _recovery_from_a_lost_app(stage: Stage) -> WellFormed:
 
 
 async def _second_step(stage: Stage) -> WellFormed:
-    return _json(partial_token=await _half_login(stage), code=BACKUP_CODE)
+    return _json(partial_token=await _partial_login(stage), code=BACKUP_CODE)
 
 
 async def _second_step_in_a_browser(stage: Stage) -> WellFormed:
@@ -697,11 +697,11 @@ async def _second_step_in_a_browser(stage: Stage) -> WellFormed:
         "",
         form={"code": BACKUP_CODE},
         headers=headers_of_a_page(stage.registry),
-        cookies={"hansa_login": await _half_login(stage)},
+        cookies={"hansa_login": await _partial_login(stage)},
     )
 
 
-async def _half_login(stage: Stage) -> str:
+async def _partial_login(stage: Stage) -> str:
     """The partial token of a login that waits for its code."""
     await _have_everybody_use_an_app(stage)
     token = f"hpt_{next(_numbers)}"

@@ -119,6 +119,8 @@ _.budget_remaining
 _.budget_total
 _.bundle
 _.bundle_pem
+_.bundle_sequence
+_.bundle_sha256
 _.burning
 _.by
 _.bytes

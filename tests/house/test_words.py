@@ -25,6 +25,10 @@ REFUSED = {
     r"for[ _]want[ _]of": "insufficient",
     r"said[ _]twice": "idempotent or repeated",
     "ways?": "path, route or method",
+    "half[ _]login": "partial login",
+    r"in[ _]vain": "without effect or without success",
+    "likeness": "confusables",
+    "switchboard": "router",
 }
 # In the sources it has its plain sense: the characters of a text.
 REFUSED_IN_TESTS = {"letters?": "mail or character"}

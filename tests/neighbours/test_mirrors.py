@@ -1,14 +1,21 @@
 """Cards of one registry at another: mirrored, changed, unlisted, ended, and compared with their home."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
+from hansa.foundation.plumbing.jobs import Job
+from hansa.foundation.plumbing.jobs.kinds import SCHEDULE
 from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.trust_bundle import read_bundle
 from hansa.rooms import federation
-from hansa.rooms.catalogue.peer_reading import pages, reconcile_all
+from hansa.rooms.catalogue.exports import serving
+from hansa.rooms.catalogue.peer_jobs import PEER_CARDS, PEERS_CARDS_LOOK
+from hansa.rooms.catalogue.peer_reading import CARDS_KIND, HAS_DUE_CARDS, pages, reconcile_all
 from hansa.rooms.federation import PEER_REMOVED, SYNC_PEER
+from hansa.rooms.federation.peers.document_marks import documents_are_known
 from tests.neighbours.reading_peers import (
     administer,
     card_at,
@@ -19,6 +26,7 @@ from tests.neighbours.reading_peers import (
 )
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, card_of
+from tests.running_jobs import jobs_of, run_due
 
 
 async def write(one: Neighbour, statement: str, *values: Any) -> None:
@@ -51,6 +59,72 @@ async def test_a_second_reading_of_an_unchanged_peer_reads_nothing(pair: Neighbo
     outcome = await read(pair.a, pair.b)
     assert (outcome.pulled, outcome.changed, outcome.hidden, dict(outcome.refused)) == (0, 0, 0, {})
     assert (await pair.a.peer(pair.b)).last_synced_at is not None
+
+
+async def test_what_peers_compare_the_documents_by_is_what_the_documents_state(pair: Neighbours):
+    runtime, peer = pair.a.registry.runtime, await pair.a.peer(pair.b)
+
+    async def stated(path: str) -> Any:
+        return (await federation.call_peer(runtime, peer, "GET", path)).body
+
+    marks = json.loads(await stated("/api/v1/federation/documents"))
+    card, keys, bundle = [
+        json.loads(await stated(f"/.well-known/{name}.json"))
+        for name in ("registry-card", "registry-jwks", "spiffe-bundle")
+    ]
+    assert marks == {
+        "card_etag": card["lifecycle"]["card_etag"],
+        "kid": card["signature"]["kid"],
+        "bundle_sequence": bundle["spiffe_sequence"],
+        "bundle_sha256": read_bundle(json.dumps(bundle)).thumbprint,
+    }
+    assert marks["kid"] in [key["kid"] for key in keys["keys"]]
+    assert await documents_are_known(runtime, peer, peer.end)
+
+
+async def look_for_cards(one: Neighbour) -> list[str]:
+    """One look at the cards of all peers, which are due; the peers that are read by a job after it."""
+    runtime = one.registry.runtime
+    await write(one, "UPDATE catalogue_peer_sync SET cards_due_at = now()")
+    assert await runtime.database.look(HAS_DUE_CARDS)
+    await PEERS_CARDS_LOOK.work(runtime, Job(0, PEERS_CARDS_LOOK.name, SCHEDULE, {}, 1, 0))
+    assert not await runtime.database.look(HAS_DUE_CARDS)
+    begun = [row["key"] for row in await jobs_of(runtime, CARDS_KIND)]
+    await run_due(runtime, PEER_CARDS)
+    return begun
+
+
+async def test_a_look_at_the_cards_of_an_unchanged_peer_begins_no_reading_and_counts_as_one(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    await read(pair.a, pair.b)
+    peer = await pair.a.peer(pair.b)
+    assert await look_for_cards(pair.a) == []
+    looked_at = await pair.a.peer(pair.b)
+    assert peer.last_synced_at < looked_at.last_synced_at
+    agent = await pair.b.registry.agent(name="Newcomer of the look")
+    await pair.b.registry.transactions_ended()
+    assert await look_for_cards(pair.a) == [str(peer.id)]
+    assert (await card_at(pair.a, agent.did))["name"] == "Newcomer of the look"
+    # A card of another shape is read anew, although none was changed.
+    monkeypatch.setattr(serving, "EXPORT_VERSION", serving.EXPORT_VERSION + 1)
+    assert await look_for_cards(pair.a) == [str(peer.id)]
+    monkeypatch.undo()
+    await look_for_cards(pair.a)
+    assert await look_for_cards(pair.a) == []
+
+
+async def test_a_peer_that_is_out_of_reach_or_due_to_be_compared_is_read_by_its_own_job(pair: Neighbours):
+    await read(pair.a, pair.b)
+    peer = await pair.a.peer(pair.b)
+    await write(pair.a, "UPDATE catalogue_peer_sync SET reconcile_due_at = now()")
+    assert await look_for_cards(pair.a) == [str(peer.id)]
+    move = "UPDATE federation_peer SET federation_base_url = $1"
+    await write(pair.a, move, "https://127.0.0.1:9")
+    assert await look_for_cards(pair.a) == [str(peer.id)]
+    await write(pair.a, move, peer.federation_base_url)
+    await write(pair.a, "DELETE FROM plumbing_job WHERE kind = $1", CARDS_KIND)
+    assert await look_for_cards(pair.a) == []
 
 
 async def test_a_changed_card_is_changed_here_with_the_extensions_of_its_home(pair: Neighbours):

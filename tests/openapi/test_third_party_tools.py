@@ -4,11 +4,9 @@ import asyncio
 import json
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from hansa.doors.reference_map import empty_app
-from tests.hostile.served import serve
 from tests.openapi.tools import Tools, installed
 from tests.registry import StartRegistry
 
@@ -48,12 +46,9 @@ async def test_a_generated_client_registers_creates_agents_and_pays(
     tools: Tools, start_registry: StartRegistry, tmp_path: Path
 ):
     registry = await start_registry()
-    async with serve(registry) as served:
-        document = tmp_path / "openapi.json"
-        async with httpx2.AsyncClient(timeout=60) as http:
-            answer = await http.get(f"{served.url}/api/v1/openapi.json")
-        document.write_bytes(answer.content)
-        package = tmp_path / "hansa_api"
-        assert await asyncio.to_thread(tools.generate_client, document, package) == ""
-        done = await asyncio.to_thread(tools.use_client, package, served.url)
+    document, package = tmp_path / "openapi.json", tmp_path / "hansa_api"
+    document.write_bytes((await registry.get("/openapi.json")).content)
+    assert await asyncio.to_thread(tools.generate_client, document, package) == ""
+    async with registry.listening() as place:
+        done = await asyncio.to_thread(tools.use_client, package, f"http://{place}")
     assert done.returncode == 0, done.stderr

@@ -110,9 +110,14 @@ class RegistryProcess:
         self.url = ready[1]
         self.seconds_to_ready = monotonic() - started
 
+    def copy(self) -> None:
+        """Be the copy that the first start would be of; one of a founded registry has served and was stopped."""
+        assert self._copied is not None
+        shutil.copytree(self._copied, self.data_dir, symlinks=True)
+
     async def start_without_waiting(self) -> None:
         if self._copied is not None and not self.data_dir.exists():
-            shutil.copytree(self._copied, self.data_dir, symlinks=True)
+            self.copy()
         with self.log.open("ab") as log:
             self._process = await launch(
                 *("serve", *self._arguments),

@@ -27,8 +27,7 @@ async def rotate(one: Operated) -> str:
 
 async def later(one: Operated, age: timedelta) -> None:
     """As if the last change of the authority were so much older."""
-    dsn = (await one.hansa("db url")).output.strip()
-    connection = await asyncpg.connect(dsn)
+    connection = await asyncpg.connect(await one.process.database())
     try:
         await connection.execute(
             "UPDATE federation_trust SET own_counted_at = own_counted_at - $1::interval", age
@@ -45,9 +44,8 @@ async def bundle_of(one: Operated) -> dict[str, Any]:
     return bundle
 
 
-async def kept_by(other: Operated, one: Operated) -> dict[str, Any]:
-    """The bundle of a registry as its peer has it."""
-    dsn = (await other.hansa("db url")).output.strip()
+async def kept_by(dsn: str, one: Operated) -> dict[str, Any]:
+    """The bundle of a registry as the peer with this database has it."""
     connection = await asyncpg.connect(dsn)
     try:
         stored = "SELECT bundle FROM federation_peer WHERE trust_domain = $1"
@@ -113,9 +111,9 @@ async def test_two_registries_stay_peers_through_the_rotation_and_the_former_roo
     pair: tuple[Operated, Operated], tmp_path: Path
 ):
     a, b = pair
-    former = certificate_of(a)
+    former, database_of_b = certificate_of(a), await b.process.database()
     assert await is_let_in(b, former, tmp_path)
-    first = await kept_by(b, a)
+    first = await kept_by(database_of_b, a)
     # The first read of a peer that has not accepted yet counts as refused.
     refused = (await shown(b, "registry-a"))["refused"]
 
@@ -123,10 +121,10 @@ async def test_two_registries_stay_peers_through_the_rotation_and_the_former_roo
     await bundle_of(a)
 
     async def is_taken_over() -> bool:
-        return await kept_by(b, a) == await bundle_of(a)
+        return await kept_by(database_of_b, a) == await bundle_of(a)
 
     await until(is_taken_over)
-    assert (await kept_by(b, a))["spiffe_sequence"] == first["spiffe_sequence"] + 1
+    assert (await kept_by(database_of_b, a))["spiffe_sequence"] == first["spiffe_sequence"] + 1
     await later(a, timedelta(minutes=11))
     assert await rotate(a) == "signing"
     await both_read_each_other(a, b)
@@ -137,7 +135,7 @@ async def test_two_registries_stay_peers_through_the_rotation_and_the_former_roo
     await both_read_each_other(a, b)
     await is_shut_out(b, former, tmp_path)
     assert (await shown(b, "registry-a"))["refused"] == refused
-    assert len((await kept_by(b, a))["keys"]) == 1
+    assert len((await kept_by(database_of_b, a))["keys"]) == 1
 
 
 async def is_shut_out(one: Operated, former: Svid, directory: Path) -> None:
@@ -153,7 +151,7 @@ async def test_a_registry_that_has_lost_its_authority_makes_another_and_invites_
     pair: tuple[Operated, Operated], tmp_path: Path
 ):
     a, b = pair
-    former, before = certificate_of(a), await bundle_of(a)
+    former, before, database_of_b = certificate_of(a), await bundle_of(a), await b.process.database()
     await a.process.stop()
     (a.process.data_dir / "keys" / "identity-authority.pem").unlink()
     ended = await a.hansa("serve --port=0")
@@ -161,11 +159,11 @@ async def test_a_registry_that_has_lost_its_authority_makes_another_and_invites_
     assert (await a.printed("keys replace --lost"))["changed"] == ["key identity-authority"]
     await a.process.start()
     assert await bundle_of(a) != before
-    kept = await kept_by(b, a)
+    kept = await kept_by(database_of_b, a)
     unread = await b.hansa("peer sync registry-a")
     assert (unread.code, "certificate_refused" in unread.complaint) == (1, True)
-    assert await kept_by(b, a) == kept
+    assert await kept_by(database_of_b, a) == kept
     await join(a, b)
     await both_read_each_other(a, b)
-    assert await kept_by(b, a) == await bundle_of(a)
+    assert await kept_by(database_of_b, a) == await bundle_of(a)
     await is_shut_out(b, former, tmp_path)

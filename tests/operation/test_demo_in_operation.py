@@ -12,7 +12,7 @@ from tests.operation.registry_process import run
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A demo makes hundreds of requests: a busy machine needs minutes for it."""
     monkeypatch.setattr(registry_process, "START_SECONDS", 600)
 

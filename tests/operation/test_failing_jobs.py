@@ -207,5 +207,5 @@ async def test_a_live_feed_that_cannot_read_is_logged_once_and_when_it_reads_aga
 ):
     monkeypatch.setattr("hansa.rooms.journal.feed.follower.RECONNECT_SECONDS", 0.001)
     feed = LIVE_FEED.of(registry.runtime)
-    async with feed.following(), feed.place():
+    async with feed.following(), feed.needed():
         await fail_while_away(registry, "journal_event", "live feed: follow the journal")

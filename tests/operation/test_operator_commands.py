@@ -64,8 +64,7 @@ async def created_at_rest(
     tmp_path_factory: pytest.TempPathFactory, founded_data: Path
 ) -> AsyncIterator[CreatedAtRest]:
     registry = RegistryProcess(tmp_path_factory.mktemp("resting") / "data", founded=founded_data)
-    await registry.start()
-    await registry.stop()
+    registry.copy()
     process = await asyncio.create_subprocess_exec(
         *(COMMAND, "admin", "create", "--name=ada", "--email=ada@example.org"),
         stdout=PIPE,

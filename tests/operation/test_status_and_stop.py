@@ -17,8 +17,7 @@ async def stopped(
 ) -> AsyncIterator[RegistryProcess]:
     """A registry that served and was stopped."""
     registry = RegistryProcess(tmp_path_factory.mktemp("stopped") / "data", founded=founded_data)
-    await registry.start()
-    await registry.stop()
+    registry.copy()
     yield registry
     await end_postgres(registry.data_dir)
 

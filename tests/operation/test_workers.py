@@ -1,6 +1,5 @@
 """Several serving processes behind one socket."""
 
-import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ from tests.operation.registry_process import (
     is_alive,
     postgres_pid,
     until,
+    until_async,
 )
 
 
@@ -45,28 +45,40 @@ def workers_of(registry: RegistryProcess) -> list[int]:
     return [pid for pid in children_of(registry.pid) if "serve-worker" in command_of(pid)]
 
 
-async def test_a_killed_worker_is_replaced_and_the_other_serves_meanwhile(registry: RegistryProcess):
+def fresh_connections(registry: RegistryProcess) -> httpx2.AsyncClient:
+    """A connection of its own for each request: the workers take turns."""
+    return httpx2.AsyncClient(
+        base_url=registry.url, trust_env=False, timeout=60, headers={"Connection": "close"}
+    )
+
+
+COUNTED = 'hansa_http_requests_total{method="GET",route="/api/v1/public/registry-config",status="200"} 20.0'
+
+
+async def is_counted(http: httpx2.AsyncClient) -> bool:
+    return COUNTED in (await http.get("/metrics")).text.splitlines()
+
+
+async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryProcess):
+    async with fresh_connections(registry) as http:
+        for _ in range(20):
+            assert (await http.get("/api/v1/public/registry-config")).status_code == 200
+        # A worker counts a request after it has answered it.
+        await until_async(lambda: is_counted(http))
+        assert [await is_counted(http) for _ in range(6)] == [True] * 6
+
+
+async def test_a_killed_worker_is_replaced_the_other_serves_meanwhile_and_what_it_counted_stays(
+    registry: RegistryProcess,
+):
     killed, survivor = workers_of(registry)
     os.kill(killed, signal.SIGKILL)
     assert await health(registry.url) == 200
     await until(lambda: len(workers_of(registry)) == 2)
     assert killed not in workers_of(registry)
     assert survivor in workers_of(registry)
-
-
-async def test_workers_serve_together_and_stop_together(registry: RegistryProcess):
-    processes = [registry.pid, *children_of(registry.pid)]
-    assert len(workers_of(registry)) == 2
-    async with httpx2.AsyncClient(base_url=registry.url, trust_env=False, timeout=60) as http:
-        answers = [
-            (await http.get("/health", headers={"Connection": "close"})).status_code for _ in range(20)
-        ]
-    assert set(answers) == {200}
-    ended = await registry.stop()
-    assert ended.code == 0, ended
-    assert ended.output == "", "the ready line is printed once"
-    assert [pid for pid in processes if is_alive(pid)] == []
-    assert postgres_pid(registry.data_dir) is None
+    async with fresh_connections(registry) as http:
+        assert await is_counted(http)
 
 
 async def test_workers_end_when_their_parent_is_killed_and_the_next_start_serves(registry: RegistryProcess):
@@ -105,24 +117,14 @@ async def test_workers_end_when_their_parent_and_their_database_are_killed(regis
     assert await health(registry.url) == 200
 
 
-async def test_metrics_are_added_up_whichever_worker_answers(registry: RegistryProcess):
-    path = "/api/v1/public/registry-config"
-    # A connection of its own for each request: the workers take turns.
-    async with httpx2.AsyncClient(
-        base_url=registry.url, trust_env=False, timeout=60, headers={"Connection": "close"}
-    ) as http:
-        for _ in range(20):
-            assert (await http.get(path)).status_code == 200
-        counted = (
-            'hansa_http_requests_total{method="GET",route="/api/v1/public/registry-config",status="200"} 20.0'
-        )
-        # A worker counts a request after it has answered it.
-        async with asyncio.timeout(60):
-            while counted not in (await http.get("/metrics")).text.splitlines():  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        for _ in range(6):
-            assert counted in (await http.get("/metrics")).text.splitlines()
-        os.kill(workers_of(registry)[0], signal.SIGKILL)
-        await until(lambda: len(workers_of(registry)) == 2)
-        assert counted in (await http.get("/metrics")).text.splitlines(), "what an ended worker counted stays"
-    assert (await registry.stop()).code == 0
+async def test_workers_serve_together_and_stop_together(registry: RegistryProcess):
+    processes = [registry.pid, *children_of(registry.pid)]
+    assert len(workers_of(registry)) == 2
+    async with fresh_connections(registry) as http:
+        answers = [(await http.get("/health")).status_code for _ in range(20)]
+    assert set(answers) == {200}
+    ended = await registry.stop()
+    assert ended.code == 0, ended
+    assert ended.output == "", "the ready line is printed once"
+    assert [pid for pid in processes if is_alive(pid)] == []
+    assert postgres_pid(registry.data_dir) is None

@@ -15,9 +15,10 @@ from hansa.foundation.values.money import Minor, share
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from tests.all_events import ALL_EVENTS
+from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.properties.batches import outcomes_of_batch
 from tests.properties.reference_book import fee_rate, transfer_alone
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
 
 HISTORIES = by_tier(8, 300, 3000)
 ORDERS = 60
@@ -26,24 +27,23 @@ STRANGER = "did:hansa:hansa.local:stranger"
 
 
 async def test_batches_of_any_size_end_as_one_transfer_at_a_time(
-    database_farm: DatabaseFarm, tmp_path: Path
+    database_farm: DatabaseFarm, founded_registries: FoundedRegistries, tmp_path: Path
 ) -> None:
     seed = printed_seed()
     for history in range(HISTORIES):
-        async with (
-            _registry(database_farm, tmp_path) as plain,
-            _registry(database_farm, tmp_path) as gathered,
-        ):
+        alone, together = (
+            RegistriesOfATest(database_farm, founded_registries, tmp_path / f"{history}-{name}")
+            for name in ("alone", "together")
+        )
+        async with _registry(alone) as plain, _registry(together) as gathered:
             await _live_through(plain, gathered, random.Random(f"{seed}-{history}"), f"history {history}")
 
 
 @asynccontextmanager
-async def _registry(farm: DatabaseFarm, directory: Path) -> AsyncIterator[TestRegistry]:
+async def _registry(registries: RegistriesOfATest) -> AsyncIterator[TestRegistry]:
     """A registry of one history, which leaves nothing behind."""
-    dsn = await farm.fresh()
-    async with open_registry(dsn, directory) as registry:
-        yield registry
-    await farm.drop(dsn)
+    yield await registries.start()
+    await registries.end()
 
 
 async def _live_through(

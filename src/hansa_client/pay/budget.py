@@ -37,6 +37,11 @@ class Budget:
         if amount > min(limits):
             raise BudgetExceeded(f"The call costs {amount}; at most {min(limits)} is allowed.")
 
+    @property
+    def is_of_a_day(self) -> bool:
+        """Whether it depends on what was spent before."""
+        return self.per_day is not None or self.per_payee is not None
+
     def require_day(self, amount: Decimal, spent: Decimal, spent_on_payee: Decimal) -> None:
         """Raises: BudgetExceeded."""
         if self.per_day is not None and spent + amount > self.per_day:

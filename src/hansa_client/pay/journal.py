@@ -186,10 +186,22 @@ class Journal:
         return self._run(lambda connection: _begin(connection, intent, budget))
 
     def move(
-        self, payment_id: str, progress: Progress, *, token_id: str | None = None, detail: str | None = None
+        self,
+        payment_id: str,
+        progress: Progress,
+        *,
+        token_id: str | None = None,
+        detail: str | None = None,
+        receipt: str | None = None,
     ) -> "Future[None]":
-        """Record progress; an entry that has ended stays as it is."""
-        return self._run(lambda connection: _move(connection, payment_id, progress, token_id, detail))
+        """Record progress; an entry that has ended stays as it is. A delivery receipt is kept as long as its entry."""
+
+        def use(connection: sqlite3.Connection) -> None:
+            _move(connection, payment_id, progress, token_id, detail)
+            if receipt is not None:
+                connection.execute(_KEEP_RECEIPT, (payment_id, receipt))
+
+        return self._run(use)
 
     def interrupt(self, payment_id: str, detail: str) -> "Future[None]":
         """Leave an entry to the next call that is the same."""
@@ -225,14 +237,6 @@ class Journal:
             either = (payment_or_token_id, payment_or_token_id)
             found = _entries(connection, f"{_SELECT} WHERE payment_id = ? OR token_id = ?", either)
             return found[0] if found else None
-
-        return self._run(use)
-
-    def keep_receipt(self, payment_id: str, receipt: str) -> "Future[None]":
-        """Keep the delivery receipt of a payment as long as its entry."""
-
-        def use(connection: sqlite3.Connection) -> None:
-            connection.execute(_KEEP_RECEIPT, (payment_id, receipt))
 
         return self._run(use)
 
@@ -272,7 +276,8 @@ def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Be
         )
         kept = _authorization(connection, found.payment_id)
         return Begun(replace(found, owner=this_process()), is_continued=True, authorization=kept)
-    budget.require_day(intent.amount, *_spent_today(connection, intent.payee))
+    if budget.is_of_a_day:
+        budget.require_day(intent.amount, *_spent_today(connection, intent.payee))
     entry = Entry(
         payment_id=uuid4().hex,
         fingerprint=intent.fingerprint,

@@ -12,19 +12,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
-from uuid import uuid4
 
 from hansa_client import AsyncRegistry
 from hansa_client.errors import HansaError
 from hansa_client.records.payments import Verification
 
 from . import refusals
-from .collecting import Collected, collect, facts_as_text, facts_from_text
+from .collecting import collect, facts_as_text, facts_from_text
 from .identity import UseIds
 from .issuers import IssuerNotTrusted, TrustedIssuers
 from .refusals import Outcome, Refused
 from .sealing import ANSWER_PURPOSE, TOKEN_PURPOSE, hash_of, seal, unseal
-from .store import Answer, Claim, Entry, Payment, Receipt, State, Store, StoreUnavailable, Work
+from .store import DUE, Answer, Claim, Entry, Payment, Receipt, State, Store, StoreUnavailable, Work
 from .terms import TOKEN, Facts, Order, Presented, Terms, facts_of, refusal_of
 
 log = logging.getLogger(__name__)
@@ -69,9 +68,10 @@ class Admission:
             return refusals.payment_refused(
                 "TOKEN_MALFORMED", "A payment token is apt_ and 64 hexadecimal digits."
             )
-        token_hash, owner = hash_of(presented.token), uuid4().hex
-        claim = Claim(token_hash, self.use_ids.new(), owner, order.fingerprint, self.lease_seconds)
+        token_hash = hash_of(presented.token)
         try:
+            owner = self.store.new_owner()
+            claim = Claim(token_hash, self.use_ids.new(), owner, order.fingerprint, self.lease_seconds)
             entry = await self.store.claim(claim)
             if entry.fingerprint != order.fingerprint:
                 return refusals.token_used()
@@ -126,7 +126,7 @@ class Admission:
             return refused
         work = Work(facts_as_text(facts), Payment.RELEASE, self._sealed(presented.token))
         await self.store.lose(entry.token_hash, entry.owner, work)
-        await self._collected(entry.token_hash, presented.token)
+        await self._collected(await self.store.read(entry.token_hash), presented.token)
         return refused
 
     async def _started(self, entry: Entry, presented: Presented, facts: Facts) -> "Working | Refused":
@@ -146,32 +146,28 @@ class Admission:
             case State.CLAIMED | State.RUNNING:
                 return refusals.work_in_progress(entry.lease_left)
             case State.LOST:
-                if entry.payment is Payment.RELEASE:
-                    await self._collected(entry.token_hash, token)
+                await self._collected(entry, token)
                 return refusals.work_lost()
             case State.ANSWERED:
-                return await self.answer(entry.token_hash, token)
+                return await self.answer(entry, token)
 
-    async def answer(self, token_hash: str, token: str) -> Stored | Refused:
+    async def answer(self, answered: Entry, token: str) -> Stored | Refused:
         """The stored answer, once its payment is collected. Raises: StoreUnavailable."""
-        entry = await self._collected(token_hash, token)
+        entry = await self._collected(answered, token)
         if entry is None or entry.answer is None or entry.facts is None:
             return refusals.work_lost()
         if entry.payment is Payment.CAPTURE:
             return refusals.capture_pending()
         if entry.payment is Payment.UNCOLLECTABLE:
             return refusals.not_captured()
-        sealed = unseal(token, ANSWER_PURPOSE, entry.answer, token_hash)
+        sealed = unseal(token, ANSWER_PURPOSE, entry.answer, entry.token_hash)
         return Stored(sealed[1:], _OUTCOMES[sealed[:1]], facts_from_text(entry.facts), entry.settlement_tx_id)
 
-    async def _collected(self, token_hash: str, token: str) -> Entry | None:
+    async def _collected(self, entry: Entry | None, token: str) -> Entry | None:
         """The entry after its due payment was tried once."""
-        entry = await self.store.read(token_hash)
-        if entry and entry.payment in {Payment.CAPTURE, Payment.RELEASE}:
-            outcome, _ = await collect(self.store, self.registry_at(self.issuers.own), entry, token)
-            if outcome is not Collected.UNKNOWN:
-                entry = await self.store.read(token_hash)
-        return entry
+        if entry is None or entry.payment not in DUE:
+            return entry
+        return await collect(self.store, self.registry_at(self.issuers.own), entry, token)
 
     def _sealed(self, token: str) -> bytes:
         return seal(self.secret, TOKEN_PURPOSE, token.encode(), hash_of(token))
@@ -214,25 +210,29 @@ class Working:
         kept = None if receipt is None else Receipt(self.facts.token_id, receipt)
         answer = Answer(sealed, self._payment(outcome), self._capture_text(), kept)
         try:
-            is_stored = await admission._confirmed(  # noqa: SLF001
+            stored = await admission._confirmed(  # noqa: SLF001
                 lambda: admission.store.finish(token_hash, self._entry.owner, answer),
                 admission.confirm_seconds,
             )
             self._renewals.cancel()
-            if not is_stored:
+            if stored is None:
                 return refusals.work_lost()
             if answer.payment is Payment.REPORTED:
                 return Stored(content, outcome, self.facts, None)
-            return await admission.answer(token_hash, self._token)
+            return await admission.answer(stored, self._token)
         except StoreUnavailable as trouble:
             log.warning("an answer is not confirmed as stored: %s", trouble)
             return refusals.store_unavailable()
         finally:
             self._renewals.cancel()
 
-    def abandon(self) -> None:
-        """The process ends before the work did; when the lease ends the work counts as lost."""
+    async def abandon(self) -> None:
+        """End the work without an answer; it counts as lost. A store that does not answer gives it up later."""
         self._renewals.cancel()
+        try:
+            await self._admission.store.pause(self._entry.token_hash, self._entry.owner)
+        except StoreUnavailable as trouble:
+            log.warning("work that was cancelled is given up later: %s", trouble)
 
     def _payment(self, outcome: Outcome) -> Payment:
         if not self.facts.is_captured_by_payee:

@@ -94,7 +94,7 @@ class PaidApp:
             recorder.fail()
         except asyncio.CancelledError:
             if payment.working:
-                payment.working.abandon()
+                await payment.working.abandon()
             raise
         await payment.conclude(recorder)
 

@@ -51,12 +51,10 @@ def facts_from_text(text: str) -> Facts:
     return Facts(**{**members, "amount": Decimal(members["amount"])})
 
 
-async def collect(
-    store: Store, registry: AsyncRegistry, entry: Entry, token: str
-) -> tuple[Collected, str | None]:
+async def collect(store: Store, registry: AsyncRegistry, entry: Entry, token: str) -> Entry | None:
     """Capture or release the due payment of an entry, and record the end of it.
 
-    Returns what became of it and the settlement's id. Raises: StoreUnavailable, after the registry has decided.
+    Returns the entry as it then is. Raises: StoreUnavailable, after the registry has decided.
     """
     is_capture = entry.payment is Payment.CAPTURE
     amount = Decimal(entry.capture_amount) if is_capture and entry.capture_amount is not None else None
@@ -65,9 +63,9 @@ async def collect(
         lambda: settle(token, success=is_capture, capture_amount=amount, wait_seconds=WAIT_SECONDS),
         is_capture=is_capture,
     )
-    if outcome is not Collected.UNKNOWN:
-        await store.settle(entry.token_hash, _RECORDED[outcome], settlement_tx_id)
-    return outcome, settlement_tx_id
+    if outcome is Collected.UNKNOWN:
+        return entry
+    return await store.settle(entry.token_hash, _RECORDED[outcome], settlement_tx_id)
 
 
 async def _decided(

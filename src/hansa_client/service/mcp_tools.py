@@ -117,7 +117,7 @@ async def _worked(
             content=[TextContent(type="text", text=f"The tool failed: {trouble}")], is_error=True
         )
     except BaseException:
-        working.abandon()
+        await working.abandon()
         raise
     packed = _packed(result)
     if len(packed) > service.answer_max_bytes:

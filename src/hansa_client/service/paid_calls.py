@@ -64,6 +64,8 @@ class PaidCalls:
     ) -> None:
         """`registry_names` are further addresses of the own registry.
 
+        `lease_seconds` is how long a claim, and on Redis also work, is left to a process that does not renew it.
+
         With `signing_key_pem`, the private key of the agent, answers carry a signed delivery receipt.
 
         Raises: ValueError, TypeError.

@@ -74,6 +74,13 @@ async def test_the_first_start_makes_a_durable_cluster_behind_a_private_socket(e
         "password_encryption": "scram-sha-256",
     }
     assert {name: await setting(dsn, name) for name in expected} == expected
+    connection = await asyncpg.connect(dsn)
+    # The server visits each database that has statistics once a minute.
+    visited = await connection.fetch(
+        "SELECT datname FROM pg_stat_database WHERE datid <> 0 AND xact_commit > 0"
+    )
+    assert {row["datname"] for row in visited} <= {"hansa"}
+    await connection.close()
 
 
 async def test_a_later_start_waits_for_a_command_and_says_for_which_and_finds_everything_again(
@@ -119,6 +126,15 @@ async def test_starting_and_stopping_twice_does_no_harm(embedded, tmp_path):
     await postgres.stop()
     await postgres.stop()
     assert not (tmp_path / "data" / "postgres" / "postmaster.pid").exists()
+
+
+async def test_a_database_that_was_dropped_is_made_anew(embedded):
+    postgres = embedded()
+    connection = await asyncpg.connect(await postgres.start(), database="postgres")
+    await connection.execute("DROP DATABASE hansa WITH (FORCE)")
+    await connection.close()
+    await postgres.stop()
+    assert await setting(await postgres.start(), "server_encoding") == "UTF8"
 
 
 async def test_the_running_server_states_its_address_and_a_stopped_one_does_not(embedded, tmp_path):

@@ -1,4 +1,4 @@
-"""A card that was stored before it was completed on intake is shown with both halves all the same."""
+"""A card that was stored before it was completed on intake is shown in both formats all the same."""
 
 import json
 

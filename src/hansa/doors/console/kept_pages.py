@@ -19,7 +19,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.rendering import PAGE_HEADERS, rendered_in_steps, with_ages_of_now
-from hansa.foundation.plumbing.content_encoding import accepts_gzip, compressed
+from hansa.doors.console.style_sheets import packed_page
+from hansa.foundation.plumbing.content_encoding import accepts_gzip
 from hansa.foundation.plumbing.entity_tags import knows
 from hansa.foundation.plumbing.shown_states import States
 
@@ -31,10 +32,14 @@ REVALIDATED = "public, no-cache"
 
 @dataclass(frozen=True)
 class KeptPage:
-    """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise."""
+    """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise.
+
+    All pages share one `beginning`, which has their styles; what a page takes is its `rest`.
+    """
 
     states: States
-    packed: bytes
+    beginning: bytes
+    rest: bytes
     tag: str
     changes_at: float
 
@@ -43,7 +48,12 @@ class KeptPage:
         """The page with this text and the ages of now."""
         text, changes_at = with_ages_of_now(text)
         # The same content in two encodings: the tag is weak.
-        return cls(states, compressed(text), f'W/"{sha256(text).hexdigest()[:TAG_DIGITS]}"', changes_at)
+        return cls(states, *packed_page(text), f'W/"{sha256(text).hexdigest()[:TAG_DIGITS]}"', changes_at)
+
+    @property
+    def packed(self) -> bytes:
+        """The page as gzip."""
+        return self.beginning + self.rest
 
     def renewed(self) -> "KeptPage":
         """The same page with the ages of now."""
@@ -88,7 +98,7 @@ class KeptPages:
         """Keep a page in place of an earlier one of its name."""
         self.drop(name)
         self._pages[name] = page
-        self._bytes += len(page.packed)
+        self._bytes += len(page.rest)
         while self._bytes > self._bytes_max:
             self.drop(next(iter(self._pages)))
 
@@ -107,4 +117,4 @@ class KeptPages:
     def drop(self, name: str) -> None:
         """Let a page go, where there is one."""
         if (page := self._pages.pop(name, None)) is not None:
-            self._bytes -= len(page.packed)
+            self._bytes -= len(page.rest)

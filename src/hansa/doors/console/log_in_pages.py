@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from hansa.doors.console.access import OpenForm, SentForm, see_other
 from hansa.doors.console.access.cookies import (
-    HALF_LOGIN,
-    HALF_LOGIN_SECONDS,
+    PARTIAL_LOGIN,
+    PARTIAL_LOGIN_SECONDS,
     SESSION,
     SESSION_SECONDS,
     cookie_of,
@@ -79,7 +79,7 @@ async def log_in(
         return _login_page(request, form.refused(refusal), status=refusal.status, refusal=refusal)
     if isinstance(opened, people.PartialLogin):
         answer: Response = _code_page(request, form)
-        set_cookie(answer, settings, HALF_LOGIN, opened.partial_token, HALF_LOGIN_SECONDS)
+        set_cookie(answer, settings, PARTIAL_LOGIN, opened.partial_token, PARTIAL_LOGIN_SECONDS)
         return answer
     return await _logged_in(request, db, seal, settings, form, opened=opened)
 
@@ -89,7 +89,7 @@ async def finish_login(
     _: Public, request: Request, form: OpenForm, *, db: Db, settings: Config, seal: Sealing
 ) -> Response:
     """Finish a login with a code of the app or a backup code."""
-    partial_token = cookie_of(request, settings, HALF_LOGIN) or ""
+    partial_token = cookie_of(request, settings, PARTIAL_LOGIN) or ""
     try:
         fields = form.read_as(CodeFields)
         opened = await people.finish_browser_login(
@@ -98,7 +98,7 @@ async def finish_login(
     except Refused as refusal:
         return _code_page(request, form.refused(refusal), status=refusal.status)
     answer = await _logged_in(request, db, seal, settings, form, opened=opened)
-    drop_cookie(answer, settings, HALF_LOGIN)
+    drop_cookie(answer, settings, PARTIAL_LOGIN)
     return answer
 
 

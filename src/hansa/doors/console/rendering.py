@@ -19,8 +19,8 @@ from starlette.responses import Response
 
 import hansa
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
-from hansa.doors.console.style_sheets import sheet_address
-from hansa.foundation.plumbing.content_encoding import negotiated
+from hansa.doors.console.style_sheets import packed_page, style_of, style_sources
+from hansa.foundation.plumbing.content_encoding import accepts_gzip
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
@@ -29,8 +29,8 @@ Handler = Callable[..., Awaitable[Response]]
 
 TEMPLATES = Path(__file__).parent / "templates"
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    f"default-src 'none'; script-src 'self'; style-src 'self' {style_sources()}; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 PAGE_HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
@@ -50,8 +50,11 @@ _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 def page(request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
     """One page of the console."""
     text = "".join(_written(request, template, content)).encode()
-    body, encoding = negotiated(text, request.headers)
-    return HTMLResponse(body, status_code=status, headers={**PAGE_HEADERS, **encoding})
+    headers = {**PAGE_HEADERS, "Vary": "Accept-Encoding"}
+    if accepts_gzip(request.headers):
+        text = b"".join(packed_page(text))
+        headers["Content-Encoding"] = "gzip"
+    return HTMLResponse(text, status_code=status, headers=headers)
 
 
 async def rendered_in_steps(request: Request, template: str, **content: Any) -> bytes:
@@ -208,7 +211,7 @@ _PAGES.filters.update(
     moment=_moment,
     phrase=_phrase,
     prose=prose,
-    sheet=sheet_address,
+    style=style_of,
     theirs=theirs,
     units=_units,
 )

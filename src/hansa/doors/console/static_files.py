@@ -1,7 +1,7 @@
-"""The files of the pages: read once, held compressed and as they are, and sent piece by piece.
+"""The files of the pages: listed and read once, held compressed and as they are, and sent piece by piece.
 
-A file that is read for each request takes a thread for each piece; of a client that does not read its answers, this was
-most of what it cost.
+A file that is looked up and read for each request takes a thread each time; of a client that does not read its answers,
+this was most of what it cost.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from http import HTTPStatus
 from pathlib import Path
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from hansa.doors.console.style_sheets import KEPT_FOR_A_YEAR, StyleSheet, sheet_at
 from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed
 from hansa.foundation.plumbing.lines import IS_GONE
 
@@ -25,18 +25,31 @@ PIECE_BYTES = 1 << 16
 class ConsoleFiles(StaticFiles):
     """The console's files; a browser keeps them and asks each time whether they are still the same.
 
-    A style sheet is kept for a year under the address that pages give it, which changes with its content.
+    Files that are added later are found after a restart.
     """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory=directory)
+        self._files = {
+            str(file.relative_to(directory)): file for file in directory.rglob("*") if file.is_file()
+        }
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """One file, or 304 where the browser already has it."""
-        if sheet := sheet_at(path):
-            return _sheet(sheet, scope)
-        answer = await super().get_response(path, scope)
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
+        answer = self._file(path, scope)
         if isinstance(answer, FileResponse):
             answer = await _as_accepted(answer, Headers(scope=scope))
         answer.headers["Cache-Control"] = "no-cache"
         return answer
+
+    def _file(self, path: str, scope: Scope) -> Response:
+        try:
+            file = self._files[path]
+            return self.file_response(file, file.stat(), scope)
+        except (KeyError, FileNotFoundError):
+            raise HTTPException(HTTPStatus.NOT_FOUND) from None
 
 
 class PieceByPiece(Response):
@@ -56,21 +69,6 @@ class PieceByPiece(Response):
             # A write leaves at the end of this turn of the loop; only then is it known whether there is room for more.
             await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _sheet(sheet: StyleSheet, scope: Scope) -> Response:
-    is_current = scope["query_string"] == f"v={sheet.digest}".encode()
-    headers = Headers(scope=scope)
-    kept = {
-        "ETag": f'W/"{sheet.digest}"',
-        "Vary": "Accept-Encoding",
-        "Cache-Control": KEPT_FOR_A_YEAR if is_current else "no-cache",
-    }
-    if headers.get("if-none-match") == kept["ETag"]:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=kept)
-    if not accepts_gzip(headers):
-        return Response(sheet.content, media_type="text/css", headers=kept)
-    return Response(sheet.packed, media_type="text/css", headers={**kept, "Content-Encoding": "gzip"})
 
 
 async def _as_accepted(whole: FileResponse, headers: Headers) -> Response:

@@ -1,53 +1,59 @@
-"""The style sheets of the pages: each page loads one file, made of the parts it needs, so that it is painted after two round trips.
+"""The style sheets of the pages: each stands in the page itself, so that the page is painted as soon as it has arrived.
 
-The address of a sheet ends in a digest of its content. A browser keeps it for a year and asks for it again only when it changed.
+The content policy names each sheet by its digest; a browser applies no other style within a page. Which sheet a page has, its
+template says. The beginning of a page, up to the end of its styles, is the same for all pages with that sheet, and is compressed once.
 """
 
-from dataclasses import dataclass
+import re
+from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from hansa.foundation.plumbing.content_encoding import compressed
+from markupsafe import Markup
+
+from hansa.foundation.plumbing.content_encoding import compressed_after
 
 STATIC = Path(__file__).parent / "static"
-FOLDER = "sheets/"
 PLOTS = "vendor/uplot/uPlot.min"
 SHEETS = {
     "plain": ("hansa",),
-    "records": ("hansa", PLOTS, "records"),
+    "records": ("hansa", "records"),
+    "plots": ("hansa", PLOTS, "records"),
     "catalogue": ("hansa", "catalogue"),
     "reference": ("hansa", "reference"),
-    "interactive": ("hansa", "vendor/swagger-ui/swagger-ui", "docs"),
     "account": ("hansa", "console"),
-    "account-records": ("hansa", "console", PLOTS, "records", "account_records"),
+    "account-records": ("hansa", "console", "records", "account_records"),
+    "account-plots": ("hansa", "console", PLOTS, "records", "account_records"),
 }
-DIGEST_CHARACTERS = 16
-KEPT_FOR_A_YEAR = "public, max-age=31536000, immutable"
 
+END = b"</style>"
 
-@dataclass(frozen=True)
-class StyleSheet:
-    """The content of a sheet, as it is and compressed, and a digest of it."""
-
-    content: bytes
-    packed: bytes
-    digest: str
-
-
-def sheet_address(name: str) -> str:
-    """The address of the sheet with this name. Raises: KeyError."""
-    return f"/static/{FOLDER}{name}.css?v={style_sheet(name).digest}"
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_LINES_BETWEEN = re.compile(r"(?<=[{};,])\s*\n\s*")
+_LINE_WITHIN = re.compile(r"\s*\n\s*")
 
 
 @cache
-def style_sheet(name: str) -> StyleSheet:
-    """The sheet with this name. Raises: KeyError."""
-    content = b"\n".join((STATIC / f"{part}.css").read_bytes() for part in SHEETS[name])
-    return StyleSheet(content, compressed(content), sha256(content).hexdigest()[:DIGEST_CHARACTERS])
+def style_of(name: str) -> Markup:
+    """The sheet with this name as an element of a page. Raises: KeyError."""
+    return Markup(f"<style>{_sheet(name)}</style>")  # noqa: S704
 
 
-def sheet_at(path: str) -> StyleSheet | None:
-    """The sheet at a path below `/static/`, or None where the path is that of a file."""
-    name = path.removeprefix(FOLDER).removesuffix(".css")
-    return style_sheet(name) if path == f"{FOLDER}{name}.css" and name in SHEETS else None
+def style_sources() -> str:
+    """The sheets as sources of a content policy: the SHA-256 of each."""
+    digests = (b64encode(sha256(_sheet(name).encode()).digest()).decode() for name in SHEETS)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def packed_page(text: bytes) -> tuple[bytes, bytes]:
+    """A page as gzip in two parts: its beginning, which pages with the same sheet share, and the rest."""
+    beginning_ends = text.index(END) + len(END)
+    return compressed_after(text[:beginning_ends], text[beginning_ends:])
+
+
+@cache
+def _sheet(name: str) -> str:
+    whole = "\n".join((STATIC / f"{part}.css").read_text(encoding="utf-8") for part in SHEETS[name])
+    lines = _LINES_BETWEEN.sub("", _COMMENT.sub("", whole).strip())
+    return _LINE_WITHIN.sub(" ", lines)

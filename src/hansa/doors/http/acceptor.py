@@ -7,6 +7,7 @@ of others then waits until the system no longer keeps it, and its first request 
 import asyncio
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -18,6 +19,8 @@ from hansa.foundation.plumbing.metrics import connections_cut_off_total
 
 # So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
 ACCEPTED_AT_ONCE_MAX = 256
+# A turn takes in no more once it has taken so long: those who are in wait meanwhile.
+ACCEPTING_SECONDS = 0.004
 # Where no more files may be opened, others must be closed first.
 PAUSE_SECONDS = 0.1
 HANDSHAKE_SECONDS = 10
@@ -91,7 +94,10 @@ class ConnectionAcceptor:
             self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
+        ends_at = time.perf_counter() + ACCEPTING_SECONDS
         for _ in range(self._taken_at_once):
+            if time.perf_counter() > ends_at:
+                return
             try:
                 connection, address = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError):

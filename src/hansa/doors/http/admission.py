@@ -16,6 +16,9 @@ from typing import NamedTuple
 PLACES = 500
 TIMEOUT_SECONDS = 1.5
 IN_USE_SECONDS = 1.0
+# A crowd that came together is late together. What has a place goes on between two portions of refusals.
+REFUSED_AT_ONCE_MAX = 32
+REFUSING_PAUSE_SECONDS = 0.01
 
 
 class Waiting(NamedTuple):
@@ -91,7 +94,9 @@ class Admission:
     def _refuse_the_late(self) -> None:
         self._timer = None
         now = monotonic()
-        while self._waiting and self._waiting[0].deadline <= now:
+        refused = 0
+        while self._waiting and self._waiting[0].deadline <= now and refused < REFUSED_AT_ONCE_MAX:
             self._waiting.popleft().refuse()
+            refused += 1
         if self._waiting:
-            self._look_after(self._waiting[0].deadline - now)
+            self._look_after(max(self._waiting[0].deadline - now, REFUSING_PAUSE_SECONDS))

@@ -112,12 +112,13 @@ async def _http(request: Request, trouble: Exception) -> Response:
     code = CODES.get(status, STATUS_TAGS.get(status, "error").upper())
     if status == NotFound.status and (target := without_trailing_slash(request)) is not None:
         return RedirectResponse(target, status_code=308)
-    headers = _allow(request) if status == MethodNotAllowed.status else trouble.headers
+    is_known = status == MethodNotAllowed.status and (allowed := _allow(request))
+    headers = {"Allow": allowed} if is_known else trouble.headers
     return problem(request, status, code, SENTENCES.get(status, str(trouble.detail)), headers=headers)
 
 
-def _allow(request: Request) -> dict[str, str]:
-    """Every method that the path takes; the framework names those of the first route alone.
+def _allow(request: Request) -> str:
+    """Every method that the path takes; the framework names those of the first route alone. Empty for the files of the pages.
 
     A path that is declared as it stands is not asked about templates that fit it too.
     """
@@ -131,7 +132,7 @@ def _allow(request: Request) -> dict[str, str]:
     methods = {method for route in as_it_stands or fitting for method in route.methods or ()}
     if "GET" in methods and path not in WITHOUT_HEAD:
         methods.add("HEAD")
-    return {"Allow": ", ".join(sorted(methods))}
+    return ", ".join(sorted(methods))
 
 
 def without_trailing_slash(request: Request) -> str | None:

@@ -1,11 +1,17 @@
 """Compressed answers, for content that holds no secret: beside a secret, the size of an answer could reveal it."""
 
 import gzip
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
 
 from starlette.datastructures import Headers
 
 LEAST_BYTES = 1000
 LEVEL = 6
+BEGINNINGS_MAX = 32
+# RFC 1952: deflate, no flags, no time, no name, of an unknown system.
+GZIP_HEAD = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255))
 
 
 def accepts_gzip(headers: Headers) -> bool:
@@ -22,9 +28,29 @@ def compressed(content: bytes) -> bytes:
     return gzip.compress(content, LEVEL, mtime=0)
 
 
-def negotiated(content: bytes, headers: Headers) -> tuple[bytes, dict[str, str]]:
-    """The content as this client takes it, and the headers that say so."""
-    varying = {"Vary": "Accept-Encoding"}
-    if len(content) < LEAST_BYTES or not accepts_gzip(headers):
-        return content, varying
-    return compressed(content), {**varying, "Content-Encoding": "gzip"}
+def compressed_after(beginning: bytes, rest: bytes) -> tuple[bytes, bytes]:
+    """`beginning + rest` as one gzip in two parts. The first is the same object for the same beginning, and compressed once."""
+    packed = _packed_beginning(beginning)
+    checksum = zlib.crc32(rest, packed.checksum)
+    size = (len(beginning) + len(rest)) % (1 << 32)
+    end = checksum.to_bytes(4, "little") + size.to_bytes(4, "little")
+    return packed.content, _blocks(rest, zlib.Z_FINISH) + end
+
+
+@dataclass(frozen=True)
+class _Beginning:
+    content: bytes
+    checksum: int
+
+
+@lru_cache(maxsize=BEGINNINGS_MAX)
+def _packed_beginning(beginning: bytes) -> _Beginning:
+    # The flush ends at a whole byte, and what follows is compressed without looking back: the two parts can be put together.
+    blocks = _blocks(beginning, zlib.Z_SYNC_FLUSH)
+    return _Beginning(GZIP_HEAD + blocks, zlib.crc32(beginning))
+
+
+def _blocks(content: bytes, ending: int) -> bytes:
+    """The content as blocks of deflate, without a head or an end."""
+    compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return compressor.compress(content) + compressor.flush(ending)

@@ -13,11 +13,15 @@ from hansa.foundation.plumbing.runtime import Runtime
 
 @dataclass(frozen=True)
 class PeriodicTask:
-    """Work done every so often in each process; it must be harmless to repeat."""
+    """Work done every so often in each process; it must be harmless to repeat.
+
+    Where `pause_seconds` is given it says before each time how long to wait, and `every_seconds` is the first pause.
+    """
 
     name: str
     every_seconds: float
     work: Callable[[Runtime], Awaitable[Any]]
+    pause_seconds: Callable[[Runtime], float] | None = None
 
 
 async def run_periodic_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
@@ -31,7 +35,9 @@ async def _repeat(runtime: Runtime, task: PeriodicTask) -> None:
     async def once() -> None:
         await task.work(runtime)
 
-    pause = 0.0
+    every, failed_pause = task.every_seconds, 0.0
     while True:
-        await asyncio.sleep(max(task.every_seconds, pause))
-        pause = await runtime.jobs.attempt(task.name, once)
+        await asyncio.sleep(max(every, failed_pause))
+        failed_pause = await runtime.jobs.attempt(task.name, once)
+        if task.pause_seconds is not None:
+            every = task.pause_seconds(runtime)

@@ -21,7 +21,9 @@ from .witnessing import (
     ASK_SECONDS,
     FOLLOW,
     FOLLOW_SECONDS,
+    KNOWN_LOGS,
     SEALED_WITNESS_KEYS,
+    KnownLogs,
     ask_witnesses,
     cosigning_router,
     follow_in_turns,
@@ -67,11 +69,12 @@ ROOM = Room(
         }
     ),
     sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
-    offers=(FOREST, TILES),
+    offers=(FOREST, KNOWN_LOGS, TILES),
     fills=(
         federation.LAST_AUDIT.filled_with(last_audit),
         transfers.TOTALS_AGREED.filled_with(agreed_at),
         FOREST.built_by(lambda _: KeptForest()),
+        KNOWN_LOGS.built_by(lambda _: KnownLogs()),
         TILES.built_by(lambda runtime: KeptTiles(runtime.database)),
     ),
     metrics=(audit_status, supply_delta),

@@ -1,4 +1,4 @@
-"""The two halves of a card: what an A2A 1.0 client reads to call the agent, and what a client of an older form reads.
+"""The two formats of a card: what an A2A 1.0 client reads to call the agent, and what a client of an older form reads.
 
 Whatever half the owner wrote stands; the other is derived from it. Members that neither knows stay untouched.
 """
@@ -73,7 +73,7 @@ def _with_old_members(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def readable_by_both(document: dict[str, Any]) -> dict[str, Any]:
-    """A stored document with both halves; one that is stored with them, or is a stub, stays as it is."""
+    """A stored document in both formats; one that is stored with them, or is a stub, stays as it is."""
     is_whole = "agentVersion" in document and "authSchemes" in document
     return document if is_whole or not document.keys() >= CALLABLE else with_both_formats(document)
 

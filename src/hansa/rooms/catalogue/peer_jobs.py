@@ -1,7 +1,7 @@
 """When peers are read: at their intervals, at a hint, and from the start of a process on.
 
-Each peer has a job for its cards and one for its acts of enforcement, so that a slow peer holds up no other one. The acts are read
-where a look at all peers, by one job, found news.
+Each peer has a job for its cards and one for its acts of enforcement, so that a slow peer holds up no other one. They run
+where a look at all peers that are due, by one job, found news.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.jobs import (
     Retries,
     enqueue,
     enqueue_many,
+    scheduled,
     sweep,
     sweep_with_runtime,
 )
@@ -36,6 +37,8 @@ RETRIES = Retries(None, pause_seconds=5.0, pause_max_seconds=300.0)
 LEASE_SECONDS = 90.0
 RECEIPTED_KEPT_DAYS = 30
 LOOK_KIND = "peers: look for enforcement"
+CARDS_AHEAD = 0.2
+"""Part of the interval by which cards are read early, so that many peers are looked at in one round."""
 
 
 async def read_peer(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
@@ -85,13 +88,43 @@ async def _look(runtime: Runtime, _: Job) -> None:
 PEERS_LOOK = LeasedKind(LOOK_KIND, _look, 1, LEASE_SECONDS, RETRIES)
 
 
+async def _look_for_cards(runtime: Runtime) -> None:
+    """Let the peers that are due be read by their jobs, but those whose cards were all read already."""
+    database, interval = runtime.database, runtime.settings.federation_sync_interval_seconds
+    due = await database.look(lambda tx: peer_reading.due_cards(tx, CARDS_AHEAD * interval))
+    ids = [one.peer_id for one in due]
+    found = await database.look(federation.peers)
+    open_peers = [peer for peer in found if peer.is_open and peer.id in ids]
+    looked_at = await _read_by_looks(runtime, open_peers)
+    unchanged = await peer_reading.peers_without_new_cards(runtime, looked_at, due)
+
+    async def plan(tx: Tx) -> None:
+        await peer_reading.put_off_cards(tx, ids, interval)
+        await federation.note_synced(tx, unchanged)
+        to_read = [NewJob(str(peer.id)) for peer in open_peers if peer.id not in unchanged]
+        await enqueue_many(tx, CARDS_KIND, to_read)
+
+    await database.act(plan)
+
+
+async def _read_by_looks(runtime: Runtime, peers: list[PeerRecord]) -> list[PeerRecord]:
+    """Those of these peers of which nothing is to be done but to see whether there are other cards."""
+    settings = runtime.settings
+    if settings.take_relayed_cards:
+        return []
+    to_receipt = await runtime.database.look(peers_to_receipt)
+    return [peer for peer in peers if peer.id not in to_receipt and federation.accepts_cards(peer, settings)]
+
+
+PEERS_CARDS_LOOK = scheduled(
+    "peers: look for cards", PLANNED_EVERY_SECONDS, _look_for_cards, peer_reading.HAS_DUE_CARDS
+)
+
+
 async def _plan(tx: Tx, runtime: Runtime) -> None:
-    open_peers = await federation.open_peer_ids(tx)
-    await peer_reading.begin(tx, open_peers)
-    interval = runtime.settings.federation_sync_interval_seconds
-    cards, acts = await peer_reading.take_due(tx, interval, ACTS_EVERY_SECONDS)
-    await enqueue_many(tx, CARDS_KIND, [NewJob(str(peer)) for peer in cards if peer in open_peers])
-    if acts and runtime.settings.enforcement_propagation_mode != "off":
+    await peer_reading.begin(tx, await federation.open_peer_ids(tx))
+    is_due = await peer_reading.take_due_acts(tx, ACTS_EVERY_SECONDS)
+    if is_due and runtime.settings.enforcement_propagation_mode != "off":
         await enqueue(tx, LOOK_KIND, "all")
 
 
@@ -99,7 +132,7 @@ PEER_PLAN = sweep_with_runtime(
     "catalogue: plan the reading of peers",
     PLANNED_EVERY_SECONDS,
     _plan,
-    has_work=federation.HAS_OPEN_PEER,
+    has_work=peer_reading.TO_PLAN,
     once_a_turn=True,
 )
 RECEIPTED = sweep(

@@ -119,8 +119,8 @@ from hansa.rooms.federation.peer_trust import (
 )
 from hansa.rooms.federation.peers import (
     DISCOVERED,
-    HAS_OPEN_PEER,
     NET_IN_LIMIT_DEFAULT,
+    OPEN_PEERS,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
@@ -195,10 +195,10 @@ __all__ = [
     "BORDER_FEE",
     "CARD_PATHS",
     "DISCOVERED",
-    "HAS_OPEN_PEER",
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",
+    "OPEN_PEERS",
     "OPERATOR_LIFETIME",
     "OWN_IDENTITY",
     "PEER_CALLS",

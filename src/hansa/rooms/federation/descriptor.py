@@ -59,6 +59,7 @@ from .peers import (
     connections_to_peers,
     enqueue_missing,
     finish_removals,
+    marks_router,
     peers_admin_router,
     public_router,
 )
@@ -96,6 +97,7 @@ ROOM = Room(
         Routes(1785, renewals_router),
         Routes(1790, peers_admin_router),
         Routes(1795, public_router),
+        Routes(1796, marks_router),
         Routes(3200, root_router, at_root=True),
         Routes(3210, card_root_router, at_root=True),
         Routes(3220, icon_router, at_root=True),

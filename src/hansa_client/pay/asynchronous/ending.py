@@ -36,11 +36,13 @@ class AsyncEnding:
         self._registry = registry
         self._journal = journal
 
-    async def settle(self, entry: Entry, token: str) -> Progress:
+    async def settle(self, entry: Entry, token: str, receipt: str | None = None) -> Progress:
         """Pay for what was delivered; a token that the payee captures was captured before its answer came."""
-        if entry.capture_by == "payee":
-            return await self._ended(entry, Progress.SETTLED, None)
-        await async_result(self._journal.move(entry.payment_id, Progress.DELIVERED))
+        is_captured = entry.capture_by == "payee"
+        progress = Progress.SETTLED if is_captured else Progress.DELIVERED
+        await async_result(self._journal.move(entry.payment_id, progress, receipt=receipt))
+        if is_captured:
+            return progress
         return await self._settle(entry, token, success=True, detail=None)
 
     async def free(self, entry: Entry, token: str, detail: str) -> Progress:

@@ -37,11 +37,13 @@ class Ending:
         self._registry = registry
         self._journal = journal
 
-    def settle(self, entry: Entry, token: str) -> Progress:
+    def settle(self, entry: Entry, token: str, receipt: str | None = None) -> Progress:
         """Pay for what was delivered; a token that the payee captures was captured before its answer came."""
-        if entry.capture_by == "payee":
-            return self._ended(entry, Progress.SETTLED, None)
-        result(self._journal.move(entry.payment_id, Progress.DELIVERED))
+        is_captured = entry.capture_by == "payee"
+        progress = Progress.SETTLED if is_captured else Progress.DELIVERED
+        result(self._journal.move(entry.payment_id, progress, receipt=receipt))
+        if is_captured:
+            return progress
         return self._settle(entry, token, success=True, detail=None)
 
     def free(self, entry: Entry, token: str, detail: str) -> Progress:

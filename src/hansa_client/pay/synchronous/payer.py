@@ -214,11 +214,8 @@ class Payer:
             else:
                 reading = read_outcome(response.status_code, response.headers)
                 if reading is not Reading.UNKNOWN:
-                    if reading is Reading.DELIVERED:
-                        call = PaidCall(entry, token, digest_of(request.content))
-                        receipt = response.headers.get(RECEIPT_HEADER)
-                        _keep_receipt(self._journal, call, receipt, digest_of(response.content))
-                    return self._concluded(reading, response, entry, token)
+                    call = PaidCall(entry, token, digest_of(request.content))
+                    return self._concluded(reading, response, call)
                 reason = f"The service answered with status {response.status_code}."
                 pause = pause_before_repeat(response.headers, attempt)
             waited, attempt = waited + pause, attempt + 1
@@ -226,11 +223,11 @@ class Payer:
                 raise PaymentUnresolved(reason, entry.payment_id)
             sleep(pause)
 
-    def _concluded(
-        self, reading: Reading, response: httpx2.Response, entry: Entry, token: AuthorizedToken
-    ) -> httpx2.Response:
+    def _concluded(self, reading: Reading, response: httpx2.Response, call: PaidCall) -> httpx2.Response:
+        entry, token = call.entry, call.token
         if reading is Reading.DELIVERED:
-            self._ending.settle(entry, token.token)
+            receipt = _receipt(call, response.headers.get(RECEIPT_HEADER), digest_of(response.content))
+            self._ending.settle(entry, token.token, receipt)
             return response
         self._ending.free(entry, token.token, f"status {response.status_code}")
         if reading is Reading.REFUSED:
@@ -265,8 +262,8 @@ class PaidStream(Stream):
         if rest:
             yield rest
         self._is_whole = True
-        _keep_receipt(self._journal, self._call, receipt, answer_digest)
-        self._ending.settle(self._call.entry, self._call.token.token)
+        kept = _receipt(self._call, receipt, answer_digest)
+        self._ending.settle(self._call.entry, self._call.token.token, kept)
 
     def close(self) -> None:
         """Close the connection; make the same call again to continue a stream that was cut."""
@@ -275,16 +272,16 @@ class PaidStream(Stream):
             result(self._journal.interrupt(self._call.entry.payment_id, "The stream was cut."))
 
 
-def _keep_receipt(journal: Journal, call: PaidCall, text: str | None, answer_digest: str) -> None:
-    """Keep the receipt of this answer; one that is about another call is worth nothing, and the answer is paid all the same."""
+def _receipt(call: PaidCall, text: str | None, answer_digest: str) -> str | None:
+    """The receipt of this answer; one that is about another call is worth nothing, and the answer is paid all the same."""
     if text is None:
-        return
+        return None
     try:
         read_receipt(text).require_digests(call.token.token_id, call.request_digest, answer_digest)
     except ReceiptInvalid as trouble:
         log.warning("the delivery receipt of payment %s is not kept: %s", call.entry.payment_id, trouble)
-        return
-    result(journal.keep_receipt(call.entry.payment_id, text))
+        return None
+    return text
 
 
 def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issuer: str) -> httpx2.Request:

@@ -2,8 +2,11 @@
 
 - One entry per token, found by the SHA-256 of the token; the token itself is never stored in clear.
 - `claimed`: a process asks the issuer about the token; no work has begun, so another process may take the claim over
-  when its lease ends. `running`: the work has begun. `answered`: the answer is stored. `lost`: the lease of the work
-  ended without an answer; the work is never run again.
+  when its lease or its process ends. `running`: the work has begun. `answered`: the answer is stored. `lost`: the
+  process of the work ended without an answer; the work is never run again.
+- The death of a process is recognised by a lock that it holds while it runs (SQLite, PostgreSQL), not by time: a
+  process that stands still keeps its work for STALL_SECONDS beyond the lease. On Redis the lease decides.
+- Only the owner of an entry stores its answer; one that was overtaken is refused.
 - Leases are judged by the clock of the store.
 """
 
@@ -14,6 +17,9 @@ from typing import Protocol
 KEPT_SECONDS = 86_400
 # A dispute about a call may be opened days after it, and is ruled within weeks.
 RECEIPT_KEPT_SECONDS = 400 * 86_400
+# How long after its lease work is left to a process that still runs but does not renew it. A payment token lives for
+# at most 900 seconds.
+STALL_SECONDS = 600.0
 
 
 class State(StrEnum):
@@ -121,12 +127,16 @@ class Store(Protocol):
         """Connect and create what is missing."""
         ...
 
+    def new_owner(self) -> str:
+        """A name for one more claim of this process; its death ends the claim."""
+        ...
+
     async def close(self) -> None:
         """Disconnect."""
         ...
 
     async def claim(self, claim: Claim) -> Entry:
-        """Insert an entry, or take over a claim whose lease ended, or mark work whose lease ended as lost.
+        """Insert an entry, take over a claim whose lease or process ended, or mark work whose process ended as lost.
 
         Returns the entry as it now is; the claim was granted when its owner is the claim's owner and it is `claimed`.
         """
@@ -140,8 +150,8 @@ class Store(Protocol):
         """Extend the lease of the owner's own claim or work, unless it was given up as lost."""
         ...
 
-    async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
-        """Running → answered by the owner. Repeatable; False when the work was given up as lost."""
+    async def finish(self, token_hash: str, owner: str, answer: Answer) -> Entry | None:
+        """Running → answered by the owner. Repeatable; None when the work was given up as lost."""
         ...
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
@@ -149,7 +159,7 @@ class Store(Protocol):
         ...
 
     async def pause(self, token_hash: str, owner: str) -> None:
-        """End the lease of a claim at once; its use_id stays for the next attempt."""
+        """End a claim or work of the owner at once; the use_id of a claim stays for the next attempt."""
         ...
 
     async def lose(self, token_hash: str, owner: str, work: Work) -> None:
@@ -164,14 +174,14 @@ class Store(Protocol):
         """The delivery receipt of a token."""
         ...
 
-    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
-        """Record the end of a due payment."""
+    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> Entry | None:
+        """Record the end of a due payment, once. Returns the entry as it now is."""
         ...
 
     async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:
         """Payments to capture or release; each is returned again only after `again_after_seconds`.
 
-        Work whose lease ended is marked as lost first.
+        Work whose process ended is marked as lost first.
         """
         ...
 

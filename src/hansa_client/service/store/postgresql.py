@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .entry import StoreUnavailable
+from .session_lock import SESSION_ENDED, SessionLock
 from .sql import Run, SqlStore
 
 if TYPE_CHECKING:
@@ -23,7 +24,13 @@ class PostgresDriver:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._lock = SessionLock(url)
         self._pool: asyncpg.Pool[Any] | None = None
+
+    @property
+    def process(self) -> str:
+        """The name of this process. Raises: StoreUnavailable while its lock is not held."""
+        return self._lock.name
 
     async def open(self) -> None:
         """Connect. Two processes that start at once create the tables one after the other."""
@@ -37,11 +44,13 @@ class PostgresDriver:
                 )
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as trouble:
             raise StoreUnavailable(f"PostgreSQL does not answer: {type(trouble).__name__}") from trouble
+        await self._lock.acquire()
 
     async def close(self) -> None:
         """End the connections; those that do not end in time are cut."""
         if not self._pool:
             return
+        await self._lock.release()
         pool, self._pool = self._pool, None
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -74,4 +83,4 @@ class PostgresDriver:
 
 def postgres_store(url: str) -> SqlStore:
     """The store in the database of this URL."""
-    return SqlStore(PostgresDriver(url), now=CLOCK, binary="BYTEA")
+    return SqlStore(PostgresDriver(url), now=CLOCK, binary="BYTEA", ended=SESSION_ENDED)

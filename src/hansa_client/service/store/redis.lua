@@ -63,19 +63,20 @@ elseif act == 'renew' then
   if owned('running') then redis.call('ZADD', running, until_(ARGV[6]), token_hash) end
   return 1
 elseif act == 'finish' then
-  if owned('answered') then return 1 end
-  if not owned('running') then return 0 end
+  if owned('answered') then return row(key) end
+  if not owned('running') then return false end
   redis.call('HSET', key, 'state', 'answered', 'answer', ARGV[6], 'capture_amount', ARGV[8])
   redis.call('ZREM', running, token_hash)
   if ARGV[10] ~= '' then redis.call('SET', prefix .. 'receipt:' .. ARGV[10], ARGV[11], 'EX', ARGV[12]) end
   pay(key, token_hash, ARGV[7])
   if ARGV[7] == 'capture' or ARGV[7] == 'release' then redis.call('ZADD', due, until_(ARGV[9]), token_hash) end
-  return 1
+  return row(key)
 elseif act == 'withdraw' then
   if owned('claimed') then redis.call('DEL', key) end
   return 1
 elseif act == 'pause' then
-  if owned('claimed') then redis.call('HSET', key, 'lease_until', until_(-1)) end
+  if owned('claimed') or owned('running') then redis.call('HSET', key, 'lease_until', '0') end
+  if owned('running') then redis.call('ZADD', running, 0, token_hash) end
   return 1
 elseif act == 'lose' then
   if not owned('claimed') then return 0 end
@@ -87,11 +88,13 @@ elseif act == 'read' then
   if redis.call('EXISTS', key) == 0 then return false end
   return row(key)
 elseif act == 'settle' then
+  if redis.call('EXISTS', key) == 0 then return false end
   local payment = get(key, 'payment')
-  if payment ~= 'capture' and payment ~= 'release' then return 0 end
-  redis.call('HSET', key, 'settlement_tx_id', ARGV[6], 'sealed_token', '')
-  pay(key, token_hash, ARGV[5])
-  return 1
+  if payment == 'capture' or payment == 'release' then
+    redis.call('HSET', key, 'settlement_tx_id', ARGV[6], 'sealed_token', '')
+    pay(key, token_hash, ARGV[5])
+  end
+  return row(key)
 elseif act == 'due' then
   for _, hash in ipairs(redis.call('ZRANGEBYSCORE', running, '-inf', '(' .. string.format('%.6f', now))) do
     give_up(prefix .. 'call:' .. hash, hash)

@@ -78,6 +78,10 @@ class RedisStore:
             client, self._client = self._client, None
             await client.aclose()
 
+    def new_owner(self) -> str:
+        """See Store. A process that ends is recognised by its lease."""
+        return uuid4().hex
+
     async def claim(self, claim: Claim) -> Entry:
         """See Store."""
         values = (claim.owner, claim.lease_seconds, claim.use_id, claim.fingerprint)
@@ -93,7 +97,7 @@ class RedisStore:
         """See Store."""
         return bool(await self._run("renew", token_hash, owner, lease_seconds))
 
-    async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
+    async def finish(self, token_hash: str, owner: str, answer: Answer) -> Entry | None:
         """See Store."""
         values = (
             owner,
@@ -105,7 +109,7 @@ class RedisStore:
             answer.receipt.text if answer.receipt else "",
             RECEIPT_KEPT_SECONDS,
         )
-        return bool(await self._run("finish", token_hash, *values))
+        return _found(token_hash, await self._run("finish", token_hash, *values))
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
         """See Store."""
@@ -122,7 +126,7 @@ class RedisStore:
     async def read(self, token_hash: str) -> Entry | None:
         """See Store."""
         row = await self._run("read", token_hash)
-        return _entry_of(token_hash, row) if row else None
+        return _found(token_hash, row)
 
     async def receipt(self, token_id: str) -> str | None:
         """See Store."""
@@ -131,9 +135,11 @@ class RedisStore:
         found = await self._answer(self._client.get(f"{PREFIX}receipt:{token_id}"))
         return None if found is None else found.decode()
 
-    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
+    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> Entry | None:
         """See Store."""
-        await self._run("settle", token_hash, payment.value, settlement_tx_id or "")
+        return _found(
+            token_hash, await self._run("settle", token_hash, payment.value, settlement_tx_id or "")
+        )
 
     async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:
         """See Store."""
@@ -159,6 +165,10 @@ class RedisStore:
                 return await reply
         except (OSError, TimeoutError, redis.exceptions.RedisError) as trouble:
             raise StoreUnavailable(f"Redis failed: {type(trouble).__name__}") from trouble
+
+
+def _found(token_hash: str, row: Sequence[bytes] | None) -> Entry | None:
+    return _entry_of(token_hash, row) if row else None
 
 
 def _entry_of(token_hash: str, row: Sequence[bytes]) -> Entry:

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from . import statements
-from .entry import RECEIPT_KEPT_SECONDS, Answer, Claim, Entry, Payment, StoreUnavailable, Work
+from .entry import RECEIPT_KEPT_SECONDS, STALL_SECONDS, Answer, Claim, Entry, Payment, StoreUnavailable, Work
 
 Rows = Sequence[Sequence[Any]]
 Run = Callable[[str, Sequence[Any]], Awaitable[Rows]]
@@ -18,6 +18,8 @@ CAPTURE_GRACE_SECONDS = 5.0
 class Driver(Protocol):
     """Runs the statements of one use in one transaction. Raises: StoreUnavailable."""
 
+    @property
+    def process(self) -> str: ...
     async def open(self) -> None: ...
     async def close(self) -> None: ...
     async def within(self, use: Callable[[Run], Awaitable[T]]) -> T: ...
@@ -26,8 +28,8 @@ class Driver(Protocol):
 class SqlStore:
     """Keeps the entries in two tables, which it creates."""
 
-    def __init__(self, driver: Driver, *, now: str, binary: str) -> None:
-        self._driver, self._now, self._binary = driver, now, binary
+    def __init__(self, driver: Driver, *, now: str, binary: str, ended: str) -> None:
+        self._driver, self._now, self._binary, self._ended = driver, now, binary, ended
         self._store_id = ""
 
     @property
@@ -50,6 +52,10 @@ class SqlStore:
     async def close(self) -> None:
         """Disconnect."""
         await self._driver.close()
+
+    def new_owner(self) -> str:
+        """See Store."""
+        return f"{self._driver.process}.{uuid4().hex}"
 
     async def claim(self, claim: Claim) -> Entry:
         """See Store."""
@@ -76,7 +82,7 @@ class SqlStore:
         """See Store."""
         return bool(await self._one(statements.RENEW, (token_hash, owner, lease_seconds)))
 
-    async def finish(self, token_hash: str, owner: str, answer: Answer) -> bool:
+    async def finish(self, token_hash: str, owner: str, answer: Answer) -> Entry | None:
         """See Store."""
         values = (token_hash, owner, answer.sealed, answer.payment.value, answer.capture_amount)
 
@@ -84,9 +90,9 @@ class SqlStore:
             done = await run(self._sql(statements.FINISH), (*values, CAPTURE_GRACE_SECONDS))
             if done and answer.receipt:
                 await run(self._sql(statements.KEEP_RECEIPT), (answer.receipt.token_id, answer.receipt.text))
-            return done or await run(statements.FINISHED, (token_hash, owner))
+            return done or await run(self._sql(statements.FINISHED), (token_hash, owner))
 
-        return bool(await self._driver.within(attempt))
+        return statements.first_entry(await self._driver.within(attempt))
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
         """See Store."""
@@ -103,17 +109,21 @@ class SqlStore:
 
     async def read(self, token_hash: str) -> Entry | None:
         """See Store."""
-        rows = await self._one(statements.READ, (token_hash,))
-        return statements.entry_of(rows[0]) if rows else None
+        return statements.first_entry(await self._one(statements.READ, (token_hash,)))
 
     async def receipt(self, token_id: str) -> str | None:
         """See Store."""
         rows = await self._one(statements.RECEIPT, (token_id,))
         return str(rows[0][0]) if rows else None
 
-    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> None:
+    async def settle(self, token_hash: str, payment: Payment, settlement_tx_id: str | None) -> Entry | None:
         """See Store."""
-        await self._one(statements.SETTLE, (token_hash, payment.value, settlement_tx_id))
+
+        async def attempt(run: Run) -> Rows:
+            done = await run(self._sql(statements.SETTLE), (token_hash, payment.value, settlement_tx_id))
+            return done or await run(self._sql(statements.READ), (token_hash,))
+
+        return statements.first_entry(await self._driver.within(attempt))
 
     async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:
         """See Store."""
@@ -134,7 +144,8 @@ class SqlStore:
         return len(await self._driver.within(attempt))
 
     def _sql(self, statement: str) -> str:
-        return statement.replace("{columns}", statements.COLUMNS).replace("{now}", self._now)
+        whole = statement.replace("{columns}", statements.COLUMNS).replace("{ended}", self._ended)
+        return whole.replace("{stall}", str(STALL_SECONDS)).replace("{now}", self._now)
 
     async def _one(self, statement: str, values: Sequence[Any]) -> Rows:
         return await self._driver.within(lambda run: run(self._sql(statement), values))

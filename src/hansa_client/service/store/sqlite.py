@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from hansa_client.sqlite_writer import SqliteWriter
 
 from .entry import StoreUnavailable
+from .process_lock import ProcessLock
 from .sql import Rows, Run, SqlStore
 
 T = TypeVar("T")
@@ -37,15 +38,32 @@ class SqliteDriver:
     """Runs each use as a part of the writer's next transaction."""
 
     def __init__(self, path: Path) -> None:
-        self._writer = SqliteWriter(path)
+        self._lock = ProcessLock(path.with_name(f"{path.name}.processes"))
+        self._writer = SqliteWriter(path, self._prepare)
+
+    @property
+    def process(self) -> str:
+        """The name of this process."""
+        return self._lock.name
 
     async def open(self) -> None:
-        """Start the writer."""
+        """Start the writer. Raises: StoreUnavailable."""
+        try:
+            self._lock.acquire()
+        except OSError as trouble:
+            raise StoreUnavailable(f"the lock of this process cannot be taken: {trouble}") from trouble
         self._writer.open()
 
     async def close(self) -> None:
         """End the writer after what is queued."""
         await asyncio.to_thread(self._writer.close)
+        self._lock.release()
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        def has_ended(owner: str) -> bool:
+            return not self._lock.is_held_by(owner.partition(".")[0])
+
+        connection.create_function("hansa_has_ended", 1, has_ended)
 
     async def within(self, use: Callable[[Run], Awaitable[T]]) -> T:
         """Run `use` in one transaction. Raises: StoreUnavailable."""
@@ -98,4 +116,4 @@ def lies_on_the_network(path: Path, mounts: Path = Path("/proc/self/mounts")) ->
 
 def sqlite_store(path: Path) -> SqlStore:
     """The store in this file."""
-    return SqlStore(SqliteDriver(path), now=CLOCK, binary="BLOB")
+    return SqlStore(SqliteDriver(path), now=CLOCK, binary="BLOB", ended="hansa_has_ended(owner)")

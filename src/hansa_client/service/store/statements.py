@@ -1,6 +1,7 @@
 """The SQL of the store, the same text for SQLite and PostgreSQL.
 
-Parameters are $1, $2 …; {now} is the store's clock, {columns} what an entry is read from.
+Parameters are $1, $2 …; {now} is the store's clock, {columns} what an entry is read from, {ended} whether the process
+of the owner has ended, {stall} how long its work outlasts the lease otherwise.
 Every transition is one conditional UPDATE, so that of several processes exactly one performs it.
 """
 
@@ -58,17 +59,14 @@ INSERT = """INSERT INTO hansa_paid_call
 
 # The use_id stays: the issuer may already know it, and answers first_use for it again.
 TAKE_OVER = """UPDATE hansa_paid_call SET owner = $2, lease_until = {now} + $3
-    WHERE token_hash = $1 AND state = 'claimed' AND lease_until < {now}
-    RETURNING {columns}"""
-
-GIVE_UP = """UPDATE hansa_paid_call SET state = 'lost',
-    payment = CASE payment WHEN 'held' THEN 'release' ELSE payment END, try_at = {now}
-    WHERE token_hash = $1 AND state = 'running' AND lease_until < {now}
+    WHERE token_hash = $1 AND state = 'claimed' AND (lease_until < {now} OR {ended})
     RETURNING {columns}"""
 
 GIVE_UP_ALL = """UPDATE hansa_paid_call SET state = 'lost',
     payment = CASE payment WHEN 'held' THEN 'release' ELSE payment END, try_at = {now}
-    WHERE state = 'running' AND lease_until < {now}"""
+    WHERE state = 'running' AND (lease_until < {now} - {stall} OR {ended})"""
+
+GIVE_UP = GIVE_UP_ALL + " AND token_hash = $1 RETURNING {columns}"
 
 READ = "SELECT {columns} FROM hansa_paid_call WHERE token_hash = $1"
 
@@ -84,11 +82,9 @@ RENEW = """UPDATE hansa_paid_call SET lease_until = {now} + $3
 FINISH = """UPDATE hansa_paid_call
     SET state = 'answered', answer = $3, payment = $4, capture_amount = $5, try_at = {now} + $6
     WHERE token_hash = $1 AND owner = $2 AND state = 'running'
-    RETURNING token_hash"""
+    RETURNING {columns}"""
 
-FINISHED = (
-    "SELECT token_hash FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'answered'"
-)
+FINISHED = "SELECT {columns} FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'answered'"
 
 KEEP_RECEIPT = """INSERT INTO hansa_paid_receipt (token_id, receipt, created_at) VALUES ($1, $2, {now})
     ON CONFLICT (token_id) DO NOTHING"""
@@ -99,15 +95,16 @@ PURGE_RECEIPTS = "DELETE FROM hansa_paid_receipt WHERE created_at < {now} - $1"
 
 WITHDRAW = "DELETE FROM hansa_paid_call WHERE token_hash = $1 AND owner = $2 AND state = 'claimed'"
 
-PAUSE = """UPDATE hansa_paid_call SET lease_until = {now} - 1
-    WHERE token_hash = $1 AND owner = $2 AND state = 'claimed'"""
+PAUSE = """UPDATE hansa_paid_call SET lease_until = 0
+    WHERE token_hash = $1 AND owner = $2 AND state IN ('claimed', 'running')"""
 
 LOSE = """UPDATE hansa_paid_call
     SET state = 'lost', facts = $3, payment = $4, sealed_token = $5, try_at = {now}
     WHERE token_hash = $1 AND owner = $2 AND state = 'claimed'"""
 
 SETTLE = """UPDATE hansa_paid_call SET payment = $2, settlement_tx_id = $3, sealed_token = NULL
-    WHERE token_hash = $1 AND payment IN ('capture', 'release')"""
+    WHERE token_hash = $1 AND payment IN ('capture', 'release')
+    RETURNING {columns}"""
 
 DUE = """UPDATE hansa_paid_call SET try_at = {now} + $2
     WHERE token_hash IN (
@@ -120,6 +117,11 @@ DUE = """UPDATE hansa_paid_call SET try_at = {now} + $2
 PURGE = """DELETE FROM hansa_paid_call
     WHERE created_at < {now} - $1 AND payment NOT IN ('capture', 'release') AND lease_until < {now}
     RETURNING token_hash"""
+
+
+def first_entry(rows: Sequence[Sequence[Any]]) -> Entry | None:
+    """The entry of the first row, if there is one."""
+    return entry_of(rows[0]) if rows else None
 
 
 def entry_of(row: Sequence[Any]) -> Entry:

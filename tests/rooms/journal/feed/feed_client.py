@@ -17,7 +17,7 @@ HEAR_SECONDS = 60.0
 QUIET_SECONDS = 0.5
 
 
-class Ear:
+class Listener:
     """One socket of the feed; every wait has an end."""
 
     def __init__(self, socket: ClientConnection) -> None:
@@ -75,11 +75,11 @@ class Ear:
 
 
 @asynccontextmanager
-async def ear(address: str, token: str = "", **options: Any) -> AsyncIterator[Ear]:
+async def open_listener(address: str, token: str = "", **options: Any) -> AsyncIterator[Listener]:
     """A socket that has heard its welcome; in place of a token a whole query can be given."""
     query = token if "=" in token else f"token={token}" if token else ""
     async with connect(f"ws://{address}/ws/events?{query}", proxy=None, **options) as socket:
-        listener = Ear(socket)
+        listener = Listener(socket)
         assert (await listener.hear())["type"] == "welcome"
         yield listener
 

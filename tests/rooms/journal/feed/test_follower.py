@@ -5,6 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
+from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.rooms import journal
 from hansa.rooms.journal.feed.follower import Follower
@@ -17,12 +18,30 @@ WRITERS = 8
 COMMITS_EACH = 25
 
 
+class CountedLooks(JobHealth):
+    """Counts how often the journal was read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def succeeded(self, name: str) -> None:
+        super().succeeded(name)
+        self.count += 1
+
+    async def read_again(self) -> None:
+        """Wait for the end of a reading that begins after this call; one may be under way now."""
+        seen = self.count
+        await until(lambda: self.count >= seen + 2)
+
+
 class Delivered:
     """What a follower delivered."""
 
     def __init__(self) -> None:
         self.returned: list[StoredEvent] = []
         self.begun = False
+        self.looks = CountedLooks()
 
     def begin(self) -> None:
         self.begun = True
@@ -40,7 +59,7 @@ async def following(registry: TestRegistry) -> AsyncIterator[Delivered]:
         begin=returned.begin,
         deliver=returned.returned.extend,
         rest=lambda: None,
-        health=registry.runtime.jobs,
+        health=returned.looks,
     )
     follower.is_needed.set()
     task = asyncio.create_task(follower.run())
@@ -84,7 +103,7 @@ async def test_of_writers_whose_transactions_stay_open_nothing_is_missed_or_deli
         )
         committed = {ref for refs in written for ref in refs}
         await until(lambda: len(returned.returned) >= len(committed))
-        await asyncio.sleep(0.5)
+        await returned.looks.read_again()
     assert len(committed) > WRITERS * COMMITS_EACH
     assert sorted(returned.refs) == sorted(committed)
     places = [Place.of(event) for event in returned.returned]
@@ -105,7 +124,7 @@ async def test_an_older_open_transaction_holds_back_what_came_after_it(registry:
         holding = asyncio.create_task(registry.database.act(hold))
         await older.wait()
         await append(registry, "younger")
-        await asyncio.sleep(0.5)
+        await returned.looks.read_again()
         assert returned.refs == []
         may_commit.set()
         await holding
@@ -123,7 +142,7 @@ async def test_a_broken_connection_loses_and_doubles_nothing(registry: TestRegis
                 assert await end_followers(registry) == 1
             await asyncio.sleep(0.01)
         await until(lambda: len(returned.returned) >= len(expected))
-        await asyncio.sleep(0.3)
+        await returned.looks.read_again()
         assert returned.refs == expected
 
 

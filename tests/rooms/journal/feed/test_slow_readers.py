@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.journal.feed import LIVE_FEED, conversation, follower
+from hansa.rooms.journal.feed import LIVE_FEED, conversation
 from hansa.rooms.journal.feed.reader import CHUNK_BYTES, Reader
 from tests.operation.registry_process import until
 from tests.quickest import assert_within
 from tests.registry import StartRegistry, TestRegistry
-from tests.rooms.journal.feed.feed_client import Ear, append, ear
+from tests.rooms.journal.feed.feed_client import Listener, append, open_listener
 
 PADDING = "x" * 60_000
 EVENTS = 60
@@ -25,7 +25,7 @@ async def registry(start_registry: StartRegistry) -> TestRegistry:
     return await start_registry(rate_limit_reads="off")
 
 
-def hard_of_hearing(address: str) -> socket.socket:
+def with_a_small_buffer(address: str) -> socket.socket:
     """A connection whose buffer is soon full."""
     host, _, port = address.partition(":")
     connection = socket.socket()
@@ -35,7 +35,7 @@ def hard_of_hearing(address: str) -> socket.socket:
     return connection
 
 
-async def overwhelm(registry: TestRegistry, quick: Ear | None = None) -> list[dict[str, Any]]:
+async def overwhelm(registry: TestRegistry, quick: Listener | None = None) -> list[dict[str, Any]]:
     """More than the buffers of the system and the queue of a socket hold together; returns what `quick` received.
 
     It receives each event before the next one: on a slow machine it would fall behind as well.
@@ -51,8 +51,8 @@ async def overwhelm(registry: TestRegistry, quick: Ear | None = None) -> list[di
 async def test_a_reader_that_falls_behind_is_asked_to_resync_by_its_last_message(registry: TestRegistry):
     async with (
         registry.listening() as address,
-        ear(address, sock=hard_of_hearing(address), max_size=None) as slow,
-        ear(address, max_size=None) as quick,
+        open_listener(address, sock=with_a_small_buffer(address), max_size=None) as slow,
+        open_listener(address, max_size=None) as quick,
     ):
         for listener in (slow, quick):
             await listener.subscribe("events:all")
@@ -71,7 +71,7 @@ async def test_a_reader_that_falls_behind_is_asked_to_resync_by_its_last_message
         assert await slow.ended() == 1013
 
 
-async def until_the_end(listener: Ear) -> tuple[list[dict], dict]:
+async def until_the_end(listener: Listener) -> tuple[list[dict], dict]:
     """The events received, and the message after them."""
     returned = []
     while (heard := await listener.hear())["type"] == "event":
@@ -85,12 +85,12 @@ async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
     monkeypatch.setattr(conversation, "CLOSE_SECONDS", 0.5)
     async with (
         registry.listening() as address,
-        ear(address, max_size=None) as quick,
-        ear(address, sock=hard_of_hearing(address), close_timeout=0) as mute,
+        open_listener(address, max_size=None) as quick,
+        open_listener(address, sock=with_a_small_buffer(address), close_timeout=0) as paused,
     ):
-        await mute.subscribe("events:all")
+        await paused.subscribe("events:all")
         await quick.subscribe("events:all")
-        mute.socket.transport.pause_reading()
+        paused.socket.transport.pause_reading()
         await overwhelm(registry, quick)
         feed = LIVE_FEED.of(registry.runtime)
         await until(lambda: feed._sockets == 1)
@@ -100,35 +100,49 @@ async def test_a_reader_that_never_reads_is_cut_off_and_delays_nobody(
             return quick.hear
 
         await assert_within(1, another)
-        mute.socket.transport.abort()
+        paused.socket.transport.abort()
 
 
-async def test_the_journal_is_followed_only_while_somebody_listens(registry: TestRegistry, monkeypatch):
-    monkeypatch.setattr(follower, "LINGER_SECONDS", 0.1)
+async def test_the_journal_is_read_only_while_a_channel_is_followed(registry: TestRegistry):
     feed = LIVE_FEED.of(registry.runtime)
-    async with registry.listening() as address:
+    async with registry.listening() as address, open_listener(address) as listener:
         for ref in ("first", "second"):
             assert not feed._ready.is_set()
             await append(registry, f"before the {ref}")
-            async with ear(address) as listener:
-                replay = await listener.subscribe("events:all")
-                assert replay[-1]["data"]["ref"] == f"before the {ref}"
-                await append(registry, ref)
-                assert (await listener.hear())["event"]["data"]["ref"] == ref
+            replay = await listener.subscribe("events:all")
+            assert replay[-1]["data"]["ref"] == f"before the {ref}"
+            await append(registry, ref)
+            assert (await listener.hear())["event"]["data"]["ref"] == ref
+            left = await listener.ask(action="unsubscribe", channel="events:all")
+            assert left["type"] == "unsubscribed"
             await until(lambda: not feed._ready.is_set())
+
+
+async def test_nothing_is_read_for_a_reader_that_is_lost(registry: TestRegistry):
+    feed = LIVE_FEED.of(registry.runtime)
+    async with (
+        registry.listening() as address,
+        open_listener(address, sock=with_a_small_buffer(address), close_timeout=0) as paused,
+    ):
+        await paused.subscribe("events:all")
+        paused.socket.transport.pause_reading()
+        await overwhelm(registry)
+        await until(lambda: not feed._ready.is_set())
+        assert feed._sockets == 1
+        paused.socket.transport.abort()
 
 
 async def test_an_open_socket_does_not_hold_up_a_stop(registry: TestRegistry):
     async with registry.listening() as address:
-        reading = await asyncio.to_thread(hard_of_hearing, address)
-        connection = ear(address, sock=reading, close_timeout=0)
-        mute = await connection.__aenter__()
-        await mute.subscribe("events:all")
-        mute.socket.transport.pause_reading()
+        reading = await asyncio.to_thread(with_a_small_buffer, address)
+        connection = open_listener(address, sock=reading, close_timeout=0)
+        paused = await connection.__aenter__()
+        await paused.subscribe("events:all")
+        paused.socket.transport.pause_reading()
         await overwhelm(registry)
         started = time.monotonic()
     assert time.monotonic() - started < 5
-    mute.socket.transport.abort()
+    paused.socket.transport.abort()
     await connection.__aexit__(None, None, None)
 
 

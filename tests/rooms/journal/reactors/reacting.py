@@ -1,7 +1,7 @@
 """Reactors that leave a row for each event that they reacted to, in this process or in one of their own."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.jobs import Retries, run_jobs
 from hansa.rooms import journal
+from tests.operation.registry_process import until
 
 KEPT = "keeps what happened"
 REACTIONS = (
@@ -26,6 +27,28 @@ async def keep_slowly(tx: Tx, event: journal.StoredEvent) -> None:
     """A process that is killed is most likely in the middle of this."""
     await keep(tx, event)
     await asyncio.sleep(0.005)
+
+
+class CountedTries(JobHealth):
+    """Counts the tries of the jobs of a process that began, and remembers the last one that ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = 0
+        self._ended = 0
+
+    async def attempt(self, name: str, work: Callable[[], Awaitable[object]]) -> float:
+        self._begun += 1
+        number = self._begun
+        try:
+            return await super().attempt(name, work)
+        finally:
+            self._ended = max(self._ended, number)
+
+    async def tried_again(self) -> None:
+        """Wait for the end of a try that begins after this call."""
+        begun = self._begun
+        await until(lambda: self._ended > begun)
 
 
 def reactor(react=keep, name: str = KEPT, *, from_the_start: bool = False) -> journal.Reactor:

@@ -20,6 +20,7 @@ from tests.rooms.journal.feed.feed_client import append, issued
 from tests.rooms.journal.reactors.reacting import (
     KEPT,
     REACTIONS,
+    CountedTries,
     keep,
     kept,
     react_for_ever,
@@ -135,9 +136,10 @@ async def test_what_was_still_open_when_a_reactor_began_is_not_missed(
 
     slow = asyncio.create_task(database.act(write_slowly))
     await opened.wait()
-    async with reacting(database, reactor()):
+    tries = CountedTries()
+    async with reacting(database, reactor(), health=tries):
         await append(registry, "later")
-        await asyncio.sleep(0.3)
+        await tries.tried_again()
         assert await kept(database) == [], "what stands behind an open transaction waits for it"
         may_commit.set()
         await slow
@@ -230,9 +232,10 @@ async def test_a_reactor_without_events_of_its_types_stays_where_it_is(
     async def never(tx: Tx, event: journal.StoredEvent) -> None:
         raise AssertionError("nobody was onboarded")
 
-    async with reacting(database, journal.Reactor("idle", (AgentOnboarded,), never)):
+    tries = CountedTries()
+    async with reacting(database, journal.Reactor("idle", (AgentOnboarded,), never), health=tries):
         await append(registry, "1")
-        await asyncio.sleep(0.2)
+        await tries.tried_again()
     assert await set_aside(database) == []
 
 
@@ -250,8 +253,10 @@ async def test_of_runners_at_once_each_event_is_taken_by_one(registry: TestRegis
     async with reacting(database, reactor()), reacting(database, reactor()), reacting(database, reactor()):
         await asyncio.gather(*(commit_slowly(number) for number in range(EVENTS)))
         await until_kept(database, EVENTS)
-        await asyncio.sleep(0.2)
-        assert sorted(map(int, await kept(database))) == list(range(EVENTS))
+        # What comes after them in the journal is reacted to last.
+        await append(registry, str(EVENTS))
+        await until_kept(database, EVENTS + 1)
+        assert sorted(map(int, await kept(database))) == list(range(EVENTS + 1))
 
 
 async def test_a_reaction_whose_connection_breaks_in_the_middle_is_made_once(
@@ -290,7 +295,6 @@ async def test_processes_that_are_killed_in_the_middle_leave_no_event_out_and_no
     finally:
         for process in processes:
             await _kill(process)
-    await asyncio.sleep(0.1)
     assert await kept(database) == refs
 
 

@@ -14,7 +14,7 @@ from hansa.rooms.notifications.webhooks import (
     rules,
     store,
 )
-from hansa.rooms.notifications.webhooks.records import Errand
+from hansa.rooms.notifications.webhooks.records import PendingDelivery
 from hansa.rooms.notifications.webhooks.rules import Outcome
 from hansa.rooms.notifications.webhooks.sending import record, send
 from tests.operation.registry_process import until
@@ -342,12 +342,12 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(stage):
         assert (after.is_signed_with(secret), after.is_signed_with(hooked.secret)) == (True, False)
 
 
-async def begin(registry: TestRegistry) -> tuple[Job, Errand]:
+async def begin(registry: TestRegistry) -> tuple[Job, PendingDelivery]:
     """A process takes what is due, and has not called yet."""
     (job,) = await claim(registry.runtime, WEBHOOKS, 1)
-    errand = await registry.database.look(lambda tx: store.errand_of(tx, job.key))
-    assert errand is not None
-    return job, errand
+    delivery = await registry.database.look(lambda tx: store.pending_delivery_of(tx, job.key))
+    assert delivery is not None
+    return job, delivery
 
 
 async def test_a_process_that_dies_while_sending_leaves_the_delivery_to_another(stage):
@@ -367,7 +367,7 @@ async def test_who_has_lost_the_lease_counts_no_failure_but_a_success(stage):
         registry, hooked = await started(stage, receiver)
         await publish(hooked)
 
-        async def end(attempt: tuple[Job, Errand], status: int) -> dict[str, object]:
+        async def end(attempt: tuple[Job, PendingDelivery], status: int) -> dict[str, object]:
             seal, outcome = registry.runtime.seal, Outcome(status)
             await registry.database.act(lambda tx: record(tx, seal, *attempt, outcome))
             (shown,) = await hooked.deliveries()

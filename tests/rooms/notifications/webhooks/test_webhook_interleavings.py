@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.secrets import new_name
 from hansa.rooms.notifications.webhooks import WEBHOOKS, store, subscribing
 from hansa.rooms.notifications.webhooks.deliveries import enqueue_webhook, send_test
-from hansa.rooms.notifications.webhooks.records import Errand
+from hansa.rooms.notifications.webhooks.records import PendingDelivery
 from hansa.rooms.notifications.webhooks.rules import Outcome, WebhookEvent
 from hansa.rooms.notifications.webhooks.sending import record
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
@@ -42,7 +42,7 @@ class Queue:
     def __init__(self, owner: int, seal: Seal, *, waiting: int, under_way: bool) -> None:
         self._seal = seal
         self.id = new_name("whk_", 24)
-        self.attempt: tuple[Job, Errand] | None = None
+        self.attempt: tuple[Job, PendingDelivery] | None = None
         self._owner = owner
         self._waiting = waiting
         self._under_way = under_way
@@ -107,19 +107,19 @@ class Queue:
         return Stands(leased, due, [tuple(delivery) for delivery in deliveries])
 
 
-async def _begin(tx: Tx) -> tuple[Job, Errand] | None:
+async def _begin(tx: Tx) -> tuple[Job, PendingDelivery] | None:
     """Take what is due, and see what is to be sent."""
     for job in await job_store.claim(tx, WEBHOOKS.name, 1, WEBHOOKS.lease_seconds):
-        errand = await store.errand_of(tx, job.key)
-        assert errand is not None
-        return job, errand
+        delivery = await store.pending_delivery_of(tx, job.key)
+        assert delivery is not None
+        return job, delivery
     return None
 
 
 Judge = Callable[[Queue, list[Any], Stands], bool]
 
 
-def errands(outcomes: list[Any]) -> list[Errand]:
+def errands(outcomes: list[Any]) -> list[PendingDelivery]:
     return [outcome[1] for outcome in outcomes if isinstance(outcome, tuple)]
 
 
@@ -147,7 +147,7 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
         True,
         lambda queue: [queue.record(200), queue.claim()],
         lambda queue, outcomes, stands: (
-            all(errand.delivery_id != queue.attempt[1].delivery_id for errand in errands(outcomes))
+            all(delivery.delivery_id != queue.attempt[1].delivery_id for delivery in errands(outcomes))
             and stands.is_leased is bool(errands(outcomes))
             and (stands.is_due, stands.waiting) == (True, 1)
         ),

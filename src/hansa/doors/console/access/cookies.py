@@ -13,9 +13,9 @@ from fastapi.responses import Response
 from hansa.foundation.plumbing.settings import Settings
 
 SESSION = "hansa_session"
-HALF_LOGIN = "hansa_login"
+PARTIAL_LOGIN = "hansa_login"
 SESSION_SECONDS = 12 * 3600
-HALF_LOGIN_SECONDS = 300
+PARTIAL_LOGIN_SECONDS = 300
 
 
 def cookie_of(request: Request, settings: Settings, name: str) -> str | None:

@@ -14,7 +14,7 @@ from hansa.doors.console.access import (
     see_other,
     try_once,
 )
-from hansa.doors.console.access.cookies import HALF_LOGIN, cookie_of, drop_cookie
+from hansa.doors.console.access.cookies import PARTIAL_LOGIN, cookie_of, drop_cookie
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
@@ -112,7 +112,7 @@ async def recover_second_factor(
     _: Public, request: Request, form: OpenForm, *, db: Db, settings: Config, seal: Sealing
 ) -> Response:
     """Use a recovery key up and turn two-factor login off for the login that waits for its code."""
-    partial_token = cookie_of(request, settings, HALF_LOGIN)
+    partial_token = cookie_of(request, settings, PARTIAL_LOGIN)
     try:
         asked = form.read_as(people.RecoverIn, partial_token=partial_token)
         if not await db.act(
@@ -124,7 +124,7 @@ async def recover_second_factor(
             request, "account/recover-two-factor.html", _expired(form, refusal), status=refusal.status
         )
     answer = see_other("/login?notice=one-factor")
-    drop_cookie(answer, settings, HALF_LOGIN)
+    drop_cookie(answer, settings, PARTIAL_LOGIN)
     return answer
 
 

@@ -1,6 +1,7 @@
 """Making a cluster and the folders around it.
 
-- A cluster appears under its final name only when it is complete.
+- A cluster appears under its final name only when it is complete, with the registry's database in it.
+- No other database has statistics in a fresh cluster: the server visits those that have some each minute to vacuum them.
 - The database password exists before the cluster that knows it.
 """
 
@@ -19,7 +20,7 @@ from pathlib import Path
 from . import configuration
 from .account import ServerAccount
 from .errors import EmbeddedPostgresFailed
-from .layout import ROLE, Layout
+from .layout import DATABASE, ROLE, Layout
 from .reach import reached
 
 STAGING_PREFIX = "postgres.new-"
@@ -42,9 +43,9 @@ def exists(layout: Layout) -> bool:
 
 
 async def create(layout: Layout, account: ServerAccount, programs: Path) -> None:
-    """Run initdb beside the final place and move the finished cluster there.
+    """Run initdb beside the final place, make the database and move the finished cluster there.
 
-    Raises: EmbeddedPostgresFailed when the account has no name, or with initdb's own complaint.
+    Raises: EmbeddedPostgresFailed when the account has no name, or with the program's own complaint.
     """
     _require_name(account)
     staging = await asyncio.to_thread(_fresh_staging, layout, account)
@@ -52,6 +53,18 @@ async def create(layout: Layout, account: ServerAccount, programs: Path) -> None
         place = folder.names[0]
         options = (*INITDB_OPTIONS, f"--pwfile={place}/password", f"--pgdata={place}/cluster")
         complaint = await _complaint_of(account.command(programs / "initdb", *options), folder.descriptors)
+        if complaint is None:
+            # By a server of one process: a connection would leave statistics of the database that it is made from.
+            alone = account.command(
+                programs / "postgres",
+                "--single",
+                "-c",
+                "exit_on_error=on",
+                "-D",
+                f"{place}/cluster",
+                "postgres",
+            )
+            complaint = await _complaint_of(alone, folder.descriptors, f"CREATE DATABASE {DATABASE}\n")
     if complaint is not None:
         raise EmbeddedPostgresFailed(f"The database cluster could not be created: {complaint}")
     await asyncio.to_thread(_move_into_place, staging, layout)
@@ -137,6 +150,7 @@ def _move_into_place(staging: Path, layout: Layout) -> None:
         settings.write(configuration.INCLUDE)
         settings.flush()
         os.fsync(settings.fileno())
+    (staging / "cluster" / "pg_stat" / "pgstat.stat").unlink(missing_ok=True)
     (staging / "cluster").replace(layout.cluster)
     _sync_folder(layout.data_dir)
     shutil.rmtree(staging, ignore_errors=True)
@@ -150,11 +164,11 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-async def _complaint_of(command: list[str], descriptors: tuple[int, ...]) -> str | None:
-    """Run a command to its end; its last words if it failed."""
+async def _complaint_of(command: list[str], descriptors: tuple[int, ...], given: str = "") -> str | None:
+    """Run a command to its end, with what is `given` to read; its last words if it failed."""
     process = await asyncio.create_subprocess_exec(
         *command,
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         cwd="/",
@@ -163,7 +177,7 @@ async def _complaint_of(command: list[str], descriptors: tuple[int, ...]) -> str
         start_new_session=True,
     )
     try:
-        output, _ = await process.communicate()
+        output, _ = await process.communicate(given.encode())
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

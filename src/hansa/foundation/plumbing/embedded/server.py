@@ -232,14 +232,14 @@ class EmbeddedPostgres:
         return options
 
     async def _require_database(self) -> None:
-        """Check that the server knows our password, and make the database if it is not there yet."""
+        """Check that the server knows our password, and make the database if it is not there."""
         try:
-            connection = await self._connect()
             try:
-                if not await connection.fetchval("SELECT 1 FROM pg_database WHERE datname = $1", DATABASE):
-                    await connection.execute(f"CREATE DATABASE {DATABASE}")
-            finally:
-                await connection.close(timeout=CONNECT_SECONDS)
+                connection = await self._connect(DATABASE)
+            except asyncpg.InvalidCatalogNameError:
+                connection = await self._connect("postgres")
+                await connection.execute(f"CREATE DATABASE {DATABASE}")
+            await connection.close(timeout=CONNECT_SECONDS)
         except asyncpg.InvalidPasswordError as error:
             raise EmbeddedPostgresFailed(
                 f"The database refuses the password in {self._layout.password}; restore the one it was made with."
@@ -247,14 +247,13 @@ class EmbeddedPostgres:
         except CONNECTION_TROUBLES as error:
             raise EmbeddedPostgresFailed(f"The embedded PostgreSQL does not answer: {error}.") from error
 
-    async def _connect(self) -> "asyncpg.Connection[asyncpg.Record]":
+    async def _connect(self, database: str) -> "asyncpg.Connection[asyncpg.Record]":
         return await asyncpg.connect(
             host=str(self._layout.socket_directory),
             port=PORT,
             user=ROLE,
             password=self._password,
-            # This one is there from the beginning.
-            database="postgres",
+            database=database,
             timeout=CONNECT_SECONDS,
         )
 

@@ -94,6 +94,14 @@ async def conclude(
     return is_accepted or refused(job)
 
 
+async def put_off(tx: Tx, job: Job, seconds: float) -> bool:
+    """End a leased job by one statement: it is due again after so many seconds, or when it was enqueued meanwhile.
+
+    Returns whether the lease was still held; if not, the job is left to who holds it now.
+    """
+    return await store.finish(tx, job, seconds) or refused(job)
+
+
 async def depth_of(tx: Tx, kind: str) -> Depth:
     """How many jobs of a kind are due, run, or are dead."""
     (depth,) = await store.depths(tx, [kind])
@@ -137,6 +145,7 @@ __all__ = [
     "is_held",
     "list_jobs",
     "low_priority_due",
+    "put_off",
     "retry_job",
     "run_jobs",
     "scheduled",

@@ -5,11 +5,13 @@ that are not one the beginning of the other.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import LOG_KEY, VerifierKey, log, read_verifier_key
@@ -17,9 +19,11 @@ from hansa_verify.log import cosignature_line, cosigned_message
 
 from . import store
 from .errors import NotConsistent, NotSigned, OriginUnknown, SubmissionInvalid
-from .keys import GRACE_DAYS, WitnessKeys, current_keys, opened_keys, verifier_key
-from .records import Fork, NewCheckpoint, WitnessedLog
+from .keys import GRACE_DAYS, CosigningKey, WitnessKeys, current_keys, opened_keys, verifier_key
+from .records import BeforeCosigning, Fork, NewCheckpoint, WitnessedLog
 from .submission import Submission
+
+KNOWN_MAX = 4096
 
 _log = structlog.get_logger()
 
@@ -51,40 +55,96 @@ async def read_witness(tx: Tx, frame: str) -> tuple[WitnessKeys, list[WitnessedL
     return current_keys(frame, public_keys), logs
 
 
-async def add_checkpoint(
-    database: Database, settings: Settings, seal: Seal, submission: Submission
-) -> str | Stale | Forked:
+class KnownLogs:
+    """What the cosignatures of this process left of each log, and the opened keys: the next one of a log is one statement.
+
+    Nothing counts by it alone: it is compared with the database when a checkpoint is recorded.
+    """
+
+    def __init__(self) -> None:
+        self._logs: dict[str, BeforeCosigning] = {}
+        self._sealed: list[tuple[bytes, bytes]] = []
+        self._opened: list[CosigningKey] = []
+
+    def at(self, origin: str, size: int) -> BeforeCosigning | None:
+        """What is known of a log whose last cosigned checkpoint has this size."""
+        found = self._logs.get(origin)
+        return found if found is not None and found.size == size else None
+
+    def keep(self, origin: str, known: BeforeCosigning) -> None:
+        """Keep what a log is at now."""
+        if len(self._logs) >= KNOWN_MAX:
+            self._logs.clear()
+        self._logs[origin] = known
+
+    def opened(self, seal: Seal, sealed: list[tuple[bytes, bytes]]) -> list[CosigningKey]:
+        """The keys that cosign, each opened once. Raises: WitnessKeySealed."""
+        if not self._opened or sealed != self._sealed:
+            self._opened, self._sealed = opened_keys(seal, sealed), sealed
+        return self._opened
+
+
+KNOWN_LOGS: Slot[KnownLogs] = Slot("auditor: logs that this process cosigned")
+
+
+async def add_checkpoint(runtime: Runtime, submission: Submission) -> str | Stale | Forked:
     """Cosign a checkpoint; returns a line for each key that cosigns, or why none does. Opens its own transactions.
 
-    It is recorded on the condition that the log is still at the checkpoint that it was compared with; only then the
-    cosignatures are returned.
+    It is recorded on the condition that the log is still at the checkpoint that it was compared with; only then it is cosigned.
 
     Raises: OriginUnknown, NotSigned, SubmissionInvalid, NotConsistent, WitnessKeySealed.
     """
-    found = await database.look(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
-    checkpoint = _signed_checkpoint(settings, submission, found.log_keys)
-    keys = opened_keys(seal, found.sealed_keys)
+    known = KNOWN_LOGS.of(runtime).at(submission.origin, submission.old_size)
+    if known is not None:
+        # What is refused by what was known may be right by what is stored now.
+        with suppress(NotSigned, OriginUnknown, NotConsistent, SubmissionInvalid):
+            found = await _judged_and_recorded(runtime, submission, known)
+            if isinstance(found, str):
+                return found
+    found = await _judged_and_recorded(runtime, submission, await _stored(runtime, submission))
+    if isinstance(found, Forked):
+        _log.critical("a log signed two trees of one size", origin=submission.origin)
+        await runtime.database.act(lambda tx: _keep_fork(tx, submission, runtime.settings.ledger_id))
+    return found
+
+
+async def _judged_and_recorded(
+    runtime: Runtime, submission: Submission, found: BeforeCosigning
+) -> str | Stale | Forked:
+    settings, logs = runtime.settings, KNOWN_LOGS.of(runtime)
+    log_keys = store.keys_in(submission.origin, found.log_key_texts)
+    checkpoint = _signed_checkpoint(settings, submission, log_keys)
+    keys = logs.opened(runtime.seal, found.sealed_keys)
     known = found.log
-    if submission.old_size != (known.size if known else 0):
-        return Stale(known.size if known else 0)
+    if submission.old_size != found.size:
+        return Stale(found.size)
     if known is not None and known.size == checkpoint.size and known.root != checkpoint.root:
-        _log.critical("a log signed two trees of one size", origin=known.origin, size=known.size)
-        await database.act(lambda tx: _keep_fork(tx, submission, settings.ledger_id))
         return Forked()
     _require_consistent(known, checkpoint, submission)
+    new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note)
+    at = await runtime.database.act_at_once(lambda tx: store.record(tx, found, new, GRACE_DAYS))
+    if at is None:
+        # Another request recorded a checkpoint meanwhile, or the keys changed.
+        return Stale((await _stored(runtime, submission)).size)
+    now = WitnessedLog(checkpoint.origin, checkpoint.size, checkpoint.root, at)
+    logs.keep(checkpoint.origin, found._replace(log=now))
+    return _cosigned(settings, submission, keys, int(at.timestamp()))
+
+
+def _cosigned(
+    settings: Settings, submission: Submission, keys: Sequence[CosigningKey], timestamp: int
+) -> str:
     text = log.text_of(submission.note)
     lines = []
     for key in keys:
         witness = verifier_key(settings.ledger_id, key.public_key().public_bytes_raw())
-        signature = key.sign(cosigned_message(text, found.now, witness))
-        lines.append(cosignature_line(witness, found.now, signature))
-    new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note, found.now)
-    if not await database.act_at_once(lambda tx: store.record(tx, known, new)):
-        # Another request recorded a checkpoint meanwhile.
-        other = await database.look(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
-        assert other.log is not None
-        return Stale(other.log.size)
+        signature = key.sign(cosigned_message(text, timestamp, witness))
+        lines.append(cosignature_line(witness, timestamp, signature))
     return "\n".join(lines)
+
+
+async def _stored(runtime: Runtime, submission: Submission) -> BeforeCosigning:
+    return await runtime.database.look(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
 
 
 async def _keep_fork(tx: Tx, submission: Submission, shown_here: str) -> None:
@@ -108,7 +168,8 @@ def _signed_checkpoint(
     # A trusted key that signed something else in the same note makes the note malformed (C2SP signed-note).
     signers = [VerifierKey(submission.origin, key, LOG_KEY) for key in keys]
     text, lines = log.text_of(submission.note), submission.note.rpartition("\n\n")[2]
-    if any(any(one.signatures_in(lines)) and not one.has_signed(text, lines) for one in signers):
+    others = signers if len(signers) > 1 else []
+    if any(any(one.signatures_in(lines)) and not one.has_signed(text, lines) for one in others):
         raise NotSigned
     if submission.old_size > checkpoint.size:
         raise SubmissionInvalid("The old size must not be above the size of the checkpoint.")

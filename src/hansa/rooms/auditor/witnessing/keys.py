@@ -10,6 +10,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
@@ -23,6 +24,8 @@ from hansa_verify import ML_DSA_WITNESS_KEY, WITNESS_KEY, VerifierKey
 
 from . import store
 from .errors import WitnessKeySealed
+
+CosigningKey: TypeAlias = Ed25519PrivateKey | MLDSA44PrivateKey
 
 GRACE_DAYS = 7
 LEAF = "witness_key"
@@ -94,9 +97,7 @@ async def rotate_witness_key(
     return current_keys(frame, await store.public_keys(tx))
 
 
-def opened_keys(
-    seal: Seal, found: Sequence[tuple[bytes, bytes]]
-) -> list[Ed25519PrivateKey | MLDSA44PrivateKey]:
+def opened_keys(seal: Seal, found: Sequence[tuple[bytes, bytes]]) -> list[CosigningKey]:
     """The keys that cosign, of which `found` has public half and sealed private half. Raises: WitnessKeySealed."""
     if not found:
         raise WitnessKeySealed
@@ -120,7 +121,7 @@ async def forget_retired_witness_keys(tx: Tx) -> None:
     await store.forget_retired_keys(tx, GRACE_DAYS)
 
 
-async def _begin_key(tx: Tx, seal: Seal, private: Ed25519PrivateKey | MLDSA44PrivateKey) -> None:
+async def _begin_key(tx: Tx, seal: Seal, private: CosigningKey) -> None:
     public_key = private.public_key().public_bytes_raw()
     purpose = _SEALED_FOR[_kind_of(public_key)]
     if isinstance(private, MLDSA44PrivateKey):
@@ -131,7 +132,7 @@ async def _begin_key(tx: Tx, seal: Seal, private: Ed25519PrivateKey | MLDSA44Pri
     await record_leaf(tx, LEAF, sha256(public_key).hexdigest(), sha256(public_key).digest())
 
 
-def _opened(seal: Seal, public_key: bytes, sealed: bytes) -> Ed25519PrivateKey | MLDSA44PrivateKey:
+def _opened(seal: Seal, public_key: bytes, sealed: bytes) -> CosigningKey:
     kind = _kind_of(public_key)
     if kind == ML_DSA_WITNESS_KEY:
         return MLDSA44PrivateKey.from_seed_bytes(seal.open(sealed, _SEALED_FOR[kind]))

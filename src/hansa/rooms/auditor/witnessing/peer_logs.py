@@ -158,7 +158,7 @@ def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapp
 async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> None:
     kept = await _read_keys(runtime, peer, witness)
     if kept is not None:
-        await runtime.database.act(lambda tx: store.keep_peer_log(tx, kept))
+        await runtime.database.act_at_once(lambda tx: store.keep_peer_log(tx, kept))
 
 
 async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:

@@ -63,25 +63,28 @@ class KeptFork:
 
 
 class NewCheckpoint(NamedTuple):
-    """A checkpoint that is cosigned at `timestamp`, in seconds since 1970."""
+    """A checkpoint that is to be cosigned."""
 
     origin: str
     size: int
     root: bytes
     note: str
-    timestamp: int
 
 
 class BeforeCosigning(NamedTuple):
-    """What was cosigned last of a log, and the keys of its peer.
+    """What was cosigned last of a log, and the keys of the log of its peer as they are stored.
 
-    `sealed_keys` are those that cosign, public half and sealed private half; `now` is in seconds since 1970.
+    `sealed_keys` are those that cosign, public half and sealed private half.
     """
 
     log: WitnessedLog | None
-    log_keys: list[bytes]
+    log_key_texts: list[str] | None
     sealed_keys: list[tuple[bytes, bytes]]
-    now: int
+
+    @property
+    def size(self) -> int:
+        """How many leaves were cosigned."""
+        return self.log.size if self.log is not None else 0
 
 
 class Cosigned(NamedTuple):

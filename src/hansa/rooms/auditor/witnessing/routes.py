@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, TooManyRequests
 
 from . import cosigning
@@ -69,10 +69,10 @@ cosigning_router = APIRouter(
         409: STALE,
     },
 )
-async def cosign_checkpoint(_: Public, request: Request, db: Db, settings: Config, seal: Sealing) -> Response:
+async def cosign_checkpoint(_: Public, request: Request) -> Response:
     """Cosign a checkpoint of another log (C2SP tlog-witness): old size, consistency proof, an empty line, checkpoint."""
     submission = read_submission(await read_within(request, BODY_MAX_BYTES))
-    found = await cosigning.add_checkpoint(db, settings, seal, submission)
+    found = await cosigning.add_checkpoint(runtime_of(request), submission)
     if isinstance(found, cosigning.Stale):
         return Response(f"{found.size}\n", 409, media_type=SIZE_TYPE)
     if isinstance(found, cosigning.Forked):

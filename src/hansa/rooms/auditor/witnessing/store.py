@@ -1,6 +1,7 @@
 """Every SQL statement about witnesses."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.auditor.transparency.notes import frame_of
@@ -29,22 +30,32 @@ UPDATE auditor_witness_key SET sealed_key = NULL
 WHERE sealed_key IS NOT NULL AND retired_at <= clock_timestamp() - $1 * interval '1 day'
 """
 
-_BEGIN = """
-INSERT INTO auditor_witnessed_log (origin, size, root, note, cosigned_at) VALUES ($1, $2, $3, $4, to_timestamp($5))
-ON CONFLICT DO NOTHING
-"""
-
-_MOVE = """
-UPDATE auditor_witnessed_log SET size = $2, root = $3, note = $4, cosigned_at = to_timestamp($5)
-WHERE origin = $1 AND size = $6 AND root = $7
-"""
+_LOG_KEYS = "SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $2"
 
 _BEFORE_COSIGNING = f"""
 WITH cosigning AS ({_SEALED_KEYS.format(days="$3")})
-SELECT size, root, cosigned_at, (SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $2) AS log_keys,
-  array(SELECT public_key FROM cosigning) AS public_keys, array(SELECT sealed_key FROM cosigning) AS sealed_keys,
-  extract(epoch FROM clock_timestamp())::bigint AS now
+SELECT size, root, cosigned_at, ({_LOG_KEYS}) AS log_keys,
+  array(SELECT public_key FROM cosigning) AS public_keys, array(SELECT sealed_key FROM cosigning) AS sealed_keys
 FROM (SELECT) AS always LEFT JOIN auditor_witnessed_log ON origin = $1
+"""  # noqa: S608
+
+# What was judged may have been read by an earlier request: the keys of the log and those that cosign are compared as well.
+_AS_JUDGED = f"""
+WITH cosigning AS ({_SEALED_KEYS.format(days="$3")}), judged AS (
+  SELECT date_trunc('second', clock_timestamp()) AS now WHERE ({_LOG_KEYS}) IS NOT DISTINCT FROM $4::text[]
+    AND array(SELECT public_key FROM cosigning) = $5::bytea[])
+"""  # noqa: S608
+
+_BEGIN = f"""
+{_AS_JUDGED}
+INSERT INTO auditor_witnessed_log (origin, size, root, note, cosigned_at) SELECT $1, $6, $7, $8, now FROM judged
+ON CONFLICT DO NOTHING RETURNING cosigned_at
+"""  # noqa: S608
+
+_MOVE = f"""
+{_AS_JUDGED}
+UPDATE auditor_witnessed_log SET size = $6, root = $7, note = $8, cosigned_at = judged.now FROM judged
+WHERE origin = $1 AND size = $9 AND root = $10 RETURNING cosigned_at
 """  # noqa: S608
 
 _PUBLIC_KEYS = "SELECT public_key FROM auditor_witness_key WHERE retired_at IS NULL"
@@ -130,17 +141,25 @@ async def before_cosigning(tx: Tx, origin: str, days: int) -> BeforeCosigning:
     assert row is not None
     return BeforeCosigning(
         None if row["size"] is None else WitnessedLog(origin, row["size"], row["root"], row["cosigned_at"]),
-        _keys_of(origin, row["log_keys"]),
+        row["log_keys"],
         list(zip(row["public_keys"], row["sealed_keys"], strict=True)),
-        row["now"],
     )
 
 
-async def record(tx: Tx, known: WitnessedLog | None, new: NewCheckpoint) -> bool:
-    """Record the next checkpoint of a log where it still is at the known one, None: at none; one statement."""
-    if known is None:
-        return await tx.execute(_BEGIN, *new) == "INSERT 0 1"
-    return await tx.execute(_MOVE, *new, known.size, known.root) == "UPDATE 1"
+async def record(tx: Tx, known: BeforeCosigning, new: NewCheckpoint, days: int) -> datetime | None:
+    """Record the next checkpoint of a log by one statement; the time, in whole seconds.
+
+    None where the log is no longer at the known one, or other keys sign it or cosign here than those that are known.
+    """
+    origin, *checkpoint = new
+    public_keys = [public_key for public_key, _ in known.sealed_keys]
+    judged = (origin, frame_of(origin), days, known.log_key_texts, public_keys)
+    at: datetime | None
+    if known.log is None:
+        at = await tx.fetchval(_BEGIN, *judged, *checkpoint)
+    else:
+        at = await tx.fetchval(_MOVE, *judged, *checkpoint, known.log.size, known.log.root)
+    return at
 
 
 async def witness(tx: Tx) -> tuple[list[bytes], list[WitnessedLog]]:
@@ -198,10 +217,11 @@ async def newly_read(tx: Tx) -> dict[str, list[str]]:
 async def keys_of_peer_log(tx: Tx, origin: str) -> list[bytes]:
     """The keys with which the log of a peer signs; none where no peer has this log."""
     texts = await tx.fetchval("SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $1", frame_of(origin))
-    return _keys_of(origin, texts)
+    return keys_in(origin, texts)
 
 
-def _keys_of(origin: str, texts: Sequence[str] | None) -> list[bytes]:
+def keys_in(origin: str, texts: Sequence[str] | None) -> list[bytes]:
+    """The keys of the log among those that are stored of a peer."""
     keys = [read_verifier_key(text, LOG_KEY) for text in texts or ()]
     return [key.public_key for key in keys if key.name == origin]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,9 @@ async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: st
 
     `prefix` narrows it to DIDs whose SHA-256 begins with these hexadecimal digits. Raises: CursorInvalid, KeyDoesNotOpen.
     """
+    asked = decode(since) if since and moment_in(since) is None else None
+    if asked is not None and (empty := await _empty_page(runtime, asked, store.has_cards_after)) is not None:
+        return empty
 
     async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
         epoch, now = await store.epoch_and_time(tx)
@@ -33,15 +36,10 @@ async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: st
 
 
 async def acts_page(runtime: Runtime, since: str | None, limit: int) -> bytes:
-    """A page of agents in the order in which their status changed, as JSON. Raises: CursorInvalid, KeyDoesNotOpen.
-
-    Where nothing is new, which is what peers find at nearly every look, one statement says so.
-    """
+    """A page of agents in the order in which their status changed, as JSON. Raises: CursorInvalid, KeyDoesNotOpen."""
     asked = decode(since) if since else None
-    if asked is not None:
-        has_acts, epoch, now = await runtime.database.look(lambda tx: store.has_acts_after(tx, asked))
-        if asked.epoch == epoch and not has_acts:
-            return _written([], asked, now, more=False)
+    if asked is not None and (empty := await _empty_page(runtime, asked, store.has_acts_after)) is not None:
+        return empty
 
     async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
         epoch, now = await store.epoch_and_time(tx)
@@ -50,6 +48,14 @@ async def acts_page(runtime: Runtime, since: str | None, limit: int) -> bytes:
         return place, now, await _confirmed(tx, page, runtime.settings)
 
     return await _page(runtime, *await runtime.database.read(read), with_card=False)
+
+
+async def _empty_page(
+    runtime: Runtime, asked: Place, has_news: Callable[[Tx, Place], Awaitable[tuple[bool, int, datetime]]]
+) -> bytes | None:
+    """The page where nothing is new after a place, which is what peers find at nearly every look, by one statement; else None."""
+    is_new, epoch, now = await runtime.database.look(lambda tx: has_news(tx, asked))
+    return None if is_new or asked.epoch != epoch else _written([], asked, now, more=False)
 
 
 async def _confirmed(tx: Tx, page: FeedPage, settings: Settings) -> FeedPage:

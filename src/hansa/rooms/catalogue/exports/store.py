@@ -48,10 +48,12 @@ SELECT least(coalesce(min(c.changed_xid), plumbing_oldest_open()), plumbing_olde
 FROM catalogue_card c WHERE {_OWN} AND c.updated_at >= $1
 """  # noqa: S608
 
-_ACTS_SINCE = f"""
+_NEWS = f"""
 SELECT ({FIRST_POSITION}) AS epoch, clock_timestamp() AS now, EXISTS (SELECT FROM catalogue_card c
-  WHERE {_EXPORTED} AND (c.status_xid, c.id) > ($1, $2) AND c.status_xid < plumbing_oldest_open()) AS has_acts
+  WHERE {_EXPORTED} AND (c.{{ordered}}, c.id) > ($1, $2) AND c.{{ordered}} < plumbing_oldest_open()) AS has_news
 """  # noqa: S608
+_NEW_CARDS = _NEWS.format(ordered="changed_xid")
+_NEW_ACTS = _NEWS.format(ordered="status_xid")
 
 _LAST_ACT = f"""
 SELECT status_xid, id FROM catalogue_card c WHERE {_OWN} AND status_xid IS NOT NULL ORDER BY status_xid DESC, id DESC LIMIT 1
@@ -79,11 +81,14 @@ async def acts_after(tx: Tx, place: Place, limit: int) -> FeedPage:
     return await _feed(tx, _ACTS, place, limit, "")
 
 
+async def has_cards_after(tx: Tx, place: Place) -> tuple[bool, int, datetime]:
+    """Whether `cards_after` has a card with no prefix, of any epoch; and what `epoch_and_time` has, by the same statement."""
+    return await _news(tx, _NEW_CARDS, place)
+
+
 async def has_acts_after(tx: Tx, place: Place) -> tuple[bool, int, datetime]:
-    """Whether `acts_after` has a card, of any epoch; and what `epoch_and_time` has, by the same statement."""
-    row = await tx.fetchrow(_ACTS_SINCE, place.position, place.card)
-    assert row is not None
-    return row["has_acts"], row["epoch"], row["now"]
+    """The same of `acts_after`."""
+    return await _news(tx, _NEW_ACTS, place)
 
 
 async def epoch_and_time(tx: Tx) -> tuple[int, datetime]:
@@ -111,6 +116,12 @@ async def ranges_of_own(tx: Tx, prefix: str) -> list[Range]:
 async def ranges_of_mirrors(tx: Tx, prefix: str, source_registry: str) -> list[Range]:
     """The same ranges of the mirrors of a registry."""
     return [Range(**row) for row in await tx.fetch(RANGES_OF_MIRRORS, prefix, source_registry)]
+
+
+async def _news(tx: Tx, statement: str, place: Place) -> tuple[bool, int, datetime]:
+    row = await tx.fetchrow(statement, place.position, place.card)
+    assert row is not None
+    return row["has_news"], row["epoch"], row["now"]
 
 
 async def _feed(tx: Tx, statement: str, place: Place, limit: int, prefix: str) -> FeedPage:

@@ -136,7 +136,7 @@ async def _finish(reading: Reading) -> None:
     progress = await _progress(reading)
     if progress is not None and progress.is_reconciled_now:
         await reconcile(reading)
-    await reading.runtime.database.act_at_once(lambda tx: federation.note_synced(tx, reading.peer.id))
+    await reading.runtime.database.act_at_once(lambda tx: federation.note_synced(tx, [reading.peer.id]))
 
 
 async def _begin_anew(reading: Reading, page: JudgedPage, *, is_restored: bool) -> None:

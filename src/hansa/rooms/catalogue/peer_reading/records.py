@@ -18,6 +18,16 @@ class Progress(NamedTuple):
     is_reconciled_now: bool
 
 
+class CardsDue(NamedTuple):
+    """A peer whose cards are due to be read: the place in its feed, None before the first page, and how it exported them."""
+
+    peer_id: int
+    since: str | None
+    epoch: int | None
+    export_version: int | None
+    is_reconciled_now: bool
+
+
 class PageRefused(Exception):
     """The page is refused as a whole; `reason` is counted."""
 

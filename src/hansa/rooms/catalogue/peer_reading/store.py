@@ -6,8 +6,10 @@ Locks: a page is applied under the lock of the peer's row in `catalogue_peer_syn
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Question
+from hansa.rooms.federation import OPEN_PEERS
 
-from .records import JudgedPage, Progress, Stated
+from .records import CardsDue, JudgedPage, Progress, Stated
 
 RECONCILED_EVERY = "1 day"
 ACKNOWLEDGED_MAX = 100_000
@@ -18,6 +20,12 @@ _COLUMNS = (
 )
 
 _BEGIN = "INSERT INTO catalogue_peer_sync (peer_id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING"
+
+TO_PLAN = Question(f"""
+SELECT EXISTS (SELECT FROM catalogue_peer_sync WHERE acts_due_at <= now())
+  OR EXISTS ({OPEN_PEERS} EXCEPT SELECT peer_id FROM catalogue_peer_sync)
+""")  # noqa: S608
+"""Whether acts are due to be looked for, or a peer is not read yet."""
 
 _PROGRESS = f"SELECT {_COLUMNS} FROM catalogue_peer_sync WHERE peer_id = $1"  # noqa: S608
 
@@ -52,8 +60,17 @@ _RECONCILE_ALL = (
     "UPDATE catalogue_peer_sync SET reconcile_due_at = now(), cards_due_at = now(), acts_due_at = now()"
 )
 
+HAS_DUE_CARDS = Question("SELECT EXISTS (SELECT FROM catalogue_peer_sync WHERE cards_due_at <= now())")
+"""Whether the cards of a peer are due to be read."""
+
+# Those that are due soon are read with them: one round of many costs less than many rounds.
 _DUE_CARDS = """
-UPDATE catalogue_peer_sync SET cards_due_at = now() + $1 * interval '1 second' WHERE cards_due_at <= now() RETURNING peer_id
+SELECT peer_id, cards_next AS since, epoch, export_version, reconcile_due_at <= now() AS is_reconciled_now
+FROM catalogue_peer_sync WHERE cards_due_at <= now() + $1 * interval '1 second' ORDER BY peer_id
+"""
+
+_PUT_OFF_CARDS = """
+UPDATE catalogue_peer_sync SET cards_due_at = now() + $2 * interval '1 second' WHERE peer_id = ANY ($1::bigint[])
 """
 
 # All peers are looked at together, as soon as one of them is due.
@@ -162,11 +179,19 @@ async def reconcile_all(tx: Tx) -> None:
     await tx.execute(_RECONCILE_ALL)
 
 
-async def take_due(tx: Tx, cards_every: int, acts_every: int) -> tuple[list[int], bool]:
-    """The peers whose cards are due to be read, and whether acts are; they are due again after the interval."""
-    cards = await tx.fetch(_DUE_CARDS, cards_every)
-    acts = await tx.fetch(_DUE_ACTS, acts_every)
-    return [row["peer_id"] for row in cards], bool(acts)
+async def due_cards(tx: Tx, within_seconds: float) -> list[CardsDue]:
+    """The peers whose cards are due now or so soon."""
+    return [CardsDue(**row) for row in await tx.fetch(_DUE_CARDS, within_seconds)]
+
+
+async def put_off_cards(tx: Tx, peer_ids: Sequence[int], seconds: int) -> None:
+    """Let the cards of these peers be due after so many seconds."""
+    await tx.execute(_PUT_OFF_CARDS, peer_ids, seconds)
+
+
+async def take_due_acts(tx: Tx, every: int) -> bool:
+    """Whether acts are due to be looked for; they are due again after the interval."""
+    return bool(await tx.fetch(_DUE_ACTS, every))
 
 
 async def acts_places(tx: Tx) -> dict[int, str | None]:

@@ -52,7 +52,7 @@ async def peer_verdicts(tx: Tx) -> list[PeerVerdict]:
 async def peer_verdict(tx: Tx, peer_id: int) -> PeerVerdict:
     """One of them. Raises: PeerUnknown."""
     peer = await peers.peer_by_id(tx, peer_id)
-    known = (await store.evidence(tx)).get(peer_id, store.NO_EVIDENCE)
+    known = (await store.evidence(tx, peer_id)).get(peer_id, store.NO_EVIDENCE)
     return PeerVerdict(peer, score(known.decayed), known.counts)
 
 

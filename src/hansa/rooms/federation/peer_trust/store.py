@@ -34,11 +34,12 @@ UPDATE federation_peer SET total_interactions = total_interactions + $3,
 WHERE id = $1
 """
 
+# Of one peer, or of all where $2 is null.
 _EVIDENCE = """
 SELECT p.id, s.kind, count(s.kind) AS count,
   coalesce(sum(power(0.5, greatest(0, extract(epoch FROM clock_timestamp() - s.at)) / 86400 / $1)), 0)::float AS decayed
 FROM federation_peer p LEFT JOIN federation_peer_signal s ON s.peer_id = p.id
-GROUP BY p.id, s.kind
+WHERE $2::bigint IS NULL OR p.id = $2 GROUP BY p.id, s.kind
 """
 
 _SET_STATE = "UPDATE federation_peer SET trust_state = $3 WHERE id = $1 AND trust_state = $2 RETURNING 1"
@@ -52,10 +53,12 @@ FROM federation_own_trust t JOIN federation_peer p ON p.id = t.peer_id ORDER BY 
 """
 
 _KEEP_OWN_TRUST = """
+WITH stated AS (SELECT state FROM federation_own_trust WHERE peer_id = $1), kept AS (
 INSERT INTO federation_own_trust (peer_id, mode, state, score, interactions, reason)
 SELECT id, $2, $3, $4, $5, $6 FROM federation_peer WHERE id = $1
 ON CONFLICT (peer_id) DO UPDATE SET mode = excluded.mode, state = excluded.state, score = excluded.score,
   interactions = excluded.interactions, reason = excluded.reason, read_at = excluded.read_at
+) SELECT state FROM stated
 """
 
 
@@ -98,10 +101,10 @@ async def count_interactions(tx: Tx, peer_id: int, count: int, *, is_lost_disput
     await tx.execute(_COUNT, peer_id, is_lost_dispute, count)
 
 
-async def evidence(tx: Tx) -> dict[int, Evidence]:
-    """The evidence on every peer, by its id."""
+async def evidence(tx: Tx, peer_id: int | None = None) -> dict[int, Evidence]:
+    """The evidence on every peer, or on this one alone, by its id."""
     found: dict[int, Evidence] = {}
-    for row in await tx.fetch(_EVIDENCE, HALF_LIFE_DAYS):
+    for row in await tx.fetch(_EVIDENCE, HALF_LIFE_DAYS, peer_id):
         of_peer = found.setdefault(row["id"], Evidence({}, {}))
         if row["kind"] is not None:
             of_peer.counts[row["kind"]] = row["count"]
@@ -120,11 +123,8 @@ async def own_trust(tx: Tx) -> list[dict[str, Any]]:
 
 
 async def keep_own_trust(tx: Tx, peer_id: int, mode: str, trust: Stated) -> TrustState | None:
-    """Keep what a peer states about this registry; the state that it stated before."""
+    """Keep what a peer states about this registry; the state that it stated before. One statement."""
     before: TrustState | None = await tx.fetchval(
-        "SELECT state FROM federation_own_trust WHERE peer_id = $1", peer_id
-    )
-    await tx.execute(
         _KEEP_OWN_TRUST, peer_id, mode, trust.state, trust.score, trust.interactions, trust.reason
     )
     return before

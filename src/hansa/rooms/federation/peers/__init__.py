@@ -5,6 +5,7 @@ from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
 from .calling import CALL_LIMITS, PEER_CALLS, call_peer, connections_to_peers
 from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
+from .document_marks import marks_router
 from .errors import (
     PeerAmbiguous,
     PeerDocumentRefused,
@@ -48,7 +49,7 @@ from .slots import (
     ReadDiscovered,
     SyncOutcome,
 )
-from .sync_store import HAS_OPEN_PEER, note_synced, open_peer_ids
+from .sync_store import OPEN_PEERS, note_synced, open_peer_ids
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
 from .topology import Topology, read_topology
 from .uncertified import doubt_operators, follow_frame
@@ -57,9 +58,9 @@ from .views import PeerView, list_peers, view_by_name, view_of
 __all__ = [
     "CALL_LIMITS",
     "DISCOVERED",
-    "HAS_OPEN_PEER",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
+    "OPEN_PEERS",
     "PEER_CALLS",
     "PEER_REMOVED",
     "PEER_SETTLED",
@@ -115,6 +116,7 @@ __all__ = [
     "follow_frame",
     "judge_card",
     "list_peers",
+    "marks_router",
     "minor_limit",
     "new_peer",
     "note_synced",

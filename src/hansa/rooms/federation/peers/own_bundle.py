@@ -1,6 +1,7 @@
 """The trust bundle of this registry: what other registries judge its certificates by."""
 
 from datetime import timedelta
+from functools import lru_cache
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
@@ -15,12 +16,21 @@ async def own_bundle(runtime: Runtime) -> TrustBundle:
 
     Raises: FederationOff.
     """
-    database, trust_domain = runtime.database, runtime.settings.trust_domain
-    bundle = bundle_of(trust_domain, await OWN_IDENTITY.of(runtime).roots_pem(), 0)
+    database, bundle = runtime.database, await uncounted_bundle(runtime)
     sequence = await database.look(lambda tx: store.own_sequence(tx, bundle.thumbprint))
     if sequence is None:
         sequence = await database.act(lambda tx: store.count_own_bundle(tx, bundle.thumbprint))
-    return TrustBundle(trust_domain, bundle.roots, sequence)
+    return TrustBundle(bundle.trust_domain, bundle.roots, sequence)
+
+
+async def uncounted_bundle(runtime: Runtime) -> TrustBundle:
+    """The roots of this trust domain, without their sequence. Raises: FederationOff."""
+    return _uncounted(runtime.settings.trust_domain, await OWN_IDENTITY.of(runtime).roots_pem())
+
+
+@lru_cache(maxsize=8)
+def _uncounted(trust_domain: str, pem: str) -> TrustBundle:
+    return bundle_of(trust_domain, pem, 0)
 
 
 async def published_for(tx: Tx, bundle: TrustBundle) -> timedelta | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import MutualEnd
+from hansa.foundation.plumbing.outgoing import MutualEnd, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
@@ -19,6 +19,7 @@ from hansa.rooms.federation.identity import set_own_roots
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 
 from . import store
+from .document_marks import documents_are_known
 from .errors import PeerDocumentRefused, PeerUnknown, PeerUnreachable, RootCollision
 from .joining import note_federated, require_own_roots, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
@@ -34,6 +35,8 @@ class Refreshed:
 
     peer: PeerRecord
     refused: dict[str, int] = field(default_factory=dict)
+    is_known: bool = False
+    """It is active, and its documents are those that were stored."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,22 @@ async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
 
     Raises: PeerUnreachable, PeerDocumentRefused (counted), PeerUnknown, FederationOff.
     """
-    peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+    found = await runtime.database.look(lambda tx: store.one_now(tx, peer_id))
+    if found is None:
+        raise PeerUnknown
+    return await refresh_known(runtime, *found)
+
+
+async def refresh_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> Refreshed:
+    """As `refresh_peer`, of a peer as it is `now`."""
+    peer_id = peer.id
     roots = await _roots_of(runtime, peer)
     if roots.own is not None:
         peer = replace(peer, bundle=roots.own)
-    now = await runtime.database.look(store.now)
     try:
+        if roots == _Roots() and await _is_known(runtime, peer, now):
+            await runtime.database.act_at_once(lambda tx: store.note_read(tx, peer_id, approved=True))
+            return Refreshed(peer, is_known=True)
         documents, card = await _verified(runtime, peer, now)
     except PeerUnreachable as trouble:
         reason = trouble.reason
@@ -71,6 +84,20 @@ async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
         await runtime.database.act_at_once(lambda tx: store.note_read(tx, peer_id, approved=True))
         return Refreshed(peer)
     return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents, roots))
+
+
+async def _is_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> bool:
+    """Whether nothing of the peer is to be read but what says that its documents are unchanged.
+
+    Raises: PeerUnreachable, FederationOff.
+    """
+    end = peer.end
+    if end is None or peer.status != "active" or _is_due(peer, now):
+        return False
+    try:
+        return await documents_are_known(runtime, peer, end)
+    except OutgoingTrouble as trouble:
+        raise PeerUnreachable.at(end.base_url, trouble.reason) from None
 
 
 def _is_unchanged(peer: PeerRecord, documents: Documents) -> bool:

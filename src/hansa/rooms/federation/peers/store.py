@@ -28,6 +28,8 @@ _PAGE = f"SELECT {_COLUMNS} FROM federation_peer ORDER BY registry_name, id LIMI
 
 _ONE = f"SELECT {_COLUMNS} FROM federation_peer WHERE id = $1"  # noqa: S608
 
+_ONE_NOW = f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM federation_peer WHERE id = $1"  # noqa: S608
+
 _NAMED = f"""
 SELECT {_COLUMNS} FROM federation_peer WHERE registry_name = $1 OR trust_domain = $1 OR ledger_id = $1
 ORDER BY (ledger_id = $1) DESC NULLS LAST, id LIMIT 3
@@ -154,6 +156,12 @@ async def now(tx: Tx) -> datetime:
 async def one(tx: Tx, peer_id: int) -> PeerRecord | None:
     """The peer with this id."""
     return _maybe(await tx.fetchrow(_ONE, peer_id))
+
+
+async def one_now(tx: Tx, peer_id: int) -> tuple[PeerRecord, datetime] | None:
+    """The peer with this id, and the database's time."""
+    row = await tx.fetchrow(_ONE_NOW, peer_id)
+    return None if row is None else (_peer(row), row["now"])
 
 
 async def lock(tx: Tx, peer_id: int) -> PeerRecord | None:
@@ -356,7 +364,7 @@ def _maybe(row: asyncpg.Record | None) -> PeerRecord | None:
 
 
 def _peer(row: asyncpg.Record) -> PeerRecord:
-    members: dict[str, Any] = dict(row)
+    members: dict[str, Any] = {name: value for name, value in row.items() if name != "now"}
     for name in ("card", "keys", "card_verdicts"):
         members[name] = None if members[name] is None else json.loads(members[name])
     return PeerRecord(**{**members, "bundle": _bundle(row)})

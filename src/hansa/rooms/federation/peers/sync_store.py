@@ -1,23 +1,20 @@
 """Every statement of the federation room on reading peers: which ones may be read, and when one was."""
 
+from collections.abc import Sequence
+
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import Question
 
-_OPEN = """
-SELECT id FROM federation_peer WHERE status = 'active' AND quarantined_at IS NULL ORDER BY id
-"""
+OPEN_PEERS = "SELECT id FROM federation_peer WHERE status = 'active' AND quarantined_at IS NULL"
+"""SQL: the ids of the peers from which something new may be taken in."""
 
-HAS_OPEN_PEER = Question(f"SELECT EXISTS ({_OPEN})")
-"""Whether there is a peer from which something new may be taken in."""
-
-_NOTE_SYNCED = "UPDATE federation_peer SET last_synced_at = clock_timestamp() WHERE id = $1"
+_NOTE_SYNCED = "UPDATE federation_peer SET last_synced_at = clock_timestamp() WHERE id = ANY ($1::bigint[])"
 
 
 async def open_peer_ids(tx: Tx) -> list[int]:
     """The ids of the peers from which something new may be taken in."""
-    return [row["id"] for row in await tx.fetch(_OPEN)]
+    return [row["id"] for row in await tx.fetch(f"{OPEN_PEERS} ORDER BY id")]
 
 
-async def note_synced(tx: Tx, peer_id: int) -> None:
-    """Note that everything new was read from the peer now; nothing where the peer is gone."""
-    await tx.execute(_NOTE_SYNCED, peer_id)
+async def note_synced(tx: Tx, peer_ids: Sequence[int]) -> None:
+    """Note that everything new was read from these peers now; nothing of those that are gone."""
+    await tx.execute(_NOTE_SYNCED, peer_ids)

@@ -20,8 +20,7 @@ from hansa.rooms.federation.identity import FederationOff
 from . import store
 from .errors import PeerDocumentRefused, PeerStateRefused, PeerUnknown, PeerUnreachable
 from .reading import peer_by_id, peer_by_name
-from .records import PeerRecord
-from .refreshing import refresh_peer
+from .refreshing import Refreshed, refresh_known
 from .slots import SYNC_PEER, SyncOutcome
 
 JOB = "federation: read a peer"
@@ -37,11 +36,11 @@ async def sync_peer(runtime: Runtime, peer_id: int) -> SyncOutcome:
     Raises: PeerUnreachable, PeerStateRefused, PeerUnknown, FederationOff.
     """
     refreshed, outcome = await _read_documents(runtime, peer_id)
-    if refreshed is not None and refreshed.is_open:
+    if refreshed is not None and refreshed.peer.is_open:
         try:
-            pulled = await SYNC_PEER.of(runtime)(runtime, refreshed)
+            pulled = await SYNC_PEER.of(runtime)(runtime, refreshed.peer)
         except OutgoingTrouble as trouble:
-            raise PeerUnreachable.at(refreshed.registry_url, trouble.reason) from None
+            raise PeerUnreachable.at(refreshed.peer.registry_url, trouble.reason) from None
         outcome = SyncOutcome(pulled.pulled, pulled.changed, pulled.hidden, outcome.refused + pulled.refused)
     return outcome
 
@@ -55,25 +54,34 @@ async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: 
     return report
 
 
-async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[PeerRecord | None, SyncOutcome]:
+async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[Refreshed | None, SyncOutcome]:
     """The peer as its documents state it now, None where one is refused; and what was refused."""
-    peer = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+    found = await runtime.database.look(lambda tx: store.one_now(tx, peer_id))
+    if found is None:
+        raise PeerUnknown
+    peer, now = found
     if not peer.is_read:
         raise PeerStateRefused("The peer is paused or being removed; nothing is read from it.")
     try:
-        refreshed = await refresh_peer(runtime, peer_id)
+        refreshed = await refresh_known(runtime, peer, now)
     except PeerDocumentRefused as refused:
         return None, SyncOutcome(refused=Counter({refused.reason: 1}))
-    return refreshed.peer, SyncOutcome(refused=Counter(refreshed.refused))
+    return refreshed, SyncOutcome(refused=Counter(refreshed.refused))
 
 
 async def _work(runtime: Runtime, job: Job) -> None:
     """What is out of reach is retried soon; a refused document is read again after the interval."""
     peer_id = int(job.key)
     try:
-        read, _ = await _read_documents(runtime, peer_id)
-        if read is None:
-            read = await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+        refreshed, _ = await _read_documents(runtime, peer_id)
+        if refreshed is not None and refreshed.is_known:
+            await runtime.database.act_at_once(lambda tx: _put_off(tx, runtime, job))
+            return
+        read = (
+            refreshed.peer
+            if refreshed is not None
+            else await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+        )
     except (PeerUnknown, PeerStateRefused):
         await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
         return
@@ -89,9 +97,13 @@ async def _conclude(tx: Tx, runtime: Runtime, job: Job) -> None:
     if peer is None or not peer.is_read:
         await jobs.conclude(tx, job)
         return
+    await _put_off(tx, runtime, job)
+
+
+async def _put_off(tx: Tx, runtime: Runtime, job: Job) -> None:
+    """One statement."""
     interval = runtime.settings.federation_sync_interval_seconds
-    pause = interval * (1 + random.uniform(-SPREAD, SPREAD))  # noqa: S311
-    await jobs.conclude(tx, job, due_at=await store.now(tx) + timedelta(seconds=pause))
+    await jobs.put_off(tx, job, interval * (1 + random.uniform(-SPREAD, SPREAD)))  # noqa: S311
 
 
 async def enqueue_missing(tx: Tx, runtime: Runtime) -> None:

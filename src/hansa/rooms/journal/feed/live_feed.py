@@ -46,6 +46,8 @@ class LiveFeed:
         self.is_ending = False
         """Whether no stream of public events begins any more."""
         self._sockets = 0
+        self._needs = 0
+        """Readers with a channel, streams, and subscriptions under way."""
 
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
@@ -58,25 +60,37 @@ class LiveFeed:
             with suppress(asyncio.CancelledError):
                 await task
 
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """A place for a socket; waits for the ring to be filled.
-
-        Raises: Unavailable, also when the process has its fill of sockets.
-        """
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """A place for a socket or a stream. Raises: Unavailable when the process has its fill of them."""
         if self._sockets >= SOCKETS_MAX:
             raise Unavailable(retry_after=5)
         self._sockets += 1
-        self._follower.is_needed.set()
         feed_sockets.inc()
         try:
-            await self._until_ready()
             yield
         finally:
             self._sockets -= 1
             feed_sockets.dec()
-            if not self._sockets:
-                self._follower.is_needed.clear()
+
+    @asynccontextmanager
+    async def needed(self) -> AsyncIterator[None]:
+        """The journal is followed meanwhile. Raises: Unavailable while it cannot be read."""
+        self._need()
+        try:
+            await self._until_ready()
+            yield
+        finally:
+            self._need_no_more()
+
+    def _need(self) -> None:
+        self._needs += 1
+        self._follower.is_needed.set()
+
+    def _need_no_more(self) -> None:
+        self._needs -= 1
+        if not self._needs:
+            self._follower.is_needed.clear()
 
     async def _until_ready(self) -> None:
         try:
@@ -92,12 +106,11 @@ class LiveFeed:
         try:
             yield reader
         finally:
-            for channel in list(reader.channels.values()):
-                self.unsubscribe(reader, channel)
+            self._unsubscribe_from_all(reader)
 
     @property
     def position(self) -> Place:
-        """The last place delivered: every event up to it is committed for good. Only within `place()`."""
+        """The last place delivered: every event up to it is committed for good. Only within `needed()`."""
         return self._follower.place
 
     @contextmanager
@@ -123,20 +136,29 @@ class LiveFeed:
         """
         if channel.name not in reader.channels and len(reader.channels) >= CHANNELS_MAX:
             raise TooManyChannels
-        latest = await self._replays.latest(channel.key)
-        # From here on nothing is waited for.
-        reader.follow(channel)
-        self._readers[channel.key].add(reader)
-        replay = (event.replay_frame_for(reader.agents) for event in latest)
-        reader.send(message("subscribed", channel=channel.name), *filter(None, replay))
+        async with self.needed():
+            latest = await self._replays.latest(channel.key)
+            # From here on nothing is waited for.
+            if not reader.channels:
+                self._need()
+            reader.follow(channel)
+            self._readers[channel.key].add(reader)
+            replay = (event.replay_frame_for(reader.agents) for event in latest)
+            reader.send(message("subscribed", channel=channel.name), *filter(None, replay))
 
     def unsubscribe(self, reader: Reader, channel: rules.Channel) -> None:
-        """Send nothing more of this channel."""
+        """Send nothing more of this channel, which is one of the reader's."""
         reader.leave(channel)
+        if not reader.channels:
+            self._need_no_more()
         readers = self._readers.get(channel.key, set())
         readers.discard(reader)
         if not readers:
             self._readers.pop(channel.key, None)
+
+    def _unsubscribe_from_all(self, reader: Reader) -> None:
+        for channel in list(reader.channels.values()):
+            self.unsubscribe(reader, channel)
 
     def deliver(self, events: Sequence[StoredEvent]) -> None:
         """Make each event ready once and give every reader its own."""
@@ -155,6 +177,8 @@ class LiveFeed:
         feed_events_total.inc(len(events))
         for reader, share in for_reader.items():
             reader.deliver(share)
+            if reader.lost.is_set():
+                self._unsubscribe_from_all(reader)
 
     def _be_ready(self) -> None:
         self._ready.set()

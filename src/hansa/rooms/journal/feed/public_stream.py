@@ -47,8 +47,8 @@ async def event_stream(feed: LiveFeed, database: Database, query: StreamFilter) 
         yield retry
         return
     try:
-        async with feed.place():
-            with feed.listening(query.event_type, query.did) as queue:
+        async with feed.needed():
+            with feed.place(), feed.listening(query.event_type, query.did) as queue:
                 # Read in the step in which the queue was opened: later events wait there, the others are in the log.
                 now = feed.position
                 yield retry

@@ -44,7 +44,7 @@ async def follow_events(websocket: WebSocket) -> None:
     await READ_LIMIT.of(runtime).admit(client_address(websocket))
     given = websocket.query_params.getlist("token")
     bearer = await bearer_of(runtime, given)
-    async with feed.place():
+    with feed.place():
         await websocket.accept()
         with feed.reading(websocket.scope["extensions"][LINE], bearer.did) as reader:
             await Conversation(websocket, feed, reader, bearer).run(runtime.settings.ledger_id)

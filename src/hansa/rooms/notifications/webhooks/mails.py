@@ -5,7 +5,7 @@ from datetime import timedelta
 from hansa.foundation.plumbing.mail_queue import OutgoingMail
 from hansa.rooms.people import NOTICE_DAYS
 
-from .records import Errand
+from .records import PendingDelivery
 from .rules import FAILURES_UNTIL_STOPPED, StoppedBy
 
 WHY: dict[StoppedBy, str] = {
@@ -14,13 +14,13 @@ WHY: dict[StoppedBy, str] = {
 }
 
 
-def webhook_stopped(*, to: str, name: str, errand: Errand, stopped: StoppedBy) -> OutgoingMail:
+def webhook_stopped(*, to: str, name: str, delivery: PendingDelivery, stopped: StoppedBy) -> OutgoingMail:
     """Sent when the registry stops a webhook; of its address only the host, for the rest may be a secret of the receiver."""
     text = f"""Hello {name},
 
-your webhook {errand.webhook_id} at {errand.place} has been stopped: {WHY[stopped]}.
+your webhook {delivery.webhook_id} at {delivery.place} has been stopped: {WHY[stopped]}.
 
-Later events are not sent to it. What was waiting for it stays, for up to 30 days. When the receiver is well
-again, set the webhook going with PUT /api/v1/developers/webhooks/{errand.webhook_id}.
+Later events are not sent to it. What was waiting for it stays, for up to 30 days. When the receiver works
+again, activate the webhook with PUT /api/v1/developers/webhooks/{delivery.webhook_id}.
 """
     return OutgoingMail(to, "Your webhook has been stopped", text, timedelta(days=NOTICE_DAYS))

@@ -42,7 +42,7 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Errand:
+class PendingDelivery:
     """A delivery to be sent now. `moment` is the database's time in epoch seconds."""
 
     webhook_id: str

@@ -21,7 +21,7 @@ from . import rules, store
 from .deliveries import enqueue_webhook
 from .mails import webhook_stopped
 from .queue import KIND, conclude
-from .records import Errand, Locked
+from .records import Locked, PendingDelivery
 from .rules import Outcome
 from .signature import signed_headers
 from .subscribing import purpose_of
@@ -34,20 +34,20 @@ _log = structlog.get_logger()
 
 async def send_next(runtime: Runtime, job: Job) -> None:
     """Send the next delivery of the job's webhook; the job is due again when there are more."""
-    errand = await runtime.database.look(lambda tx: store.errand_of(tx, job.key))
-    if errand is None:
+    delivery = await runtime.database.look(lambda tx: store.pending_delivery_of(tx, job.key))
+    if delivery is None:
         await runtime.database.act(lambda tx: _wait(tx, job))
     else:
-        await send(runtime, job, errand)
+        await send(runtime, job, delivery)
 
 
-async def send(runtime: Runtime, job: Job, errand: Errand) -> None:
+async def send(runtime: Runtime, job: Job, delivery: PendingDelivery) -> None:
     """Call the receiver once and write how it ended."""
-    outcome = await _call(runtime, errand)
+    outcome = await _call(runtime, delivery)
     webhook_tries_total.labels("taken" if outcome.is_taken else "failed").inc()
-    stopped = await runtime.database.act(lambda tx: record(tx, runtime.seal, job, errand, outcome))
+    stopped = await runtime.database.act(lambda tx: record(tx, runtime.seal, job, delivery, outcome))
     if stopped:
-        _log.info("webhook stopped", webhook=errand.webhook_id, by=stopped)
+        _log.info("webhook stopped", webhook=delivery.webhook_id, by=stopped)
 
 
 async def _wait(tx: Tx, job: Job) -> None:
@@ -56,19 +56,21 @@ async def _wait(tx: Tx, job: Job) -> None:
     await conclude(tx, job)
 
 
-async def record(tx: Tx, seal: Seal, job: Job, errand: Errand, outcome: Outcome) -> rules.StoppedBy | None:
+async def record(
+    tx: Tx, seal: Seal, job: Job, delivery: PendingDelivery, outcome: Outcome
+) -> rules.StoppedBy | None:
     """Write how an attempt ended and conclude the job; returns what has stopped the webhook, if that did."""
-    webhook = await store.lock_for_outcome(tx, errand.webhook_id)
+    webhook = await store.lock_for_outcome(tx, delivery.webhook_id)
     if webhook is None:
         return None
     holds_lease = await jobs.is_held(tx, job)
     stopped = None
     if outcome.is_taken:
-        await store.end_attempt(tx, errand.delivery_id, "delivered", response_status=outcome.status)
+        await store.end_attempt(tx, delivery.delivery_id, "delivered", response_status=outcome.status)
         if holds_lease:
-            await store.end_run(tx, errand.webhook_id, consecutive_failures=0)
+            await store.end_run(tx, delivery.webhook_id, consecutive_failures=0)
     elif holds_lease:
-        stopped = await _record_failure(tx, seal, webhook, errand, outcome)
+        stopped = await _record_failure(tx, seal, webhook, delivery, outcome)
     # Without the lease another process has sent it since; how that ended counts.
     if holds_lease:
         await conclude(tx, job)
@@ -76,13 +78,13 @@ async def record(tx: Tx, seal: Seal, job: Job, errand: Errand, outcome: Outcome)
 
 
 async def _record_failure(
-    tx: Tx, seal: Seal, webhook: Locked, errand: Errand, outcome: Outcome
+    tx: Tx, seal: Seal, webhook: Locked, delivery: PendingDelivery, outcome: Outcome
 ) -> rules.StoppedBy | None:
-    attempts, failures = errand.attempts + 1, webhook.consecutive_failures + 1
-    pause = rules.pause_after(errand.event_type, attempts, random.uniform(-1, 1))  # noqa: S311
+    attempts, failures = delivery.attempts + 1, webhook.consecutive_failures + 1
+    pause = rules.pause_after(delivery.event_type, attempts, random.uniform(-1, 1))  # noqa: S311
     await store.end_attempt(
         tx,
-        errand.delivery_id,
+        delivery.delivery_id,
         "failed" if pause is None else "pending",
         response_status=outcome.status,
         error=outcome.error,
@@ -91,34 +93,34 @@ async def _record_failure(
     stopped = rules.stopped_by(outcome, failures) if webhook.is_active else None
     await store.end_run(
         tx,
-        errand.webhook_id,
+        delivery.webhook_id,
         consecutive_failures=failures,
         stopped_by=stopped,
         pause_seconds=rules.webhook_pause_after(failures),
     )
     if stopped:
-        payload = {"webhook_id": errand.webhook_id, "stopped_by": stopped, "consecutive_failures": failures}
+        payload = {"webhook_id": delivery.webhook_id, "stopped_by": stopped, "consecutive_failures": failures}
         await enqueue_webhook(tx, webhook.developer_id, rules.WebhookEvent.RETRY_EXHAUSTED, payload)
         await people.notify(
-            tx, seal, webhook.developer_id, partial(webhook_stopped, errand=errand, stopped=stopped)
+            tx, seal, webhook.developer_id, partial(webhook_stopped, delivery=delivery, stopped=stopped)
         )
     return stopped
 
 
-async def _call(runtime: Runtime, errand: Errand) -> Outcome:
-    body = errand.payload.encode()
+async def _call(runtime: Runtime, delivery: PendingDelivery) -> Outcome:
+    body = delivery.payload.encode()
     try:
-        purpose = purpose_of(errand.webhook_id)
-        keys = [runtime.seal.open(sealed, purpose).decode() for sealed in errand.sealed_secrets]
+        purpose = purpose_of(delivery.webhook_id)
+        keys = [runtime.seal.open(sealed, purpose).decode() for sealed in delivery.sealed_secrets]
     except BadSeal:
-        _log.error("webhook secret cannot be decrypted", webhook=errand.webhook_id)
+        _log.error("webhook secret cannot be decrypted", webhook=delivery.webhook_id)
         return Outcome(None, "secret_unreadable")
     headers = {
         "Content-Type": "application/json",
-        **signed_headers(errand.delivery_id, errand.moment, body, keys),
+        **signed_headers(delivery.delivery_id, delivery.moment, body, keys),
     }
     try:
-        answer = await runtime.outgoing.post(errand.url, body, headers=headers, limits=LIMITS)
+        answer = await runtime.outgoing.post(delivery.url, body, headers=headers, limits=LIMITS)
     except OutgoingTrouble as trouble:
         return Outcome(None, trouble.reason)
     return Outcome(answer.status)

@@ -10,7 +10,7 @@ from datetime import datetime
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.job_health import Waiting
 
-from .records import Delivery, Due, Errand, Locked, Webhook
+from .records import Delivery, Due, Locked, PendingDelivery, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy
 
 _SHOWN = "id, url, event_types, description, is_active, stopped_by, stopped_at, consecutive_failures, created_at, updated_at"
@@ -271,10 +271,10 @@ async def deliveries_of(
     return [Delivery(**row) for row in rows], total
 
 
-async def errand_of(tx: Tx, webhook_id: str) -> Errand | None:
+async def pending_delivery_of(tx: Tx, webhook_id: str) -> PendingDelivery | None:
     """The first delivery of a webhook that is due; None while there is none, and for one that is paused or stopped."""
     row = await tx.fetchrow(_ERRAND, webhook_id)
-    return Errand(**row) if row else None
+    return PendingDelivery(**row) if row else None
 
 
 async def lock_for_outcome(tx: Tx, webhook_id: str) -> Locked | None:

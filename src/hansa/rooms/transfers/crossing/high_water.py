@@ -11,7 +11,6 @@ import json
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from uuid import uuid4
 
 import structlog
@@ -40,7 +39,6 @@ class HighWater:
         self._runtime = runtime
         self._path: Path = runtime.settings.data_dir / "keys" / FILE
         self._known: dict[str, Place] | None = None
-        self._compared_at = 0.0
         self._is_missing = False
         self._is_unwritable = False
 
@@ -49,16 +47,15 @@ class HighWater:
         if self._known is None:
             await self.compare()
 
-    async def compare_if_due(self) -> None:
-        """As `compare`; left out where there was no pair a moment ago."""
-        if self._known or monotonic() >= self._compared_at + FIRST_SECONDS:
-            await self.compare()
+    @property
+    def pause_seconds(self) -> float:
+        """After how many seconds it compares again."""
+        return COMPARED_SECONDS if self._known else FIRST_SECONDS
 
     async def compare(self) -> None:
         """Compare the database with what was known, begin epochs where it is behind, and write down what is known now."""
         if self._known is None:
             self._known, self._is_missing = self._read()
-        self._compared_at = monotonic()
         known = self._known
         found = await self._runtime.database.look_again(store.places)
         if self._is_missing:
@@ -125,10 +122,15 @@ HIGH_WATER: Slot[HighWater] = Slot("transfers: high-water marks of the own chain
 
 
 async def _compare(runtime: Runtime) -> None:
-    await HIGH_WATER.of(runtime).compare_if_due()
+    await HIGH_WATER.of(runtime).compare()
 
 
-HIGH_WATER_TASK = PeriodicTask("transfers: high-water marks", COMPARED_SECONDS, _compare)
+HIGH_WATER_TASK = PeriodicTask(
+    "transfers: high-water marks",
+    COMPARED_SECONDS,
+    _compare,
+    pause_seconds=lambda runtime: HIGH_WATER.of(runtime).pause_seconds,
+)
 
 
 async def _begin_epoch(tx: Tx, peer: str, known: Place, reopened: PairReopened) -> None:

@@ -1,0 +1,80 @@
+"""What changes when a document of a registry does: peers compare it at each interval, and read the documents only where it differs.
+
+It is answered over mutual TLS, as the documents are. A registry that does not answer it is read in whole.
+"""
+
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+
+from hansa.foundation.plumbing.direct import DirectRoute
+from hansa.foundation.plumbing.outgoing import Call, MutualEnd
+from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.rooms.federation.charter import CardUnsigned
+from hansa.rooms.federation.identity import FederationOff
+
+from .calling import call_end
+from .document_store import own_documents
+from .meeting import DOCUMENT, OK
+from .own_bundle import own_bundle, uncounted_bundle
+from .records import PeerRecord
+
+MARKS_AT = "/api/v1/federation/documents"
+
+marks_router = APIRouter(prefix="/federation", tags=["federation"], route_class=DirectRoute)
+
+
+class DocumentMarksOut(BaseModel):
+    """The documents of this registry as they are now: none of them changed while these are the same."""
+
+    card_etag: str = Field(description="The entity tag of the registry card.", examples=["5f2c9a0d81e34b76"])
+    kid: str = Field(
+        description="The present key of the registry, with which the card is signed.",
+        examples=["spiffe://registry.example.org/registry/hansa#1"],
+    )
+    bundle_sequence: Annotated[int, Field(ge=0)] = Field(
+        description="`spiffe_sequence` of the trust bundle.", examples=[1]
+    )
+    bundle_sha256: str = Field(
+        description="The thumbprint of the trust bundle, in hexadecimal digits.", examples=["9c56cc51" * 8]
+    )
+
+
+@marks_router.get("/documents", responses=problems(CertificateMissing, NotAPeer, CardUnsigned, FederationOff))
+async def read_document_marks(_: CurrentPeer, request: Request) -> DocumentMarksOut:
+    """What changes when the registry card, the key set or the trust bundle of this registry does."""
+    runtime = runtime_of(request)
+    bundle_sha256 = (await uncounted_bundle(runtime)).thumbprint
+    found = await runtime.database.look(lambda tx: own_documents(tx, bundle_sha256))
+    if found.card_etag is None or found.kid is None:
+        raise CardUnsigned
+    sequence = found.bundle_sequence
+    if sequence is None:
+        sequence = (await own_bundle(runtime)).sequence
+    return DocumentMarksOut(
+        card_etag=found.card_etag, kid=found.kid, bundle_sequence=sequence, bundle_sha256=bundle_sha256
+    )
+
+
+class _Marks(msgspec.Struct, frozen=True):
+    card_etag: str
+    kid: str
+    bundle_sequence: int
+    bundle_sha256: str
+
+
+async def documents_are_known(runtime: Runtime, peer: PeerRecord, end: MutualEnd) -> bool:
+    """Whether the peer states that its documents are those that are stored. Raises: OutgoingTrouble, FederationOff."""
+    answer = await call_end(runtime, peer.id, end, Call("GET", MARKS_AT), DOCUMENT)
+    if answer.status != OK:
+        return False
+    try:
+        stated = msgspec.json.decode(answer.body, type=_Marks)
+    except msgspec.DecodeError:
+        return False
+    bundle = peer.bundle
+    return stated == _Marks(peer.card_etag or "", peer.card_kid or "", bundle.sequence, bundle.thumbprint)
