@@ -107,7 +107,7 @@ async def test_a_suspension_is_previewed_and_shows_its_outcome_by_effect(registr
     )
     assert "Nothing has been changed yet." in preview.text
     assert re.search(r'"Liquid" class="number">100<', preview.text)
-    assert "Unknown here" in preview.text
+    assert "Unknown to this registry" in preview.text
     assert (await registry.get("/agents/me", headers=agent.headers)).status_code == 200
     outcome = await everything.send("/administration/agents/act")
     cells = re.findall(

@@ -106,7 +106,7 @@ async def test_pages_of_calls_lead_to_older_ones(registry):
     await browser.open("/account/requests?page=2")
     assert "call-10<" in browser.text
     await browser.open("/account/requests?page=1000")
-    assert "There are no calls here." in browser.text
+    assert "No calls yet." in browser.text
 
 
 async def test_the_calls_go_with_the_account(registry):
