@@ -34,13 +34,10 @@ HISTORIES, HISTORIES_FULL = 20, 200
 PEERS_OF_A_MEMBER = 2
 
 CALLS_EVERY_SECONDS = {
-    "registry card": SYNC_SECONDS,
-    "key set": SYNC_SECONDS,
-    "trust bundle": SYNC_SECONDS,
+    "documents": SYNC_SECONDS,
     "cards": SYNC_SECONDS,
-    "acts beside the cards": SYNC_SECONDS,
     "acts": float(ACTS_EVERY_SECONDS),
-    "witness": float(FOLLOW_SECONDS),
+    "witness": 2.0 * FOLLOW_SECONDS,
     "keys of the log": 600.0,
     "cosignature": float(ASK_SECONDS),
     "trust": float(OWN_TRUST_SECONDS),
