@@ -9,9 +9,20 @@ from time import monotonic
 import pytest
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import Job, Question, Retries, TransactionalKind, scheduled, sweep_of
+from hansa.foundation.plumbing.jobs import (
+    Job,
+    LeasedKind,
+    NewJob,
+    Question,
+    Retries,
+    TransactionalKind,
+    enqueue_many,
+    scheduled,
+    sweep_of,
+)
 from hansa.foundation.plumbing.jobs.polls import BUSY_PACE_SECONDS, PACE_SECONDS, Poll
 from hansa.foundation.plumbing.jobs.questions import ask
+from hansa.foundation.plumbing.jobs.worker import LOOK_AGAIN_SECONDS
 from hansa.foundation.plumbing.metrics import jobs_due
 from hansa.foundation.plumbing.runtime import Runtime
 from tests.operation.registry_process import until
@@ -97,6 +108,36 @@ async def test_it_runs_soon_after_a_notification_in_order_and_each_once(registry
             assert monotonic() - began < 20, "it is asked every minute without a notification"
         assert await done(registry) == list(range(30))
     assert jobs_due.labels(KIND)._value.get() == 0, "its job is always due, and counts as none"
+
+
+async def test_a_job_that_waited_for_the_place_of_such_a_kind_starts_when_that_ends(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    has_begun, may_end, others = asyncio.Event(), asyncio.Event(), list[float]()
+
+    class Slow(Queue):
+        async def work(self, tx: Tx, runtime: Runtime, job: Job) -> None:
+            await super().work(tx, runtime, job)
+            has_begun.set()
+            await may_end.wait()
+
+    async def other(_: Runtime, __: Job) -> None:
+        others.append(monotonic())
+
+    slow = Slow()
+    async with running(registry, slow):
+        # Its job is due from now on, before the other one.
+        await until(lambda: slow.asked)
+    await registry.database.act(lambda tx: enqueue_many(tx, "other", [NewJob("a")]))
+    await add(registry, 1)
+    monkeypatch.setattr("hansa.foundation.plumbing.jobs.worker.AT_ONCE", 1)
+    async with working(registry.runtime, slow.kind(), LeasedKind("other", other)) as worker:
+        await has_begun.wait()
+        assert not others
+        ended_at = monotonic()
+        may_end.set()
+        await until(lambda: others or worker.done())
+    assert others[0] - ended_at < LOOK_AGAIN_SECONDS / 2
 
 
 async def test_what_fails_in_every_attempt_is_handed_over_and_the_rest_goes_on(registry: TestRegistry):
