@@ -5,7 +5,7 @@ of their own, and one that ends is followed by another at once.
 
 1. The share of its capacity that the service keeps. An attacker is elsewhere; here it is on the same cores. So the attackers run
    with the least priority, and transfers arrive at a fixed rate, half of what the service can do: that leaves the attackers as much
-   processor time as they ask for. What the service and its database use more than in the quiet run at the same rate is what the
+   processor time as they ask for. What the service and its database use more than in the quiet run for as many transfers is what the
    crowd costs them, from its first connection on. One event loop serves, so the share of one core that is left is the share of the
    capacity. This is the figure with the bound; the share of the offered transfers that were answered stands beside it.
 2. As many transfers as 64 connections without a pause reach, beside attackers of the same priority: transfers kept, and the same
@@ -100,7 +100,7 @@ class Attackers:
 class Paced:
     """What came of transfers at a fixed rate, and the processor time used meanwhile."""
 
-    per_second: float
+    transfers: int
     p99_ms: float
     seconds: float
     service_seconds: float
@@ -159,15 +159,16 @@ class Measuring:
             return
         quiet = await self._paced(f"quiet-paced{number}", per_second)
         attacked = await self._paced(f"attacked-paced{number}", per_second, number)
+        same = attacked.transfers / max(1, quiet.transfers)
         service, database = (
-            max(0.0, more / attacked.seconds - less / quiet.seconds)
-            for more, less in (
+            (with_crowd - same * without) / attacked.seconds
+            for with_crowd, without in (
                 (attacked.service_seconds, quiet.service_seconds),
                 (attacked.database_seconds, quiet.database_seconds),
             )
         )
-        offered_kept = attacked.per_second / quiet.per_second if quiet.per_second else 0.0
-        self._attacked.capacity_kept.append(1 - max(service, database))
+        offered_kept = same * quiet.seconds / attacked.seconds
+        self._attacked.capacity_kept.append(1 - max(0.0, service, database))
         self._attacked.offered_kept.append(offered_kept)
         self._figures.notes.append(
             f"{number:>2} {'':<38} costs the service {service:.1%} of a core, the database {database:.1%};"
@@ -199,7 +200,7 @@ class Measuring:
         service = used_alone(pid) - service
         self._attacked.done += driven.answered - driven.refused
         return Paced(
-            per_second=_rate(driven),
+            transfers=driven.answered - driven.refused,
             p99_ms=driven.p99_ms,
             seconds=seconds,
             service_seconds=service,

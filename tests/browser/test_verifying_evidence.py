@@ -105,7 +105,7 @@ async def test_a_contract_that_is_evidence_and_all_scores_are_verified_on_the_pa
     assert recorded.status_code == 201, recorded.text
 
     page = (await visit(f"/contracts/{contract['id']}")).page
-    await page.get_by_role("link", name="verify its proof").click()
+    await page.get_by_role("link", name="Verify the proof").click()
     verdict, steps = page.locator("[data-verdict]"), page.locator("[data-steps] tr")
     await expect(verdict).to_have_text("Verified")
     await expect(page.locator("[data-kind]")).to_have_text("Proof of a contract")

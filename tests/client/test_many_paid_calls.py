@@ -125,7 +125,7 @@ async def test_many_calls_on_a_faulty_network_are_worked_for_once_and_paid_once(
     payee = await registry.agent(name="Payee", **priced_card(registry, ADDRESS))
     before, works = Decimal(await payee.balance()), Works()
     async with AsyncExitStack() as opened, asyncio.timeout(SECONDS):
-        applications = {
+        applications: dict[int | None, Any] = {
             port: await opened.enter_async_context(_service(registry, payee, works, tmp_path))
             for port in PORTS
         }

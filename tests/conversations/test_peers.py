@@ -135,7 +135,7 @@ async def test_a_limit_of_what_a_peer_brings_in_is_set_when_it_is_added(admin: P
     [
         ({"registry_url": "http://other.example.com"}, "INTERNAL_HOST"),
         ({"registry_url": "https://10.0.0.1"}, "INTERNAL_HOST"),
-        ({"registry_url": "https://other.example.com/?x=1"}, "INTERNAL_HOST"),
+        ({"registry_url": "https://other.example.com:6379"}, "INTERNAL_HOST"),
         ({"registry_url": "gopher"}, "INTERNAL_HOST"),
         ({"bundle": "-----BEGIN CERTIFICATE-----"}, "BUNDLE_REFUSED"),
         ({"bundle": "[" * 5000}, "BUNDLE_REFUSED"),
@@ -150,8 +150,19 @@ async def test_an_address_bundle_or_name_that_cannot_be_used_is_refused_and_chan
 ):
     refused = await admin.post(PEERS, by_hand(other, **change), 422)
     assert refused["error"]["code"] == code
+    assert change.get("registry_url", "") in refused["detail"]
     assert await admin.peers() == []
     assert other.asked == []
+
+
+async def test_an_address_of_an_own_network_is_refused_with_the_setting_that_allows_it(
+    admin: PeerAdministrator, other: OtherRegistry
+):
+    for url, place in (("http://127.0.0.1:8001", "127.0.0.1:8001"), ("https://10.0.0.1", "10.0.0.1:443")):
+        refused = await admin.post(PEERS, by_hand(other, registry_url=url), 422)
+        assert f"add {place} to OUTGOING_ALLOW_HOSTS" in refused["detail"]
+    refused = await admin.post(PEERS, by_hand(other, registry_url=f"{other.public_url}/?x=1"), 422)
+    assert refused["detail"] == "The address of a registry has no query."
 
 
 async def test_the_own_bundle_and_a_second_row_of_a_peer_are_refused(

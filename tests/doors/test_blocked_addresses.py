@@ -267,13 +267,14 @@ async def test_a_small_body_that_follows_its_refusal_is_read_and_the_connection_
     ids=["endless fragments", "more pings than are answered", "no UTF-8", "an unknown kind of frame"],
 )
 async def test_what_ends_a_socket_counts_against_its_address(
-    listening: Listening, counting: Counting, frames: bytes, code: bytes
+    listening: Listening, counting: Counting, frames: bytes, code: bytes, caplog: pytest.LogCaptureFixture
 ):
     wire = await socket_of(listening)
     await wire.send(frames)
     assert b"\x88" in (end := await wire.everything())
     assert code in end
     assert counting.refusals == ["127.0.0.1"]
+    assert not [record for record in caplog.records if record.exc_info], "an exception was logged"
 
 
 async def test_frames_that_do_not_wait_for_the_handshake_end_the_connection_without_an_error(

@@ -1,5 +1,7 @@
 """The pages of the federation: drawn and as a table, and each peer with every verdict."""
 
+import re
+
 import pytest
 
 from hansa.doors.console.federation_map import DRAWN_AT_MOST, drawing, freshness
@@ -93,18 +95,38 @@ def test_a_connection_is_late_after_two_intervals_and_stale_an_hour_later():
     assert {freshness(status, 0, 300) for status in ("inactive", "quarantined")} == {"closed"}
 
 
-def test_of_a_large_federation_the_first_registries_are_drawn():
-    def node(name: str) -> federation.NodeOut:
-        return federation.NodeOut(
-            name=name,
-            trust_domain=name,
-            ledger_id=None,
-            tier=None,
-            status="active",
-            settlement_currency=None,
-            hop_distance=int(name != "r0"),
-        )
+def node(name: str, hop_distance: int = 1) -> federation.NodeOut:
+    return federation.NodeOut(
+        name=name,
+        trust_domain=name,
+        ledger_id=None,
+        tier=None,
+        status="active",
+        settlement_currency=None,
+        hop_distance=hop_distance,
+    )
 
+
+def test_a_registry_that_is_known_by_a_peer_is_drawn_otherwise_and_connected_to_that_peer():
+    edges = [
+        {"start": start, "to": to, "kind": kind, "status": "active", "lag_seconds": 1}
+        for start, to, kind in (("own", "peer", "direct_peer"), ("peer", "home", "discovered"))
+    ]
+    topology = federation.TopologyOut.model_validate(
+        {
+            "self": "own",
+            "nodes": [node("own", 0), node("peer"), node("home", 2)],
+            "edges": edges,
+            "as_of": "2026-01-01T00:00:00Z",
+        }
+    )
+    drawn = drawing(topology, 300)
+    assert re.findall('class="node ([a-z]+)"', drawn) == ["own", "peer", "far"]
+    places = re.findall(r'<circle [^>]*cx="(\d+)"', drawn)
+    assert re.findall(r'x1="(\d+)"[^>]*x2="(\d+)"', drawn) == [(places[0], places[1]), (places[1], places[2])]
+
+
+def test_of_a_large_federation_the_first_registries_are_drawn():
     names = [f"r{number}" for number in range(1000)]
     edges = [
         {"start": "r0", "to": name, "kind": "direct_peer", "status": "active", "lag_seconds": 1}
@@ -113,7 +135,7 @@ def test_of_a_large_federation_the_first_registries_are_drawn():
     topology = federation.TopologyOut.model_validate(
         {
             "self": "r0",
-            "nodes": [node(name) for name in names],
+            "nodes": [node(name, int(name != "r0")) for name in names],
             "edges": edges,
             "as_of": "2026-01-01T00:00:00Z",
         }

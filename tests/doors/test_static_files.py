@@ -33,8 +33,36 @@ async def test_a_file_is_sent_whole_as_it_is_and_compressed(registry: TestRegist
 
 
 async def test_a_part_of_a_file_can_be_asked_for(registry: TestRegistry):
-    part = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, "Range": "bytes=10-19"})
-    assert (part.status_code, part.content) == (206, (STATIC / LARGE).read_bytes()[10:20])
+    content = (STATIC / LARGE).read_bytes()
+    size = len(content)
+    etag = (await registry.http.head(f"/static/{LARGE}", headers=PLAIN)).headers["etag"]
+    for asked, start, part in (
+        ("bytes=10-19", 10, content[10:20]),
+        (f"bytes={size - 3}-", size - 3, content[-3:]),
+    ):
+        for more in ({}, {"If-Range": etag}):
+            answer = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, "Range": asked, **more})
+            assert (answer.status_code, answer.content) == (206, part)
+            assert answer.headers["content-range"] == f"bytes {start}-{start + len(part) - 1}/{size}"
+    beyond = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, "Range": f"bytes={size}-"})
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"Range": "bytes=" + ",".join(f"{start}-" for start in range(5000))},
+        {"Range": "bytes=0-" + "9" * 400},
+        {"Range": "lines=1-2"},
+        {"Range": "bytes=0-9", "If-Range": '"another"'},
+    ],
+    ids=["many ranges", "a number of many digits", "another unit", "of another state of the file"],
+)
+async def test_a_range_that_is_not_one_part_of_this_file_is_answered_with_the_whole(
+    registry: TestRegistry, asked: dict[str, str]
+):
+    answer = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, **asked})
+    assert (answer.status_code, answer.content) == (200, (STATIC / LARGE).read_bytes())
 
 
 @pytest.mark.parametrize("path", ["../app.py", "vendor", "none.js", "a" * 300 + ".js", "/etc/passwd", "."])

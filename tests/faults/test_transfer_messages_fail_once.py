@@ -244,6 +244,23 @@ def _comes_to_light(*, is_paid_again: bool) -> Callable[[Scene], Awaitable[Askin
     return prepare
 
 
+async def _approve_by_surplus(scene: Scene) -> Asking:
+    """A part that is known to be paid, by a transfer of before a restore."""
+    contract, database = await _submitted_contract(scene), scene.purses.registry.database
+    paid = (
+        "INSERT INTO commerce_contract_transfer (transfer_id, contract_id, surplus_tx_id) VALUES ($1, $2, 1)"
+    )
+    await database.act(lambda tx: tx.execute(paid, uuid4(), contract["id"]))
+
+    async def approve(tx: Tx) -> object:
+        found = await contracts.take(tx, contract["id"])
+        if found.status == contracts.Status.COMPLETED:
+            return found
+        return await paying_across.approve_if_paid(tx, found, scene.agent.did)
+
+    return scene.work(approve)
+
+
 async def _statement(scene: Scene) -> Asking:
     """The second statement about a contract of the peer: one move more than the first."""
     moment, contractor = "2026-01-01T00:00:00Z", f"did:hansa:{PEER}:{uuid4()}"
@@ -300,6 +317,7 @@ STEPS = {
     "refused for a contract": _answered_for_contract(MessageType.REFUSED),
     "the first payment of a contract while the second is under way": _comes_to_light(is_paid_again=False),
     "the first payment of a contract that the second has paid": _comes_to_light(is_paid_again=True),
+    "approval of a contract that is paid already": _approve_by_surplus,
     "a statement about a contract": _statement,
 }
 

@@ -46,6 +46,14 @@ STRANGE: dict[str, tuple[bytes, set[int]]] = {
         request(POST, JSON, b"Transfer-Encoding: chunked", b"Transfer-Encoding: identity", body=b"0\r\n\r\n"),
         REFUSED,
     ),
+    "a coding besides chunks": (
+        request(POST, JSON, b"Transfer-Encoding: gzip, chunked", body=b"2\r\n{}\r\n0\r\n\r\n"),
+        {400},
+    ),
+    "codings in two fields": (
+        request(POST, JSON, b"Transfer-Encoding: gzip", b"Transfer-Encoding: chunked", body=b"0\r\n\r\n"),
+        {400},
+    ),
     "an unknown coding": (request(POST, JSON, b"Transfer-Encoding: xchunked", body=b"0\r\n\r\n"), REFUSED),
     "two lengths": (request(POST, JSON, b"Content-Length: 2", b"Content-Length: 40", body=b"{}"), REFUSED),
     "two lengths in one": (request(POST, JSON, b"Content-Length: 2, 2", body=b"{}"), REFUSED),

@@ -85,24 +85,12 @@ _.extension_base
 # Read by whoever brings a page of a peer's cards.
 _.unchanged
 
-# Settings that are judged at the start and wait for their features.
-_.enforcement_propagation_mode
+# Settings that are judged at the start; what they set is not built.
 _.governance_weight_mode
-_.teg_cross_frame_backend
 _.zkp_dispute_slash_reduction
-_.is_central_registry
-_.sovereign_mainframes
-_.federation_sync_interval_seconds
-_.registry_tier
-_.oauth_authorization_server_url
-_.security_contact
-_.security_policy_url
-_.dispute_evidence_hours
-_.dispute_window_hours
-_.dispute_ruling_days
-_.dispute_slash_max
 
-# Policies for routes that are still to come: of peers, and of forms.
+# Called by Starlette for each file of the pages.
+_.get_response
 
 # Read by functions of the database.
 _.deadline_seconds  # transfers_reserve_record

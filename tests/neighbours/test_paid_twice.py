@@ -12,7 +12,7 @@ import pytest
 from hansa.rooms import transfers
 from hansa.rooms.commerce import contracts
 from tests.neighbours.agreeing_scene import AgreementAbroad
-from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, run, settle
+from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, refusal, run, settle
 from tests.neighbours.parts_across import InParts, nobody_rules
 from tests.neighbours.paying_scene import quiet_after
 from tests.neighbours.restoring import backed_up, put_back
@@ -191,6 +191,31 @@ async def test_what_was_overpaid_is_evidence_and_the_dispute_finds_that_it_was_s
     facts = bundle.json()
     assert len(facts["payments"]) == 2
     assert facts["proposal"]["rule"] == "settled_twice"
+
+
+async def test_the_time_for_a_dispute_begins_anew_when_it_comes_to_light_that_too_much_was_paid(
+    again: PaidAgain,
+):
+    home, agreed = again.agreed.pair.a, again.agreed
+    await deadlines_pass(home)
+    await again.settled()
+    assert (await agreed.at_home("mark-failed", again.number)).status_code == 200
+    await run(
+        home,
+        "UPDATE commerce_contract SET ended_at = ended_at - interval '1 year' WHERE id = $1",
+        again.number,
+    )
+    body = {
+        "defendant_did": agreed.provider.did,
+        "contract_id": again.number,
+        "reason_code": "UNFAIR_FEE",
+        "description": "It was paid and has failed.",
+    }
+    early = await home.registry.post("/disputes/", json=body, headers=agreed.contractor.headers)
+    assert await refusal(early) == (409, "DISPUTE_TOO_LATE")
+    await again.comes_to_light(again.first)
+    filed = await home.registry.post("/disputes/", json=body, headers=agreed.contractor.headers)
+    assert filed.status_code == 201, filed.text
 
 
 async def test_a_payment_that_comes_to_light_during_a_dispute_approves_the_part_once_that_is_dismissed(

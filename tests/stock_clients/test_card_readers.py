@@ -1,4 +1,4 @@
-"""The A2A SDK of JavaScript, unmodified, reads and verifies every exported card, and calls the agents by them."""
+"""The A2A SDKs of JavaScript for 1.0 and for 0.3, unmodified, read every exported card and call the agents by it; that of 1.0 verifies it."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ CARDS = {
 }
 
 
-async def test_the_javascript_sdk_reads_verifies_and_calls_by_every_exported_card(
+async def test_the_javascript_sdks_of_both_forms_read_every_exported_card_and_call_its_agent(
     registry: TestRegistry, tmp_path: Path
 ) -> None:
     tools, developer = await asyncio.to_thread(installed), await registry.developer()
@@ -33,12 +33,15 @@ async def test_the_javascript_sdk_reads_verifies_and_calls_by_every_exported_car
     shutil.copy(HERE / "read_cards.mjs", script)
     done = await asyncio.to_thread(tools.run, [tools.node, script, given])
     assert done.returncode == 0, done.stdout + done.stderr
-    read = dict(zip(CARDS, json.loads(done.stdout.strip().rpartition("\n")[2]), strict=True))
-    for kind, text in zip(CARDS, texts, strict=True):
-        card, one = json.loads(text), read[kind]
-        assert one["name"] == card["name"]
-        assert one["calls"] == [{"url": card["supportedInterfaces"][0]["url"], "method": "SendMessage"}]
-    assert [kind for kind, one in read.items() if one["extended"]] == ["both formats", "extended"]
+    by_version = json.loads(done.stdout.strip().rpartition("\n")[2])
+    for kind, text, new, old in zip(CARDS, texts, by_version["1.0"], by_version["0.3"], strict=True):
+        card = json.loads(text)
+        assert (new["name"], old["name"]) == (card["name"], card["name"])
+        url = card["supportedInterfaces"][0]["url"]
+        assert new["calls"] == [{"url": url, "method": "SendMessage"}]
+        assert old["calls"] == [{"url": card["url"], "method": "message/send"}]
+        is_extended = kind in {"both formats", "extended"}
+        assert (new["extended"], old["extended"]) == (is_extended, is_extended)
     edited = json.dumps({**json.loads(texts[0]), "description": "Another."})
     given.write_text(json.dumps({"cards": [edited], "keys": keys}))
     refused = await asyncio.to_thread(tools.run, [tools.node, script, given])

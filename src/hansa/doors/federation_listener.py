@@ -36,6 +36,7 @@ class FederationProtocol(ConnectionProtocol):
         shown = shown_by(transport)
         connections: AgentConnections = self.app
         if not connections.trusted.opened(shown, transport):
+            self._note_refusal()
             transport.abort()
             return
         tls: dict[object, object] = {"client_cert_chain": [ssl.DER_cert_to_PEM_cert(shown)]}

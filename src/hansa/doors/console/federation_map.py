@@ -19,6 +19,10 @@ LABEL_CHARACTERS = 18
 LATE_INTERVALS, STALE_SECONDS = 2, 3600
 TIERS = ("sovereign-mainframe", "regional-mainframe", "standalone", "cloud-operator", "sandbox")
 
+# By the distance: this registry, a peer, and one that is known by a peer.
+KINDS = ("own", "peer", "far")
+FAR = len(KINDS) - 1
+
 Freshness = Literal["fresh", "late", "stale", "closed"]
 
 
@@ -37,6 +41,7 @@ class Place:
     """Where a registry is drawn."""
 
     name: str
+    kind: str
     x: float
     y: float
 
@@ -45,7 +50,6 @@ def drawing(topology: federation.TopologyOut, interval: int) -> Markup:
     """The drawing, complete in itself; of a large federation its first registries. The table beside it has them all."""
     places = _placed(topology.nodes[:DRAWN_AT_MOST])
     height = max(place.y for place in places.values()) + ROW_HEIGHT / 2
-    own = places[topology.self]
     edges = "".join(
         f'<line class="edge {freshness(edge.status, edge.lag_seconds, interval)}"'
         f' x1="{places[edge.start].x:.0f}" y1="{places[edge.start].y:.0f}"'
@@ -53,7 +57,7 @@ def drawing(topology: federation.TopologyOut, interval: int) -> Markup:
         for edge in topology.edges
         if edge.start in places and edge.to in places
     )
-    nodes = "".join(_node(place, is_own=place is own) for place in places.values())
+    nodes = "".join(_node(place) for place in places.values())
     peers = sum(node.hop_distance == 1 for node in topology.nodes)
     farther = len(topology.nodes) - 1 - peers
     known = f" and {farther} registries known by a peer" if farther else ""
@@ -64,21 +68,26 @@ def drawing(topology: federation.TopologyOut, interval: int) -> Markup:
 
 
 def _placed(nodes: Sequence[federation.NodeOut]) -> dict[str, Place]:
-    rows: list[list[str]] = []
+    rows: list[Sequence[federation.NodeOut]] = []
     for tier in (*TIERS, None):
-        names = [node.name for node in nodes if (node.tier if node.tier in TIERS else None) == tier]
-        rows += [names[start : start + IN_A_ROW] for start in range(0, len(names), IN_A_ROW)]
+        found = [node for node in nodes if (node.tier if node.tier in TIERS else None) == tier]
+        rows += [found[start : start + IN_A_ROW] for start in range(0, len(found), IN_A_ROW)]
     return {
-        name: Place(name, WIDTH * (place + 1) / (len(row) + 1), TOP + number * ROW_HEIGHT)
+        node.name: Place(
+            node.name,
+            KINDS[min(node.hop_distance, FAR)],
+            WIDTH * (place + 1) / (len(row) + 1),
+            TOP + number * ROW_HEIGHT,
+        )
         for number, row in enumerate(rows)
-        for place, name in enumerate(row)
+        for place, node in enumerate(row)
     }
 
 
-def _node(place: Place, *, is_own: bool) -> str:
+def _node(place: Place) -> str:
     name = place.name
     label = name if len(name) <= LABEL_CHARACTERS else f"{name[: LABEL_CHARACTERS - 1]}…"
     return (
-        f'<circle class="node{" own" if is_own else ""}" cx="{place.x:.0f}" cy="{place.y:.0f}" r="{RADIUS}"/>'
-        f'<text x="{place.x:.0f}" y="{place.y + (-NAME_ABOVE if is_own else NAME_BELOW):.0f}" text-anchor="middle">{escape(apart(label))}</text>'
+        f'<circle class="node {place.kind}" cx="{place.x:.0f}" cy="{place.y:.0f}" r="{RADIUS}"/>'
+        f'<text x="{place.x:.0f}" y="{place.y + (-NAME_ABOVE if place.kind == KINDS[0] else NAME_BELOW):.0f}" text-anchor="middle">{escape(apart(label))}</text>'
     )

@@ -10,8 +10,11 @@ from html import escape
 
 from markupsafe import Markup
 
+from hansa.foundation.values.money import UNIT
+
 WIDTH, HEIGHT = 600, 200
-LEFT, RIGHT, TOP, BOTTOM = 8, 8, 20, 24
+LEFT, RIGHT, TOP, BOTTOM = 8, 8, 30, 32
+LABEL_ABOVE, LABEL_BELOW = 20, 8
 BAR_SHARE = 0.8
 
 
@@ -19,7 +22,7 @@ BAR_SHARE = 0.8
 class Plot:
     """A curve over time, or bars; each point is a label of the time and a value. Never empty.
 
-    `shown` is the text of a value. A curve is placed by `positions`, seconds since 1970; bars stand side by side, and
+    `shown` is the text of a value, which counts `per_unit` as one. A curve is placed by `positions`, seconds since 1970; bars stand side by side, and
     their labels are days, or hours such as `2026-11-26 14:00` (UTC).
     """
 
@@ -27,6 +30,7 @@ class Plot:
     points: Sequence[tuple[str, int]]
     shown: Sequence[str]
     positions: Sequence[float] | None = None
+    per_unit: int = UNIT
 
     @property
     def summary(self) -> str:
@@ -64,9 +68,9 @@ class Plot:
         return Markup(  # noqa: S704
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(self.summary)}">'
             f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>{drawn}'
-            f'<text x="{LEFT}" y="14">{escape(self.shown[highest])}</text>'
-            f'<text x="{LEFT}" y="{HEIGHT - 6}">{escape(self.points[0][0])}</text>'
-            f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 6}" text-anchor="end">{escape(self.points[-1][0])}</text></svg>'
+            f'<text x="{LEFT}" y="{LABEL_ABOVE}">{escape(self.shown[highest])}</text>'
+            f'<text x="{LEFT}" y="{HEIGHT - LABEL_BELOW}">{escape(self.points[0][0])}</text>'
+            f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - LABEL_BELOW}" text-anchor="end">{escape(self.points[-1][0])}</text></svg>'
         )
 
     def _height_of(self, value: int) -> float:

@@ -5,6 +5,7 @@ this was most of what it cost.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -20,6 +21,7 @@ from hansa.foundation.plumbing.lines import IS_GONE
 
 COMPRESSED_SUFFIXES = frozenset({".css", ".js", ".svg", ".txt"})
 PIECE_BYTES = 1 << 16
+_RANGE = re.compile(r"bytes=(\d{1,12})-(\d{0,12})", re.ASCII)
 
 
 class ConsoleFiles(StaticFiles):
@@ -87,10 +89,22 @@ async def _as_accepted(whole: FileResponse, headers: Headers) -> Response:
             if name not in {"content-length", "accept-ranges"}
         }
         return PieceByPiece(content, headers={**kept, "Content-Encoding": "gzip"})
-    if "range" in headers:
-        return whole
     content = await _held(str(whole.path), status.st_mtime_ns, is_compressed=False)
-    return PieceByPiece(content, headers=dict(whole.headers))
+    return _part(content, whole, headers) or PieceByPiece(content, headers=dict(whole.headers))
+
+
+def _part(content: bytes, whole: FileResponse, headers: Headers) -> Response | None:
+    """One range of bytes (RFC 9110, 14.1.2). None where the answer is the whole: several ranges, or of another state of the file."""
+    asked = _RANGE.fullmatch(headers.get("range", ""))
+    if asked is None or headers.get("if-range", whole.headers["etag"]) != whole.headers["etag"]:
+        return None
+    start, last = int(asked[1]), min(int(asked[2] or len(content)), len(content) - 1)
+    if start > last:
+        unsatisfiable = {"Content-Range": f"bytes */{len(content)}"}
+        return Response(status_code=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=unsatisfiable)
+    part = content[start : last + 1]
+    stated = {"content-length": str(len(part)), "content-range": f"bytes {start}-{last}/{len(content)}"}
+    return PieceByPiece(part, HTTPStatus.PARTIAL_CONTENT, headers={**whole.headers, **stated})
 
 
 async def _held(path: str, changed_at: int, *, is_compressed: bool) -> bytes:

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.values.money import ZERO, format_amount
+from hansa.foundation.values.money import UNIT, ZERO, format_amount
 from hansa.rooms import auditor, journal
 
 RECORDS_SHOWN = 60
@@ -170,19 +170,21 @@ def _plots(
     if history:
         labels = [f"{point.checked_at:%Y-%m-%d %H:%M}" for point in history]
         times = [point.checked_at.timestamp() for point in history]
-        for title, values, shown in (
+        for title, per_unit, values, shown in (
             (
                 "Units in circulation",
+                UNIT,
                 [point.circulating for point in history],
                 [f"{grouped(format_amount(point.circulating))} {currency}" for point in history],
             ),
             (
                 "Agents",
+                1,
                 [point.agent_count for point in history],
                 [str(point.agent_count) for point in history],
             ),
         ):
-            plots.append(Plot(title, list(zip(labels, values, strict=True)), shown, times))
+            plots.append(Plot(title, list(zip(labels, values, strict=True)), shown, times, per_unit))
     if volume:
         days = _without_gaps(volume)
         shown = [f"{grouped(format_amount(one.amount))} {currency}" for one in days]

@@ -149,7 +149,11 @@ class ConnectionAcceptor:
                 ssl=self._handshakes.context if self._handshakes else None,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS if self._handshakes else None,
             )
-        except (OSError, asyncio.CancelledError):
+        except (OSError, asyncio.CancelledError) as trouble:
             # It is gone already, or shows no certificate that is taken.
             connection.close()
+            if self._handshakes is not None and isinstance(trouble, OSError):
+                # A handshake costs more than most requests.
+                connections_cut_off_total.labels("failed_handshake").inc()
+                place.note_refusal()
             place.free()

@@ -47,6 +47,7 @@ from hansa.doors.http.strict_head import (
     body_is_too_large,
     head_is_too_large,
     malformed,
+    require_plain_coding,
     require_room,
     require_strict,
     too_many_sockets,
@@ -213,6 +214,8 @@ class BoundedProtocol(EndingProtocol):
             self._announced_bytes = int(value) if len(value) <= LENGTH_MAX_DIGITS else sys.maxsize
             if self._announced_bytes > MESSAGE_MAX_BYTES:
                 raise body_is_too_large()
+        elif name == b"transfer-encoding":
+            require_plain_coding(value)
         elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         self.headers.append((name, value))

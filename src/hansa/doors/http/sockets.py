@@ -20,6 +20,7 @@ from hansa.foundation.plumbing.metrics import connections_cut_off_total
 
 GOING_AWAY = 1001
 POLICY_VIOLATION = 1008
+NO_UTF8 = 1007
 TOO_BIG = 1009
 LINGER_SECONDS = 2.0
 FRAGMENTS_MAX = 64
@@ -85,6 +86,16 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self._fail(TOO_BIG, f"a message has at most {FRAGMENTS_MAX} fragments")
         else:
             super().handle_cont(event)
+
+    def send_receive_event_to_app(self) -> None:
+        if self.curr_msg_data_type == "text":
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                # Without this the server logs an exception with its trace for each of them.
+                self._fail(NO_UTF8, "a text message is UTF-8")
+                return
+        super().send_receive_event_to_app()
 
     def _fail(self, code: int, reason: str) -> None:
         self.conn.fail(code, reason)

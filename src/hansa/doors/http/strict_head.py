@@ -7,7 +7,7 @@ HEAD_MAX_BYTES = 1 << 16
 FIELDS_MAX = 100
 MESSAGE_MAX_BYTES = 16 << 20
 VERSIONS = ("1.1", "1.0")
-SINGLE_FIELDS = frozenset({b"host", b"idempotency-key"})
+SINGLE_FIELDS = frozenset({b"host", b"idempotency-key", b"transfer-encoding"})
 
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=:%\[\]-]*", re.ASCII)
 
@@ -40,6 +40,12 @@ def too_slow(detail: str) -> ConnectionRefused:
 def too_many_sockets(detail: str) -> ConnectionRefused:
     """The address holds as many WebSockets as one may hold, or opens them too fast."""
     return ConnectionRefused(429, "TOO_MANY_SOCKETS", detail)
+
+
+def require_plain_coding(value: bytes) -> None:
+    """A body in chunks is not encoded besides: it would be read as what it is not. Raises: ConnectionRefused."""
+    if value.strip().lower() != b"chunked":
+        raise malformed('The only transfer coding that is supported is "chunked".')
 
 
 def head_is_too_large() -> ConnectionRefused:

@@ -7,6 +7,8 @@ const WHOLE = [0, 1];
 const DAY = 86400;
 const MINUTE = 60;
 const LABEL_SPACE = 90;
+const SIDE_SPACE = 64;
+const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 5 });
 
 // Days for days, times of the day within two of them, seconds within ten minutes.
 function labelsOf(plot, moments) {
@@ -49,7 +51,10 @@ function optionsOf(figure, values, margin, width, show) {
         paths: isBars ? uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
       },
     ],
-    axes: [{ ...axis, values: labelsOf, space: LABEL_SPACE }, { ...axis, show: false }],
+    axes: [
+      { ...axis, values: labelsOf, space: LABEL_SPACE },
+      { ...axis, size: SIDE_SPACE, values: (_, amounts) => amounts.map((amount) => SHORT.format(amount / figure.dataset.perUnit)) },
+    ],
     hooks: { setCursor: [(plot) => show(plot.cursor.idx)] },
   };
 }

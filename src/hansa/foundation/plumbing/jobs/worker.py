@@ -308,7 +308,10 @@ class Worker:
         if isinstance(self._kinds[name], LeasedKind):
             # The concurrency key of the job that has ended is free.
             self._not_before.pop(name, None)
-        if _starts_at_once(self._kinds[name]) is None:
+        if name in self._polls and self._places() > 1:
+            # It may have more to do. No other kind waited for its place.
+            self._wake.set()
+        elif _starts_at_once(self._kinds[name]) is None:
             self._look_now()
         elif self._waking is None:
             self._waking = asyncio.get_running_loop().call_later(ENDS_GATHERING_SECONDS, self._wake_gathered)

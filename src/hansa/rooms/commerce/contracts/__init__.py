@@ -31,7 +31,7 @@ from hansa.rooms.commerce.contracts.page_link import (
     read_public_contract,
 )
 from hansa.rooms.commerce.contracts.paid_across import end_by_decision
-from hansa.rooms.commerce.contracts.payment_store import paid_by, paid_by_transfers, surplus_of
+from hansa.rooms.commerce.contracts.payment_store import overpaid_at, paid_by, paid_by_transfers, surplus_of
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
@@ -85,6 +85,7 @@ __all__ = [
     "list_contracts",
     "now",
     "open_contracts_of",
+    "overpaid_at",
     "paid_by",
     "paid_by_transfers",
     "public_contracts_of",

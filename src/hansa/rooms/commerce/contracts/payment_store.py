@@ -1,6 +1,7 @@
 """SQL statements about what pays a contract: transactions of the ledger, and transfers to other registries."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
@@ -37,6 +38,8 @@ _SURPLUS_FOR = """
 SELECT transfer_id, surplus_tx_id FROM commerce_contract_transfer
 WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND surplus_tx_id IS NOT NULL ORDER BY surplus_tx_id LIMIT 1
 """
+
+_OVERPAID_AT = "SELECT max(at) FROM commerce_contract_history WHERE contract_id = $1 AND act = 'overpaid'"
 
 _PAYMENTS_FAILED = """
 SELECT count(*) FROM commerce_contract_history
@@ -90,6 +93,12 @@ async def surplus_for(tx: Tx, part: PartPaid) -> tuple[UUID, int] | None:
     """The first transfer that paid this part while the contract did not owe it, and its ledger transaction."""
     row = await tx.fetchrow(_SURPLUS_FOR, part.contract_id, part.milestone)
     return None if row is None else (row["transfer_id"], row["surplus_tx_id"])
+
+
+async def overpaid_at(tx: Tx, contract_id: int) -> datetime | None:
+    """When the last payment that a contract did not owe came to light."""
+    moment: datetime | None = await tx.fetchval(_OVERPAID_AT, contract_id)
+    return moment
 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:

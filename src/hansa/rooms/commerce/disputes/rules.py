@@ -54,17 +54,21 @@ def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:
         raise NotAParty
 
 
-def require_disputable(contract: Contract, complainant: str, window: timedelta) -> None:
-    """Raises: WrongState, NothingSubmitted, TooLate."""
+def require_disputable(
+    contract: Contract, complainant: str, window: timedelta, overpaid_at: datetime | None
+) -> None:
+    """`overpaid_at`: when it came to light that more was paid than is owed, which may be long after the end.
+
+    Raises: WrongState, NothingSubmitted, TooLate.
+    """
     require_contract_state(contract, *_DISPUTABLE)
     if complainant == contract.provider_did and contract.submissions == 0:
         raise NothingSubmitted
     if contract.status in {Status.FAILED, Status.COMPLETED}:
         assert contract.ended_at is not None
         # A suspension stops the time for a dispute like every other date of the contract.
-        require_recent(
-            contract.hold_release_at or contract.ended_at + window, contract.stopped_at or contract.now
-        )
+        until = contract.hold_release_at or max(contract.ended_at, overpaid_at or contract.ended_at) + window
+        require_recent(until, contract.stopped_at or contract.now)
 
 
 def require_recent(until: datetime, now: datetime) -> None:

@@ -38,7 +38,8 @@ async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: time
     if complaint.complainant_did not in contract.parties:
         raise contracts.ContractUnknown
     rules.require_parties(complaint, contract.parties)
-    rules.require_disputable(contract, complaint.complainant_did, window)
+    overpaid_at = await contracts.overpaid_at(tx, contract_id)
+    rules.require_disputable(contract, complaint.complainant_did, window, overpaid_at)
     await contracts.require_in_time(tx, contract)
     return rules.subject_of(contract)
 

@@ -24,3 +24,8 @@ def wait_seconds(preference: str | None) -> int | None:
     """The seconds that a Prefer header names; None where it names none."""
     found = _WAIT.search(preference) if preference else None
     return min(int(found.group(1)), WAIT_MAX_SECONDS) if found else None
+
+
+def applied(wait: int | None) -> list[tuple[bytes, bytes]]:
+    """The header field of the answer to a Prefer header that named so many seconds."""
+    return [] if wait is None else [(b"preference-applied", b"wait=%d" % wait)]

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText
 from hansa.foundation.plumbing.caller import (
     CAPABILITY_HEADER,
     Agent,
@@ -46,7 +46,7 @@ from .authorize import PERMISSION
 from .firm_quote import SIGNATORY, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
-from .preferences import Preference, wait_seconds
+from .preferences import Preference, applied, wait_seconds
 from .quote import Quote, quote
 from .quote_schemas import QuoteOut
 from .reading import list_tokens
@@ -162,7 +162,7 @@ async def verify_payment(
     order = body.order()
     verification = await verifier.verify(order)
     out = PaymentVerifyOut.of(verification, order, config.settlement_currency)
-    return Response(out.model_dump_json(), media_type="application/json")
+    return JsonText(out.model_dump_json())
 
 
 @hot_router.post(
@@ -198,9 +198,8 @@ async def settle_payment(
     wait = wait_seconds(prefer)
     book = ledger.Book.of(config)
     token = await settle_and_answer(db, settlements, body.order_by(agent.did), book, wait)
-    headers = None if wait is None else {"Preference-Applied": f"wait={wait}"}
     out = SettleOut.of(token, config.settlement_currency)
-    return Response(out.model_dump_json(), media_type="application/json", headers=headers)
+    return JsonText(out.model_dump_json(), applied(wait))
 
 
 @hot_router.post(
@@ -223,9 +222,8 @@ async def settle_payments(
     wait = wait_seconds(prefer)
     book = ledger.Book.of(config)
     outcomes = await settle_many(db, settlements, body.orders_by(agent.did), book, wait)
-    headers = None if wait is None else {"Preference-Applied": f"wait={wait}"}
     out = SettleManyOut.of(outcomes, config.settlement_currency)
-    return Response(out.model_dump_json(), media_type="application/json", headers=headers)
+    return JsonText(out.model_dump_json(), applied(wait))
 
 
 RELEASE_REFUSALS = (

@@ -29,7 +29,12 @@ def place_of_inviter(settings: Settings, document: Document) -> Place:
         return "frame"
     if party.trust_domain != settings.trust_domain:
         return "elsewhere"
-    _require_other_operator(settings, party.registry_name)
+    if party.registry_name == settings.registry_name:
+        raise InvitationRefused(
+            "This registry made the invitation itself; accept it at the registry that is invited.",
+            field="invitation",
+        )
+    _require_other_operator(settings)
     return "operator"
 
 
@@ -50,15 +55,15 @@ def place_of_acceptor(settings: Settings, document: Document, invitation: Invita
         )
     if party.trust_domain != settings.trust_domain:
         return "elsewhere"
-    _require_other_operator(settings, party.registry_name)
+    _require_other_operator(settings)
+    if party.registry_name == settings.registry_name:
+        raise InvitationRefused("The document is of this registry itself; expected another operator.")
     return "operator"
 
 
-def _require_other_operator(settings: Settings, name: str) -> None:
+def _require_other_operator(settings: Settings) -> None:
     if not settings.is_operator:
         raise InvitationRefused(
             "The document is of this registry's own trust domain, whose registries join by an invitation of the frame for an"
             " operator."
         )
-    if name == settings.registry_name:
-        raise InvitationRefused("The document is of this registry itself; expected another operator.")

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.metrics import peer_refusals_total
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle, read_bundle
 from hansa.foundation.values.errors import HostRefused
-from hansa.foundation.values.web_address import require_callable
+from hansa.foundation.values.web_address import read_web_address, require_callable
 
 from . import store
 from .errors import BundleRefused, PeerExists, PeerNameRefused
@@ -18,6 +18,8 @@ from .joining import add_peer
 from .judging import NAME_SENTENCES, name_trouble
 from .records import NewPeer, PeerRecord, PeerType
 from .synchronizing import JOB
+
+ADDRESS_SHOWN_CHARACTERS = 200
 
 
 def new_peer(
@@ -56,11 +58,25 @@ async def add_by_hand(tx: Tx, administrator: Developer | None, new: NewPeer) -> 
 
 
 def callable_address(url: str, allowed: Collection[str], *, field: str) -> str:
-    """An address that may be dialled, without a trailing slash. Raises: HostRefused."""
-    require_callable(url, allowed, field=field)
+    """An address that may be dialled, without a trailing slash. Raises: HostRefused, naming the address and the setting."""
+    try:
+        require_callable(url, allowed, field=field)
+    except HostRefused as trouble:
+        raise HostRefused(_why_not_called(url, trouble.detail), field=field) from None
     if "?" in url:
         raise HostRefused("The address of a registry has no query.", field=field)
     return url.rstrip("/")
+
+
+def _why_not_called(url: str, said: str) -> str:
+    """Why an address of a registry is not called, and what its operator can do."""
+    address = read_web_address(url)
+    if address is None:
+        return f"The address of the other registry, {url[:ADDRESS_SHOWN_CHARACTERS]!r}, is refused: {said}"
+    return (
+        f"The other registry at {address.scheme}://{address.place} is not called: {said}"
+        f" In a network of your own, add {address.place} to OUTGOING_ALLOW_HOSTS, and its port for mutual TLS as well."
+    )
 
 
 def readable_bundle(text: str, own_trust_domain: str) -> TrustBundle:
