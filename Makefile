@@ -9,7 +9,7 @@ IN_PARALLEL := -p tests.workers --workers auto
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test test-deep test-release check types structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test test-deep test-release check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -35,7 +35,7 @@ stock-clients: .venv/.service ## install the stock clients of A2A and x402 and t
 	@$(BIN)/python -m tests.stock_clients.tools
 
 test: browser openapi-tools stock-clients ## every test, on the embedded database
-	$(PYTEST) $(IN_PARALLEL) --timeout 600 $(LEFT_OUT) tests
+	$(PYTEST) $(IN_PARALLEL) --timeout 600 tests
 
 test-deep: browser openapi-tools stock-clients ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests
@@ -51,11 +51,13 @@ check: .venv/.test ## format, lint, strict types, import contracts, dead code, t
 types: .venv/.test
 	$(BIN)/mypy
 
-structure: .venv/.test
+style: .venv/.test
 	$(BIN)/ruff format --check src tests bench migrations
 	$(BIN)/ruff check src tests bench migrations
 	$(BIN)/lint-imports
 	$(BIN)/vulture
+
+structure: style
 	$(PYTEST) -q tests/house
 
 format: .venv/.test ## rewrite the code in the house format

@@ -51,7 +51,17 @@ LONGEST_FILES = (
     "test_status_and_stop.py",
     "test_start_and_stop.py",
 )
-LONGEST_FOLDERS = ("operation", "doors", "browser", "faults", "hostile", "properties", "client", "foundation")
+LONGEST_FOLDERS = (
+    "operation",
+    "doors",
+    "browser",
+    "faults",
+    "hostile",
+    "properties",
+    "client",
+    "foundation",
+    "house",
+)
 GIVEN_DATABASE = os.environ.get("DATABASE_URL")
 
 for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
