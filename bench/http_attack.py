@@ -96,17 +96,18 @@ class Attackers:
     begun: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Paced:
     """What came of transfers at a fixed rate, and the processor time used meanwhile."""
 
     transfers: int
+    per_second: float
     p99_ms: float
     seconds: float
     service_seconds: float
     database_seconds: float
     attackers_seconds: float
-    bad_connections: int
+    bad_connections: int = 0
 
 
 class Measuring:
@@ -167,7 +168,7 @@ class Measuring:
                 (attacked.database_seconds, quiet.database_seconds),
             )
         )
-        offered_kept = same * quiet.seconds / attacked.seconds
+        offered_kept = attacked.per_second / quiet.per_second if quiet.per_second else 0.0
         self._attacked.capacity_kept.append(1 - max(0.0, service, database))
         self._attacked.offered_kept.append(offered_kept)
         self._figures.notes.append(
@@ -187,26 +188,38 @@ class Measuring:
                 name, connections=PACED_THREADS, seconds=self._seconds, threads=PACED_THREADS,
             )
         )  # fmt: skip
-        theirs = 0.0
-        attackers = None
         if number is None:
-            driven = await driving
+            paced = self._so_far(await driving, begun, service, family)
         else:
             await asyncio.sleep(QUIET_BEFORE_SECONDS)
             async with self._attack(number, SOURCES[1], priority=LEAST_PRIORITY) as attackers:
-                driven = await driving
-                theirs = used_alone(attackers.pid)
-        seconds = perf_counter() - begun
-        service = used_alone(pid) - service
-        self._attacked.done += driven.answered - driven.refused
+                if driving.done():
+                    self._figures.notes.append(
+                        f"{KINDS[number].name}: the attackers began too late; the machine is busy"
+                    )
+                paced = self._so_far(await driving, begun, service, family, attackers)
+            paced.bad_connections = attackers.begun
+        self._attacked.done += paced.transfers
+        return paced
+
+    def _so_far(
+        self,
+        driven: Driven,
+        begun: float,
+        service: float,
+        family: float,
+        attackers: "Attackers | None" = None,
+    ) -> "Paced":
+        """`begun` by the clock, `service` and `family` by the processor time of the service and its family then."""
+        used = used_alone(self._service.pid) - service
         return Paced(
             transfers=driven.answered - driven.refused,
+            per_second=_rate(driven),
             p99_ms=driven.p99_ms,
-            seconds=seconds,
-            service_seconds=service,
-            database_seconds=used_by(pid) - family - service,
-            attackers_seconds=theirs,
-            bad_connections=attackers.begun if attackers is not None else 0,
+            seconds=perf_counter() - begun,
+            service_seconds=used,
+            database_seconds=used_by(self._service.pid) - family - used,
+            attackers_seconds=used_alone(attackers.pid) if attackers is not None else 0.0,
         )
 
     @asynccontextmanager
