@@ -128,9 +128,13 @@ def changes_nothing(row: Rights, kind: str, *, is_open: bool) -> bool:
 
 
 @asynccontextmanager
-async def still_logged_in(stage: Stage, row: Rights, kind: str) -> AsyncIterator[None]:
-    """What ends the tokens that it is asked with leaves them good for the next operation."""
-    if not row.operation.endswith(END_TOKENS) or row.expected[kind] in NOT_CARRIED_OUT_EXPECTED:
+async def still_logged_in(stage: Stage, row: Rights, kind: str | None = None) -> AsyncIterator[None]:
+    """What ends the tokens that it is asked with leaves them good for the next operation.
+
+    With `kind` only where the table expects that it is carried out for this credential.
+    """
+    is_refused = kind is not None and row.expected[kind] in NOT_CARRIED_OUT_EXPECTED
+    if is_refused or not row.operation.endswith(END_TOKENS):
         yield
         return
     database = stage.registry.database
