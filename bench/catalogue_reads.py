@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,12 +95,13 @@ async def _measure_list(database: Database, name: str, filters: Filters, figures
     findings = Findings()
     wanted = PageRequest(PAGE, 0, updated_since=None, next=None, with_data=True)
     first, page = await _timed(database, lambda tx: list_cards(tx, filters, wanted, findings))
-    samples, seen = [], {card.card_id for card in page.cards}
+    samples: list[float] = []
+    seen = {card.card_id for card in page.cards}
     count = len(page.cards)
     while page.next and len(samples) < PAGES:
+        following = replace(wanted, next=page.next)
         milliseconds, page = await _timed(
-            database,
-            lambda tx, cursor=page.next: list_cards(tx, filters, replace(wanted, next=cursor), findings),
+            database, partial(list_cards, filters=filters, page_request=following, findings=findings)
         )
         samples.append(milliseconds)
         seen |= {card.card_id for card in page.cards}
@@ -119,10 +121,9 @@ async def _measure_changes(database: Database, size: int, figures: Figures) -> N
     samples: list[float] = []
     page: CardsPage | None = None
     while page is None or (page.cards and len(samples) < PAGES):
-        cursor = page.next if page else None
+        following = replace(wanted, next=page.next if page else None)
         milliseconds, page = await _timed(
-            database,
-            lambda tx, cursor=cursor: list_cards(tx, filters, replace(wanted, next=cursor), findings),
+            database, partial(list_cards, filters=filters, page_request=following, findings=findings)
         )
         samples.append(milliseconds)
     figures.add(f"{size:,} cards, changes: first page, counted", "ms", [samples[0]])

@@ -9,6 +9,7 @@
 import asyncio
 import itertools
 import random
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from urllib.parse import urlencode
@@ -20,6 +21,7 @@ from bench.figures import Figures, percentile
 from bench.http_transfer import served
 from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import drive, is_missing
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue import Searcher, SearchQuery, discover
@@ -140,7 +142,7 @@ async def _time_of_change(runtime: Runtime, searcher: Searcher, number: int) -> 
             number,
         )
     )
-    await runtime.database.act(lambda tx: tx.execute(_TOUCH, card, name))
+    await runtime.database.act(partial(_rename, card=card, name=name))
     began = perf_counter()
     await searcher.catch_up()
     took = (perf_counter() - began) * 1000
@@ -161,7 +163,7 @@ async def _times_of_notified_changes(runtime: Runtime, searcher: Searcher) -> li
         for number in range(CHANGES):
             await asyncio.sleep(1)
             name = f"Noticed{number} {random.randrange(10**9)}"
-            await writes.act(lambda tx, name=name: tx.execute(_TOUCH, card, name))
+            await writes.act(partial(_rename, card=card, name=name))
             began = perf_counter()
             while not (await other.hits(SearchQuery(q=name))).total:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)
@@ -207,3 +209,7 @@ def _path(search_query: SearchQuery) -> str:
     return "/api/v1/agent-cards/discover?" + urlencode(
         {name: value for name, value in query.items() if value}
     )
+
+
+async def _rename(tx: Tx, card: int, name: str) -> None:
+    await tx.execute(_TOUCH, card, name)

@@ -140,5 +140,5 @@ async def _wrk(url: str, callers: Path, name: str, connections: int, seconds: in
     output, _ = await process.communicate()
     found = _REPORT.search(output.decode())
     assert found, output.decode()
-    counts = [int(count) for count in found.groups()[:5]]
-    return Load(*counts, seconds=float(found[6]), p99_ms=float(found[7]))
+    done, refused, rude, other, broken = (int(count) for count in found.groups()[:5])
+    return Load(done, refused, rude, other, broken, seconds=float(found[6]), p99_ms=float(found[7]))

@@ -52,6 +52,7 @@ async def _measure(
     url: str, callers: Path, searches: Path, figures: Figures, seconds: int
 ) -> tuple[int, int]:
     """How many transfers were carried out, at least and at most."""
+    least, most = 0, 0
 
     async def transfers(name: str) -> tuple[float, float]:
         nonlocal least, most
@@ -60,7 +61,6 @@ async def _measure(
         most += driven.answered + CONNECTIONS
         return driven.per_second, driven.p99_ms
 
-    least, most = 0, 0
     rates: dict[str, list[float]] = {"alone": [], "beside the flood": []}
     p99s: dict[str, list[float]] = {"alone": [], "beside the flood": []}
     found = []

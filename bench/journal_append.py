@@ -49,8 +49,12 @@ async def _storm(runtime: Runtime) -> int:
                 AgentOnboarded(f"did:hansa:hansa.local:bench-{caller}-{number}", "card", False, "disabled")
                 for number in range(EVENTS)
             ]
-            await runtime.database.act(lambda tx, batch=events: journal.append(tx, *batch))
+            await _append(runtime, events)
             batches += 1
 
     await asyncio.gather(*(call(caller) for caller in range(CALLERS)))
     return batches * EVENTS
+
+
+async def _append(runtime: Runtime, events: list[AgentOnboarded]) -> None:
+    await runtime.database.act(lambda tx: journal.append(tx, *events))

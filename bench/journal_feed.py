@@ -136,8 +136,12 @@ async def _write(runtime: Runtime, count: int) -> list[float]:
             tx_id=number, to="did:hansa:hansa.local:bench", amount="1", currency="AVT", ref="bench"
         )
         sent.append(time.monotonic())
-        await runtime.database.act(lambda tx, event=event: journal.append(tx, event))
+        await _append(runtime, event)
     return sent
+
+
+async def _append(runtime: Runtime, event: TokensIssued) -> None:
+    await runtime.database.act(lambda tx: journal.append(tx, event))
 
 
 @asynccontextmanager

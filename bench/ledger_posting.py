@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from functools import partial
 from uuid import uuid4
 
 from bench.figures import Figures, percentile
@@ -80,9 +81,7 @@ async def _storm(runtime: Runtime, dids: list[str]) -> tuple[int, list[float]]:
             order = ledger.TransferOrder(payer, payee, Minor(UNIT // 100))
             request = Repeatable(payer, "/teg/transfer", str(uuid4()), {"to": payee})
             await desk.transfer(
-                order,
-                request,
-                lambda receipt, o=order: TransferOut.of(receipt, o, book.currency).model_dump_json(),
+                order, request, partial(TransferOut.json_of, order=order, currency=book.currency)
             )
             latencies.append(time.perf_counter() - started)
 

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
@@ -61,8 +62,9 @@ class QuietLog:
         """The cosignature of a checkpoint; the log of the registry is believed."""
         text = log.text_of(submission.decode().partition("\n\n")[2])
         now = int(time.time())
+        signers: tuple[Callable[[bytes], bytes], ...] = (self._key.sign, self._ml_dsa.sign)
         lines = [
-            log.cosignature_line(witness, now, key.sign(log.cosigned_message(text, now, witness)))
-            for key, witness in zip((self._key, self._ml_dsa), self._witness_keys, strict=True)
+            log.cosignature_line(witness, now, sign(log.cosigned_message(text, now, witness)))
+            for sign, witness in zip(signers, self._witness_keys, strict=True)
         ]
         return ("\n".join(lines) + "\n").encode()

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -63,7 +64,7 @@ class QuietPeer:
     def as_new(self) -> NewPeer:
         """The row of the peer at the registry that is measured; its public address answers no request."""
         domain, now = self.bundle.trust_domain, datetime.now(UTC)
-        card = {"identity": {}, "signature": {"signed_canonical": []}}
+        card: dict[str, Any] = {"identity": {}, "signature": {"signed_canonical": []}}
         verified = VerifiedCard(
             spiffe_id=self.svid.spiffe_id,
             ledger_id=domain,

@@ -3,6 +3,7 @@
 import random
 import time
 from datetime import UTC, datetime
+from functools import partial
 
 import asyncpg
 
@@ -62,8 +63,8 @@ async def _read(runtime: Runtime, agents: int, figures: Figures) -> None:
     for number in random.Random(1).choices(range(agents), k=READS):
         did = f"did:hansa:hansa.local:bench-{number}"
         started = time.perf_counter()
-        await runtime.database.look(lambda tx, did=did: store.reputation_of(tx, did))
-        await runtime.database.look(lambda tx, did=did: store.track_record(tx, did))
+        await runtime.database.look(partial(store.reputation_of, agent_did=did))
+        await runtime.database.look(partial(store.track_record, agent_did=did))
         durations.append((time.perf_counter() - started) * 1000)
     figures.add("score and track record of an agent, p99", "ms", [percentile(sorted(durations), 0.99)])
 

@@ -13,7 +13,7 @@ from hansa.rooms.transfers.pools.pricing import (
     require_calm,
 )
 
-RESERVE = 10_000 * UNIT
+RESERVE: int = 10_000 * UNIT
 BREAKER = Fraction(1, 5)
 LIMITS = Limits(Minor(1_000 * UNIT), Minor(10**6), Fraction(1, 50), BREAKER)
 STEPS = 200

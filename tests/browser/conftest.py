@@ -11,7 +11,6 @@ from playwright.async_api import Browser, BrowserContext, Page, Request, async_p
 from hansa.doors.listeners import listen
 from hansa.doors.reference_map import empty_app
 from tests.browser import chromium
-from tests.browser.kept_contexts import KeptContexts
 from tests.doors.served import served, serving
 from tests.registry import StartRegistry, TestRegistry
 
@@ -76,24 +75,19 @@ async def registry(start_registry: StartRegistry) -> AsyncIterator[TestRegistry]
         yield registry
 
 
-@pytest.fixture(scope="session")
-def kept_contexts(browser: Browser) -> KeptContexts:
-    """What tests leave to each other."""
-    return KeptContexts(browser)
-
-
 @pytest.fixture
-async def visit(kept_contexts: KeptContexts, registry: TestRegistry) -> AsyncIterator[OpenPage]:
+async def visit(browser: Browser, registry: TestRegistry) -> AsyncIterator[OpenPage]:
     """Open a path of the registry in a browser that reaches no other host: `await visit("/docs")`."""
-    taken: list[tuple[BrowserContext, dict[str, Any]]] = []
-    # With a clock of the test's own they are of no use to another.
-    clocked: list[BrowserContext] = []
+    contexts = []
+
+    async def new_context(**settings: Any) -> BrowserContext:
+        context = await browser.new_context(base_url=registry.settings.base_url, **settings)
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE_MILLISECONDS)
+        return context
 
     async def open_page(path: str, *, clock: bool = False, **settings: Any) -> Visit:
-        settings["base_url"] = registry.settings.base_url
-        context = await kept_contexts.take(**settings)
-        taken.append((context, settings))
-        context.set_default_timeout(PATIENCE_MILLISECONDS)
+        context = await new_context(**settings)
         opened = Visit(await context.new_page())
 
         def notice(request: Request) -> None:
@@ -107,14 +101,10 @@ async def visit(kept_contexts: KeptContexts, registry: TestRegistry) -> AsyncIte
             lambda message: opened.complaints.append(message.text) if message.type == "error" else None,
         )
         if clock:
-            clocked.append(context)
             await opened.page.clock.install()
         await opened.page.goto(path)
         return opened
 
     yield open_page
-    for context, settings in taken:
-        if context in clocked:
-            await context.close()
-        else:
-            await kept_contexts.give_back(context, **settings)
+    for context in contexts:
+        await context.close()

@@ -110,13 +110,13 @@ async def test_the_whole_catalogue_works_without_a_script(market, visit):
 async def test_what_a_card_says_runs_nothing_and_leaves_its_place_nowhere(registry: TestRegistry, visit):
     agent = await registry.agent(name=HOSTILE, description=HOSTILE, tags=[HOSTILE])
     await registry.indexed()
-    for path in ("/catalogue", "/catalogue?q=svg", f"/agents/{agent.did}"):
-        opened = await visit(path, viewport=DESK)
-        await expect(opened.page.get_by_role("heading", name=HOSTILE).first).to_be_visible()
-        assert await opened.page.locator("main svg, main img").count() == 0
+    page = (opened := await visit("/livez", viewport=DESK)).page
+    for path in (f"/agents/{agent.did}", "/catalogue?q=svg", "/catalogue"):
+        await page.goto(path)
+        await expect(page.get_by_role("heading", name=HOSTILE).first).to_be_visible()
+        assert await page.locator("main svg, main img").count() == 0
         assert opened.complaints == []
     # Also when the script puts it in place.
-    page = (opened := await visit("/catalogue", viewport=DESK)).page
     await page.get_by_role("searchbox").press_sequentially("onload")
     await expect(page).to_have_url(re.compile("q=onload"))
     assert await page.locator("main svg, main img").count() == 0
