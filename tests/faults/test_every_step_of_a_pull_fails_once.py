@@ -80,7 +80,7 @@ async def _pull_until_done(
         await _pull(registry)
         stands = await observer.fetchrow(
             "SELECT c.description, c.pull_failures, j.lease_until, v.failures FROM catalogue_card c"
-            " JOIN catalogue_visit v ON v.card_id = c.id AND v.delivery = 'pull'"
+            " JOIN catalogue_visit v ON v.card_id = c.id AND v.errand = 'pull'"
             " JOIN plumbing_job j ON j.key = c.id::text AND j.kind = $1",
             CARD_PULLS.name,
         )

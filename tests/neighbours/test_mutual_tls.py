@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.outgoing import (
     AddressRefused,
+    AnswerUnreadable,
     Call,
     CallLimits,
     CertificateRefused,
@@ -199,6 +201,43 @@ async def test_after_failures_in_a_row_a_peer_is_not_called_for_a_while_and_othe
 async def test_many_calls_to_a_peer_share_a_few_connections(pair: Neighbours):
     answers = await asyncio.gather(*(pair.a.call(pair.b, "GET", "/livez") for _ in range(40)))
     assert {answer.status for answer in answers} == {200}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_where_a_kept_connection_ends_a_reading_is_sent_again_and_nothing_else_is(
+    pair: Neighbours, method: str
+):
+    requests: list[str] = []
+
+    async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError):
+            for _ in range(2):
+                requests.append((await reader.readuntil(b"\r\n\r\n")).decode().split()[0])
+                if len(requests) != 2:
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        writer.close()
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    host = certified(pair.b, "/registry/registry-b")
+    show_certificate(context, host)
+    server = await asyncio.start_server(answer_once, "127.0.0.1", 0, ssl=context)
+    address = "127.0.0.1:{1}".format(*server.sockets[0].getsockname())
+    calls = MutualCalls([address])
+    end = MutualEnd(f"https://{address}", host.spiffe_id, authority_of(pair.b).bundle_pem)
+    own = certified(pair.a, "/registry/registry-a")
+
+    async def send(method: str) -> int:
+        return (await calls.send(1, end, own, Call(method, "/"), CallLimits())).status
+
+    assert await send("GET") == 200
+    if method == "GET":
+        assert await send("GET") == 200
+    else:
+        with pytest.raises(AnswerUnreadable):
+            await send("POST")
+    assert requests == (["GET", "GET", "GET"] if method == "GET" else ["GET", "POST"])
+    await calls.close()
+    server.close()
 
 
 async def test_an_answer_that_is_too_large_is_not_taken_in(pair: Neighbours):

@@ -1,6 +1,6 @@
 """A contract of two agents and its dispute, and each act on them as one transaction of a meeting."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,7 +32,7 @@ from hansa.rooms.commerce.disputes.evidence import add_evidence
 from hansa.rooms.commerce.disputes.filing import file
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle
 from hansa.rooms.commerce.payments.settlements import settle_token
-from tests.properties.interleaving import UseCase, WithinOneTransaction
+from tests.properties.interleaving import UseCase, within_transaction
 from tests.registry import TestAgent, TestRegistry
 from tests.rooms.commerce.disputing import SHA256, Disputing
 
@@ -149,8 +149,7 @@ class Scene:
         """The token is settled by itself: its state, and then the payment."""
         assert self.token is not None
         settled = await settle(tx, SettleOrder(self.token, self.alice.did), ledger.Book.of(self.settings))
-        runtime = self.disputing.registry.runtime
-        within = replace(runtime, database=WithinOneTransaction(tx))  # type: ignore[arg-type]
+        within = within_transaction(self.disputing.registry.runtime, tx)
         await settle_token(within, settled.token.id)
         return settled
 

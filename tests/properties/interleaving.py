@@ -8,11 +8,14 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import asyncpg
 
 from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.runtime import Runtime
+from hansa.rooms.federation.did_claims.named import NAMED_CLAIMS
 
 Choose: TypeAlias = Callable[[int], int]
 UseCase: TypeAlias = Callable[[Tx], Awaitable[Any]]
@@ -113,6 +116,12 @@ class WithinOneTransaction:
 
     async def look(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
         return await use_case(self._tx)
+
+
+def within_transaction(runtime: Runtime, tx: Tx) -> Runtime:
+    """A runtime whose acts belong to this transaction. What a process reads for all its callers is read on its own connections."""
+    NAMED_CLAIMS.of(runtime)
+    return replace(runtime, database=WithinOneTransaction(tx))  # type: ignore[arg-type]
 
 
 class Director:

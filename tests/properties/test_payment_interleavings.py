@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
 from uuid import UUID
@@ -40,8 +40,8 @@ from tests.properties.interleaving import (
     Choose,
     Director,
     UseCase,
-    WithinOneTransaction,
     in_some_orders,
+    within_transaction,
 )
 from tests.properties.payment_stage import payment_stage
 from tests.properties.proof import prove_book, prove_supply
@@ -91,7 +91,7 @@ class Meeting:
         return ledger.Book.of(self.world.registry.settings)
 
     def runtime(self, tx: Tx) -> Runtime:
-        return replace(self.world.registry.runtime, database=WithinOneTransaction(tx))  # type: ignore[arg-type]
+        return within_transaction(self.world.registry.runtime, tx)
 
     def act(self, name: str) -> UseCase:
         return {

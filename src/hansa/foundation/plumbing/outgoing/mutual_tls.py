@@ -24,7 +24,7 @@ from hansa.foundation.values.web_address import read_web_address, why_closed
 
 from .calls import USER_AGENT, Answer, Call, CallLimits, GuardedTransport, exchange
 from .dialling import GuardedBackend, Lookup
-from .errors import AddressRefused, CertificateRefused, CircuitOpen, OutgoingTrouble
+from .errors import AddressRefused, AnswerUnreadable, CertificateRefused, CircuitOpen, OutgoingTrouble
 
 CONNECTIONS_MAX = 8
 IDLE_SECONDS = 60.0
@@ -111,7 +111,7 @@ class MutualCalls:
             self._require_open(end.base_url)
             circuit.require_closed()
             client = await self._client(peer, end, own)
-            answer = await exchange(client, replace(call, url=end.base_url + call.url), limits)
+            answer = await _asked(client, replace(call, url=end.base_url + call.url), limits)
         except OutgoingTrouble as trouble:
             metrics.outgoing_total.labels(trouble.reason).inc()
             if not isinstance(trouble, AddressRefused | CircuitOpen):
@@ -173,6 +173,16 @@ class MutualCalls:
         self._left = [left for left in self._left if left not in ended]
         for left in ended:
             await left.client.aclose()
+
+
+async def _asked(client: httpx2.AsyncClient, call: Call, limits: CallLimits) -> Answer:
+    try:
+        return await exchange(client, call, limits)
+    except AnswerUnreadable:
+        # The host may end a kept connection just when it is used: what changes nothing is asked again, over another one.
+        if call.method != "GET":
+            raise
+        return await exchange(client, call, limits)
 
 
 def _context(end: MutualEnd, own: Svid) -> ssl.SSLContext:
