@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,11 +15,11 @@ import pytest
 from hansa_client.service.store import Claim, Entry, Payment, State, Store, StoreUnavailable, Work, open_store
 from hansa_client.service.store.entry import STALL_SECONDS
 from hansa_client.service.store.process_lock import ProcessLock
-from tests.client.working_process import WorkingProcess
+from tests.client.working_process import Open, WorkingProcess, opening
+from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm
 
 SECONDS = 20
-Open = Callable[[], Awaitable[Store]]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -31,17 +31,8 @@ async def url(request: pytest.FixtureRequest, database_farm: DatabaseFarm, tmp_p
 
 @pytest.fixture
 async def opened(url: str) -> AsyncIterator[Open]:
-    """Opens one more view of the same store, which counts as one more process."""
-    stores: list[Store] = []
-
-    async def open_one() -> Store:
-        stores.append(open_store(url))
-        await stores[-1].open()
-        return stores[-1]
-
-    yield open_one
-    for store in stores:
-        await store.close()
+    async with opening(url) as open_one:
+        yield open_one
 
 
 async def claimed(store: Store, token_hash: str) -> Entry:
@@ -107,25 +98,35 @@ async def test_a_process_whose_session_is_cut_claims_nothing_until_it_holds_its_
     await other.open()
     owner = (await claimed(store, "t")).owner
     assert await store.start("t", owner, Work("{}", Payment.HELD, b"sealed token"))
+    server = await asyncpg.connect(url, database="postgres")
     connection = await asyncpg.connect(url)
-    cut = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
-    assert len(await connection.fetch(cut)) == 2
+    name = await connection.fetchval("SELECT current_database()")
     await connection.close()
-    unavailable = 0
-    async with asyncio.timeout(SECONDS):
-        while True:
-            try:
-                store.new_owner(), other.new_owner()
-            except StoreUnavailable:
-                unavailable += 1
-            else:
-                if unavailable:
-                    break
-            await asyncio.sleep(0.01)
+    cut = (
+        "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database"
+        " WHERE locktype = 'advisory' AND d.datname = $1"
+    )
+    # Until the sessions were seen to be cut, none can be opened.
+    await server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+    assert len(await server.fetch(cut, name)) == 2
+    for one in (store, other):
+        await until(lambda one=one: not _has_lock(one))
+    await server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+    await server.close()
+    for one in (store, other):
+        await until(lambda one=one: _has_lock(one))
     assert (await claimed(other, "t")).state is State.RUNNING
     await store.close()
     assert (await until_taken(other, "t", is_lost)).owner == owner
     await other.close()
+
+
+def _has_lock(store: Store) -> bool:
+    try:
+        store.new_owner()
+    except StoreUnavailable:
+        return False
+    return True
 
 
 def test_a_forked_child_does_not_hold_the_lock_of_a_parent_that_ended(tmp_path: Path) -> None:
@@ -135,15 +136,16 @@ def test_a_forked_child_does_not_hold_the_lock_of_a_parent_that_ended(tmp_path: 
         "lock = ProcessLock(pathlib.Path(sys.argv[1]))",
         "lock.acquire()",
         "child = os.fork()",
+        "print(lock.name, os.getpid(), flush=True)",
         "child or time.sleep(60)",
-        "print(lock.name, child, flush=True)",
         "os._exit(0)",
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", "\n".join(lines), str(tmp_path)], stdout=subprocess.PIPE, text=True
     )
     assert parent.stdout
-    name, child = parent.stdout.readline().split()
+    lines_of_both = [parent.stdout.readline().split() for _ in range(2)]
+    name, child = next(line for line in lines_of_both if int(line[1]) != parent.pid)
     parent.wait()
     try:
         assert (tmp_path / name).exists()

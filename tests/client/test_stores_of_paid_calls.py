@@ -4,7 +4,7 @@ import asyncio
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -25,6 +25,7 @@ from hansa_client.service.store import (
 )
 from hansa_client.service.store.entry import STALL_SECONDS
 from hansa_client.service.store.sqlite import lies_on_the_network
+from tests.client.working_process import Open, opening
 from tests.registry import DatabaseFarm
 
 HELD = Work('{"token_id": "t"}', Payment.HELD, b"sealed token")
@@ -34,8 +35,6 @@ TO_CAPTURE = Answer(b"sealed answer", Payment.CAPTURE, "0.05")
 LEASE_SECONDS = 20.0
 OVER = -STALL_SECONDS - 1
 
-Open = Callable[[], Awaitable[Store]]
-
 
 @pytest.fixture(params=["sqlite", "postgresql", "redis"])
 async def opened(
@@ -44,16 +43,8 @@ async def opened(
     """Opens one more process's view of the same store."""
     url = await _url_of(request.param, database_farm, tmp_path)
     server = _redis(tmp_path) if request.param == "redis" else None
-    stores: list[Store] = []
-
-    async def open_one() -> Store:
-        stores.append(open_store(url))
-        await stores[-1].open()
-        return stores[-1]
-
-    yield open_one
-    for store in stores:
-        await store.close()
+    async with opening(url) as open_one:
+        yield open_one
     if server:
         server.send_signal(signal.SIGTERM)
         server.wait()

@@ -1,11 +1,15 @@
-"""A process that works for one token, until a line arrives on its standard input. `python -m tests.client.working_process URL TOKEN`."""
+"""Processes that share the store of a paid service. `python -m tests.client.working_process URL TOKEN` is one that works for one token,
+until a line arrives on its standard input.
+"""
 
 import asyncio
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from hansa_client.service.store import Answer, Claim, Payment, Work, open_store
+from hansa_client.service.store import Answer, Claim, Payment, Store, Work, open_store
 
 
 @dataclass
@@ -27,6 +31,26 @@ class WorkingProcess:
         """`stored`, or `refused` where the work was given up."""
         said, _ = await self.process.communicate(b"\n")
         return said.decode().strip()
+
+
+Open = Callable[[], Awaitable[Store]]
+
+
+@asynccontextmanager
+async def opening(url: str) -> AsyncIterator[Open]:
+    """Opens one more view of the same store at each call, which counts as one more process."""
+    stores: list[Store] = []
+
+    async def open_one() -> Store:
+        stores.append(open_store(url))
+        await stores[-1].open()
+        return stores[-1]
+
+    try:
+        yield open_one
+    finally:
+        for store in stores:
+            await store.close()
 
 
 async def work(url: str, token_hash: str) -> None:

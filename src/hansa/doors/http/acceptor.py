@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.metrics import connections_cut_off_total
 
 # So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
 ACCEPTED_AT_ONCE_MAX = 256
-# A turn takes in no more once it has taken so long: those who are in wait meanwhile.
+# The most time that one turn of the event loop accepts connections: accepted ones wait for it.
 ACCEPTING_SECONDS = 0.004
 # Where no more files may be opened, others must be closed first.
 PAUSE_SECONDS = 0.1

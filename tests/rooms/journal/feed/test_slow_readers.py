@@ -118,8 +118,17 @@ async def test_the_journal_is_read_only_while_a_channel_is_followed(registry: Te
             await until(lambda: not feed._ready.is_set())
 
 
-async def test_nothing_is_read_for_a_reader_that_is_lost(registry: TestRegistry):
+async def test_nothing_is_read_for_a_reader_that_is_lost(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
     feed = LIVE_FEED.of(registry.runtime)
+    unsubscribe_from_all, channels = feed._unsubscribe_from_all, []
+
+    def record(reader: Reader) -> None:
+        channels.append(len(reader.channels))
+        unsubscribe_from_all(reader)
+
+    monkeypatch.setattr(feed, "_unsubscribe_from_all", record)
     async with (
         registry.listening() as address,
         open_listener(address, sock=with_a_small_buffer(address), close_timeout=0) as paused,
@@ -128,8 +137,9 @@ async def test_nothing_is_read_for_a_reader_that_is_lost(registry: TestRegistry)
         paused.socket.transport.pause_reading()
         await overwhelm(registry)
         await until(lambda: not feed._ready.is_set())
-        assert feed._sockets == 1
         paused.socket.transport.abort()
+        # When it is lost, and when its socket ends.
+        await until(lambda: channels == [1, 0])
 
 
 async def test_an_open_socket_does_not_hold_up_a_stop(registry: TestRegistry):

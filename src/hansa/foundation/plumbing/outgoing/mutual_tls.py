@@ -4,6 +4,7 @@
 - The address guard, the deadline and the cap on the answer are those of every other call.
 - After some calls in a row that failed, none is made for a pause that doubles. A slow or dead host
   does not delay calls to others: each host has its own connections.
+- A GET whose connection ends without an answer is sent once more, over another connection.
 - A pool is left for a new one when the host's roots, its address or the own certificate changed, and after an hour.
 """
 
@@ -111,7 +112,7 @@ class MutualCalls:
             self._require_open(end.base_url)
             circuit.require_closed()
             client = await self._client(peer, end, own)
-            answer = await _asked(client, replace(call, url=end.base_url + call.url), limits)
+            answer = await _exchange_with_retry(client, replace(call, url=end.base_url + call.url), limits)
         except OutgoingTrouble as trouble:
             metrics.outgoing_total.labels(trouble.reason).inc()
             if not isinstance(trouble, AddressRefused | CircuitOpen):
@@ -175,11 +176,11 @@ class MutualCalls:
             await left.client.aclose()
 
 
-async def _asked(client: httpx2.AsyncClient, call: Call, limits: CallLimits) -> Answer:
+async def _exchange_with_retry(client: httpx2.AsyncClient, call: Call, limits: CallLimits) -> Answer:
     try:
         return await exchange(client, call, limits)
     except AnswerUnreadable:
-        # The host may end a kept connection just when it is used: what changes nothing is asked again, over another one.
+        # The host may end a kept connection just when it is used. A GET changes nothing, so it is sent again over another one.
         if call.method != "GET":
             raise
         return await exchange(client, call, limits)

@@ -26,10 +26,10 @@ async def follow_frame(tx: Tx, settings: Settings, frame: PeerRecord, listed: Co
     Returns the ledger ids of the peers that changed. A quarantine by an administrator stays.
     """
     await acts_store.note_roster_read(tx, frame.id)
-    wanted = {
+    required = {
         peer.id: None if peer.spiffe_id in listed else REASON for peer in await _operators(tx, settings)
     }
-    return await _set_quarantines(tx, settings, wanted)
+    return await _set_quarantines(tx, settings, required)
 
 
 async def doubt_operators(tx: Tx, settings: Settings, frame: PeerRecord) -> list[str]:
@@ -49,15 +49,17 @@ def _is_operator(peer: PeerRecord, settings: Settings) -> bool:
     return is_known and peer.peer_type != "frame" and peer.is_of_frame(settings)
 
 
-async def _set_quarantines(tx: Tx, settings: Settings, wanted: dict[int, str | None]) -> list[str]:
-    """Give these operators the quarantine that is wanted, None for no quarantine of this module."""
+async def _set_quarantines(tx: Tx, settings: Settings, required: dict[int, str | None]) -> list[str]:
+    """Give these operators the quarantine that is required, None for no quarantine of this module."""
     differing = [
-        peer for peer in await store.all_peers(tx) if peer.id in wanted and _differs(peer, wanted[peer.id])
+        peer
+        for peer in await store.all_peers(tx)
+        if peer.id in required and _differs(peer, required[peer.id])
     ]
     if not differing:
         return []
     await store.lock_trust(tx)
-    changed = [await _changed(tx, settings, peer.id, wanted[peer.id]) for peer in differing]
+    changed = [await _changed(tx, settings, peer.id, required[peer.id]) for peer in differing]
     return [ledger_id for ledger_id in changed if ledger_id is not None]
 
 

@@ -66,14 +66,14 @@ class Follower:
         """Follow until cancelled, through every outage of the database."""
         while True:
             await self.is_needed.wait()
-            await self._follow_until_unwanted()
+            await self._follow_while_needed()
 
-    async def _follow_until_unwanted(self) -> None:
+    async def _follow_while_needed(self) -> None:
         while True:
             try:
                 wake = asyncio.Event()
                 async with listening(self._dsn, wake) as connection:
-                    await self._follow_again_and_again(connection, wake)
+                    await self._follow_while_connected(connection, wake)
             except OUT_OF_REACH as trouble:
                 unavailable = Unavailable(f"The journal cannot be read: {type(trouble).__name__}.")
                 pause = self._health.failed(FOLLOWING, unavailable)
@@ -84,7 +84,7 @@ class Follower:
                 return
             await asyncio.sleep(max(RECONNECT_SECONDS, pause))
 
-    async def _follow_again_and_again(self, connection: Connection, wake: asyncio.Event) -> None:
+    async def _follow_while_connected(self, connection: Connection, wake: asyncio.Event) -> None:
         while self.is_needed.is_set():
             await self._follow(connection, wake)
             self._place = None
