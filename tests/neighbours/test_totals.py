@@ -155,8 +155,7 @@ class Traffic:
     def __init__(self, border: Border) -> None:
         self._border = border
         self._ended = False
-        self._began = asyncio.Event()
-        self.crossed = 0
+        self._crossed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         directions = (
@@ -166,8 +165,12 @@ class Traffic:
         self._tasks = [
             asyncio.create_task(self._send(*direction)) for direction in directions for _ in range(3)
         ]
-        await self._began.wait()
+        await self.next_crossing()
         return self
+
+    async def next_crossing(self) -> None:
+        self._crossed.clear()
+        await asyncio.wait_for(self._crossed.wait(), 60)
 
     async def __aexit__(self, *_: object) -> None:
         self._ended = True
@@ -177,8 +180,7 @@ class Traffic:
         while not self._ended:
             answer = await across(payer, payee.did, "0.1")
             assert answer.status_code == 200, answer.text
-            self.crossed += 1
-            self._began.set()
+            self._crossed.set()
 
 
 async def test_while_units_cross_without_a_pause_one_minor_unit_is_named_on_both_sides_within_two_cycles(
@@ -197,10 +199,9 @@ async def test_while_units_cross_without_a_pause_one_minor_unit_is_named_on_both
                 " WHERE kind = 'system' AND did LIKE '%transit%'"
             )
         )
-        before = traffic.crossed
         for _ in range(2):
+            await traffic.next_crossing()
             await border.compare()
-        assert traffic.crossed > before
         for one in (border.a, border.b):
             found = await border.pair(one)
             assert (found["disputed"], found["delta"]) == ("0.00000001", "0.00000001")
