@@ -79,7 +79,9 @@ class TokenIssuer:
         """The 32 bytes of the key that verifies each kind."""
         self._kids = {kind: thumbprint(key) for kind, key in self.public_keys.items()}
         self._registry = jws.JWSRegistry(algorithms=["EdDSA"])
-        self._verified: dict[TokenKind, OrderedDict[str, Claims]] = {kind: OrderedDict() for kind in TokenKind}
+        self._verified: dict[TokenKind, OrderedDict[str, Claims]] = {
+            kind: OrderedDict() for kind in TokenKind
+        }
 
     def issue(
         self,
