@@ -145,8 +145,8 @@ def _was_sent_whole(send_whole: SendWhole | None, response: Response, request_id
     """Send a JSON answer with one write, where the connection does that; its fields are those of every other answer."""
     if send_whole is None or type(response) is not JsonText or response.status_code != HTTPStatus.OK:
         return False
-    own = b"".join([b"%b: %b\r\n" % field for field in response.raw_headers])
-    return send_whole(b"%b%bx-request-id: %b\r\n" % (own, _API_LINES, request_id), bytes(response.body))
+    head = b"%b%bx-request-id: %b\r\n" % (response.head_lines(), _API_LINES, request_id)
+    return send_whole(head, bytes(response.body))
 
 
 def request_id_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

@@ -97,6 +97,12 @@ class JsonText(Response):
         length = (b"content-length", b"%d" % len(self.body))
         self.raw_headers = [length, (b"content-type", b"application/json"), *headers]
 
+    def head_lines(self) -> bytes:
+        """Its header fields, each with its line end."""
+        own = b"content-length: %d\r\ncontent-type: application/json\r\n" % len(self.body)
+        others = self.raw_headers[2:]
+        return own + b"".join([b"%b: %b\r\n" % field for field in others]) if others else own
+
 
 def takes_statements(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     """Mark an endpoint whose body may be as large as a contract with its whole history."""
