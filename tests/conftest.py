@@ -16,7 +16,7 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
-from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.people import passwords
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.made_once import made_once
@@ -64,7 +64,7 @@ LONGEST_FOLDERS = (
 )
 GIVEN_DATABASE = os.environ.get("DATABASE_URL")
 
-for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
+for name in [variable for variable in os.environ if variable.lower() in Settings.model_fields]:
     if name != "DATABASE_URL":
         del os.environ[name]
 
