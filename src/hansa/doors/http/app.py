@@ -1,7 +1,7 @@
 """The HTTP application: routers, guards, problem documents."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -65,6 +65,7 @@ class ServiceRoutes:
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
     members: dict[tuple[str, str, str], DirectMember]
     trees: tuple[DirectTree, ...]
+    described: api_description.DescribedRoutes = field(default_factory=api_description.DescribedRoutes)
 
 
 @cache
@@ -141,8 +142,9 @@ class GuardedApp(FastAPI):
 
 def build_app(runtime: Runtime) -> FastAPI:
     """The application that serves with what the process holds."""
+    service = service_routes()
     app = GuardedApp(
-        service_routes(),
+        service,
         title="Hansa",
         version=hansa.__version__,
         summary="A federated registry and ledger for AI agents.",
@@ -159,5 +161,5 @@ def build_app(runtime: Runtime) -> FastAPI:
     ADDRESS_COUNTS.put(runtime, AddressCounts(settings.connections_per_address, settings.trusted_proxies))
     WRITE_PROBE.put(runtime, WriteProbe(runtime.database))
     problems.install(app)
-    api_description.install(app, runtime)
+    api_description.install(app, runtime, service.described)
     return app
