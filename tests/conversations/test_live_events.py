@@ -21,6 +21,7 @@ from tests.operation.registry_process import RegistryProcess, postgres_pid, unti
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.journal.feed.feed_client import (
     Listener,
+    all_sent,
     append,
     issued,
     open_listener,
@@ -59,7 +60,7 @@ async def recent(registry: TestRegistry, count: int) -> list[dict]:
 
 async def test_a_welcome_comes_first_then_the_confirmation_then_the_replay_then_live_events(house: House):
     await append(house.registry, *[f"before {number}" for number in range(20)])
-    await asyncio.sleep(0.5)
+    await all_sent(house.registry)
     async with open_listener(house.address) as listener:
         replay = await listener.subscribe("events:all")
         assert replay == await recent(house.registry, 15)
@@ -76,7 +77,7 @@ async def test_the_channel_of_a_type_carries_that_type_alone_also_when_it_is_rar
     agent = await registry.agent()
     async with registry.listening() as address, open_listener(address) as listener:
         await append(registry, *[str(number) for number in range(30)])
-        await asyncio.sleep(0.5)
+        await all_sent(registry)
         replay = await listener.subscribe("events:AgentOnboarded")
         assert [event["data"]["did"] for event in replay] == [agent.did]
         await append(registry, "another")
@@ -183,7 +184,7 @@ async def test_a_developer_follows_the_own_agents_as_they_follow_themselves_and_
     developer = await house.registry.developer()
     agent = await developer.agent()
     await agent.transfer(house.other, "1")
-    await asyncio.sleep(0.5)
+    await all_sent(house.registry)
     async with (
         open_listener(house.address, await ticket_of(developer)) as owner,
         open_listener(house.address, agent.token) as itself,
