@@ -96,6 +96,19 @@ async def test_an_event_of_several_channels_is_sent_once(house: House):
         assert await listener.is_quiet()
 
 
+async def test_a_repeated_subscription_is_confirmed_and_sends_nothing_again(house: House):
+    await append(house.registry, "before")
+    await all_sent(house.registry)
+    async with open_listener(house.address) as listener:
+        assert await listener.subscribe("events:all")
+        assert await listener.subscribe("events:all") == []
+        await append(house.registry, "once")
+        assert (await listener.hear())["event"]["data"]["ref"] == "once"
+        assert await listener.is_quiet()
+        await listener.unsubscribe("events:all")
+        assert await listener.subscribe("events:all"), "after an end it is a new subscription"
+
+
 async def test_after_unsubscribing_nothing_more_is_sent(house: House):
     async with open_listener(house.address) as listener:
         await listener.subscribe("events:all")
@@ -452,6 +465,7 @@ async def test_an_owner_hears_that_an_agent_is_stopped_for_good_and_goes_on_hear
         assert (await house.agent.transfer(second, "1")).status_code == 200
         assert second.did in str(await owner.hear_many(2))
         # What became of it can still be read from the start.
+        await owner.unsubscribe(f"agent:{agent.did}")
         assert "AgentRevoked" in {
             event["event_type"] for event in await owner.subscribe(f"agent:{agent.did}")
         }
@@ -465,6 +479,7 @@ async def test_an_owner_who_is_suspended_may_read_and_so_follows_on(house: House
         await owner.subscribe(f"agent:{agent.did}")
         await enforce(house.registry, f"developers/{profile.json()['id']}/suspend")
         assert await agent_in(owner, "AgentSuspended") == agent.did
+        await owner.unsubscribe(f"agent:{agent.did}")
         assert "AgentSuspended" in {
             event["event_type"] for event in await owner.subscribe(f"agent:{agent.did}")
         }

@@ -62,6 +62,12 @@ class Listener:
         assert heard == {"type": "pong"}
         return replay
 
+    async def unsubscribe(self, channel: str) -> None:
+        """Leave it; what was sent before that is dropped."""
+        await self.say(action="unsubscribe", channel=channel)
+        while (await self.hear())["type"] != "unsubscribed":
+            pass
+
     async def is_quiet(self) -> bool:
         try:
             async with asyncio.timeout(QUIET_SECONDS):
