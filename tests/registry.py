@@ -338,17 +338,9 @@ def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:
     # What reading a file finds may change.
     if any(isinstance(value, Path) for value in given.values()):
         return read_settings(**own, **given)
-<<<<<<< HEAD
     # The variable of pytest has another value in each phase of each test.
     environment = sorted(item for item in os.environ.items() if item[0] != "PYTEST_CURRENT_TEST")
     known = repr((sorted(given.items()), environment))
-||||||| 17e9b07e
-    known = repr((sorted(given.items()), sorted(os.environ.items())))
-=======
-    # The name of the test under way differs for each.
-    variables = [one for one in os.environ.items() if one[0] != "PYTEST_CURRENT_TEST"]
-    known = repr((sorted(given.items()), sorted(variables)))
->>>>>>> e71f77b7a3b17b0676209f5b0551dab7a3b87391
     if known not in _read:
         _read[known] = read_settings(**own, **given)
     return _read[known].model_copy(update=own)
