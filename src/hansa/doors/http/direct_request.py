@@ -5,8 +5,9 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.types import Receive, Scope
+
+from hansa.foundation.plumbing.bodies import WaitingRequest
 
 SendWhole: TypeAlias = Callable[[bytes, bytes], bool]
 """Sends the fields of a head with status 200, each with its line end, and a body; returns False where it sent nothing."""
@@ -14,8 +15,11 @@ SendWhole: TypeAlias = Callable[[bytes, bytes], bool]
 # The names that routes ask for; none comes from a request.
 NAMES_KEPT = 256
 
-SEND_WHOLE = "hansa.send_whole"
-"""Where the scope of a request has a `SendWhole`, if its connection gives one."""
+HeldBody: TypeAlias = Callable[[], bytes | None]
+"""The body that a connection holds; None where more of it comes, its sender is gone, or waits for `100 Continue`."""
+
+SEND_WHOLE, HELD_BODY = "hansa.send_whole", "hansa.held_body"
+"""Where the scope of a request has a `SendWhole` and a `HeldBody`, if its connection gives them."""
 
 
 def first_fields(fields: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
@@ -47,9 +51,12 @@ class IndexedHeaders(Headers):
         return default if value is None else value.decode("latin-1")
 
 
-class DirectRequest(Request):
+class DirectRequest(WaitingRequest):
     """A request to a direct route."""
 
-    def __init__(self, scope: Scope, receive: Receive, first: dict[bytes, bytes]) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, first: dict[bytes, bytes], held_body: HeldBody | None
+    ) -> None:
         super().__init__(scope, receive)
         self._headers = IndexedHeaders(scope["headers"], first)
+        self.held_body = held_body

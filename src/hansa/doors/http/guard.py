@@ -15,7 +15,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hansa.doors.http.direct_request import SEND_WHOLE, DirectRequest, SendWhole, first_fields
+from hansa.doors.http.direct_request import (
+    HELD_BODY,
+    SEND_WHOLE,
+    DirectRequest,
+    HeldBody,
+    SendWhole,
+    first_fields,
+)
 from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
 from hansa.foundation.plumbing.bodies import JsonText
 from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
@@ -80,8 +87,9 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # Taken out, since it holds the exchange that holds the scope: a ring would wait for the garbage collector.
+        # Taken out, since they hold the exchange that holds the scope: a ring would wait for the garbage collector.
         send_whole: SendWhole | None = scope.pop(SEND_WHOLE, None)
+        held_body: HeldBody | None = scope.pop(HELD_BODY, None)
         method = scope["method"]
         if method == "HEAD" and scope["path"] not in WITHOUT_HEAD:
             # The server sends no body of an answer to HEAD.
@@ -105,7 +113,7 @@ class RequestGuard:
             if (trouble := _target_trouble(scope)) is not None:
                 response = problem(Request(scope, receive), 400, "BAD_REQUEST", trouble)
             elif (handler := self._direct_handler(scope)) is not None:
-                response = await answered(handler, DirectRequest(scope, receive, first))
+                response = await answered(handler, DirectRequest(scope, receive, first, held_body))
                 if _was_sent_whole(send_whole, response, request_id):
                     status = response.status_code
                     return
