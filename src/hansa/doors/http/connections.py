@@ -16,7 +16,7 @@ from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
 from hansa.doors.http.connection_bounds import HEAD_END
-from hansa.doors.http.direct_request import SEND_WHOLE, SendWhole
+from hansa.doors.http.direct_request import HELD_BODY, SEND_WHOLE, SendWhole
 from hansa.foundation.plumbing.lines import IS_GONE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
@@ -78,6 +78,13 @@ def giving_back(
             leave()
 
     return admitted
+
+
+def _held_body(cycle: RequestResponseCycle) -> bytes | None:
+    """The whole body of a request, which is not received besides."""
+    if cycle.more_body or cycle.disconnected or cycle.waiting_for_100_continue:
+        return None
+    return bytes(cycle.body)
 
 
 class GatheredWrites:
@@ -167,7 +174,7 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
         scope: Scope = cycle.scope  # type: ignore[assignment]
-        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
+        scope[SEND_WHOLE], scope[HELD_BODY] = partial(self._send_whole, cycle), partial(_held_body, cycle)
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
