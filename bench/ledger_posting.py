@@ -6,6 +6,7 @@ import time
 from functools import partial
 from uuid import uuid4
 
+from bench.database_counters import DatabaseCounters
 from bench.figures import Figures, percentile
 from bench.seed import (
     Pgbench,
@@ -15,7 +16,6 @@ from bench.seed import (
     sound_between,
     temporary_directory,
     use_log,
-    wal_bytes,
 )
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
@@ -28,11 +28,12 @@ SECONDS = 5
 PERIODIC_TASKS = 3
 
 
-async def run(*, full: bool) -> Figures:
+async def run(*, full: bool, accounts: list[int] | None = None, events: int = 0) -> Figures:
+    """`accounts`: the numbers of accounts to measure at, each after so many `events`; otherwise a few sizes of both."""
     figures = Figures()
-    for accounts in (1_000, 100_000, 1_000_000) if full else (1_000, 100_000):
-        await _measure_at(figures, accounts, past_transfers=0)
-    if full:
+    for count in accounts or ((1_000, 100_000, 1_000_000) if full else (1_000, 100_000)):
+        await _measure_at(figures, count, past_transfers=events // 2)
+    if full and not accounts:
         await _measure_at(figures, 100_000, past_transfers=5_000_000)
     return figures
 
@@ -53,10 +54,14 @@ async def _measure(
 ) -> None:
     where = f"{len(dids):,} accounts" + (f", {2 * past_transfers:,} events" if past_transfers else "")
     ours, theirs, p99s, wal, acknowledged = [], [], [], [], past_transfers
+    counters = await DatabaseCounters.begin(runtime.database.dsn)
+    cpu = []
     for _ in range(PERIODIC_TASKS):
-        before = await wal_bytes(runtime)
+        await counters.before()
+        began = time.process_time()
         done, latencies = await _storm(runtime, dids)
-        wal.append((await wal_bytes(runtime) - before) / done)
+        cpu.append((time.process_time() - began) / done * 1e6)
+        wal.append(await counters.after(done))
         ours.append(done / SECONDS)
         p99s.append(percentile(latencies, 0.99) * 1000)
         acknowledged += done
@@ -64,8 +69,10 @@ async def _measure(
     median_ours = figures.add(f"transfers, {CALLERS} callers, {where}", "/s", ours)
     figures.add(f"p99, {where}", "ms", p99s)
     figures.add(f"WAL per transfer, {where}", "bytes", wal)
+    figures.add(f"CPU of this process per transfer, {where}", "us", cpu)
     median_theirs = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
     figures.notes.append(f"{where}: {median_ours / median_theirs:.2f} x pgbench")
+    figures.notes += await counters.finish()
     figures.books_are_sound &= await sound_between(runtime, acknowledged, acknowledged)
 
 
