@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections.abc import Callable
 from functools import partial
 from uuid import uuid4
 
@@ -25,6 +26,8 @@ from hansa.rooms.transfers.schemas import TransferOut
 
 CALLERS = 64
 SECONDS = 5
+# With two parties each, 98 % of the pages of accounts, of which one holds about twenty, are changed once and thereby logged whole.
+WARMED_SHARE = 10
 PERIODIC_TASKS = 3
 
 
@@ -56,10 +59,13 @@ async def _measure(
     ours, theirs, p99s, wal, acknowledged = [], [], [], [], past_transfers
     counters = await DatabaseCounters.begin(runtime.database.dsn)
     cpu = []
+    # Just after a checkpoint the log would be of whole pages, as it is not in most of the time between two.
+    warming, _ = await _storm(runtime, dids, lambda done, _: done >= len(dids) // WARMED_SHARE)
+    acknowledged += warming
     for _ in range(PERIODIC_TASKS):
         await counters.before()
         began = time.process_time()
-        done, latencies = await _storm(runtime, dids)
+        done, latencies = await _storm(runtime, dids, lambda _, seconds: seconds >= SECONDS)
         cpu.append((time.process_time() - began) / done * 1e6)
         wal.append(await counters.after(done))
         ours.append(done / SECONDS)
@@ -76,14 +82,17 @@ async def _measure(
     figures.books_are_sound &= await sound_between(runtime, acknowledged, acknowledged)
 
 
-async def _storm(runtime: Runtime, dids: list[str]) -> tuple[int, list[float]]:
+async def _storm(
+    runtime: Runtime, dids: list[str], is_over: Callable[[int, float], bool]
+) -> tuple[int, list[float]]:
+    """Transfers by all callers until `is_over`, called with their number and the seconds since the begin; the number, the latencies."""
     book = ledger.Book.of(runtime.settings)
     desk = ledger.GroupCommit(runtime.database, book, ledger.FeePolicy())
     latencies: list[float] = []
-    end = time.perf_counter() + SECONDS
+    began = time.perf_counter()
 
     async def call() -> None:
-        while (started := time.perf_counter()) < end:
+        while not is_over(len(latencies), (started := time.perf_counter()) - began):
             payer, payee = random.sample(dids, 2)
             order = ledger.TransferOrder(payer, payee, Minor(UNIT // 100))
             request = Repeatable(payer, "/teg/transfer", str(uuid4()), {"to": payee})
