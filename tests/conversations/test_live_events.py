@@ -57,9 +57,16 @@ async def recent(registry: TestRegistry, count: int) -> list[dict]:
     return answer.json()["events"][::-1]
 
 
+async def nothing_under_way(registry: TestRegistry) -> None:
+    """Wait until a replay holds every event so far: all are final, and no follower of an earlier listener is behind."""
+    await registry.transactions_ended()
+    follower = journal.LIVE_FEED.of(registry.runtime)._follower
+    await until(lambda: follower._place is None)
+
+
 async def test_a_welcome_comes_first_then_the_confirmation_then_the_replay_then_live_events(house: House):
     await append(house.registry, *[f"before {number}" for number in range(20)])
-    await asyncio.sleep(0.5)
+    await nothing_under_way(house.registry)
     async with open_listener(house.address) as listener:
         replay = await listener.subscribe("events:all")
         assert replay == await recent(house.registry, 15)
@@ -76,7 +83,7 @@ async def test_the_channel_of_a_type_carries_that_type_alone_also_when_it_is_rar
     agent = await registry.agent()
     async with registry.listening() as address, open_listener(address) as listener:
         await append(registry, *[str(number) for number in range(30)])
-        await asyncio.sleep(0.5)
+        await nothing_under_way(registry)
         replay = await listener.subscribe("events:AgentOnboarded")
         assert [event["data"]["did"] for event in replay] == [agent.did]
         await append(registry, "another")
@@ -183,7 +190,7 @@ async def test_a_developer_follows_the_own_agents_as_they_follow_themselves_and_
     developer = await house.registry.developer()
     agent = await developer.agent()
     await agent.transfer(house.other, "1")
-    await asyncio.sleep(0.5)
+    await nothing_under_way(house.registry)
     async with (
         open_listener(house.address, await ticket_of(developer)) as owner,
         open_listener(house.address, agent.token) as itself,
