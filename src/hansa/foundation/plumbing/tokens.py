@@ -70,12 +70,9 @@ class TokenIssuer:
 
     def __init__(self, keys: Keyring, issuer: str) -> None:
         self._issuer = issuer
-        self._keys = {
-            kind: OKPKey.import_key(private_pem(keys.ed25519(f"{kind}-token"))) for kind in TokenKind
-        }
-        self.public_keys = {
-            kind: keys.ed25519(f"{kind}-token").public_key().public_bytes_raw() for kind in TokenKind
-        }
+        private_keys = {kind: keys.ed25519(f"{kind}-token") for kind in TokenKind}
+        self._keys = {kind: OKPKey.import_key(private_pem(key)) for kind, key in private_keys.items()}
+        self.public_keys = {kind: key.public_key().public_bytes_raw() for kind, key in private_keys.items()}
         """The 32 bytes of the key that verifies each kind."""
         self._kids = {kind: thumbprint(key) for kind, key in self.public_keys.items()}
         self._registry = jws.JWSRegistry(algorithms=["EdDSA"])
