@@ -16,6 +16,7 @@ from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 from . import recorded, store
 from .abroad import Abroad, abroad_of
 from .dispute import Decision, Dispute
+from .rules import names_so_far
 
 _NOTHING = BondSlashed(ZERO, None)
 
@@ -59,7 +60,9 @@ class Awards:
         winner = dispute.party_of(decision.ruling)
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
-        earlier = ZERO if dispute.payment is None else await store.compensated(tx, dispute.payment)
+        earlier = (
+            ZERO if dispute.payment is None else await store.compensated(tx, names_so_far(dispute.payment))
+        )
         abroad = await abroad_of(tx, dispute.defendant_did, settings)
         complainant = await abroad_of(tx, dispute.complainant_did, settings)
         return cls(dispute, decision, settings, contract, winner, hold_id, earlier, abroad, complainant)
