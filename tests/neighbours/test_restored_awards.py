@@ -1,6 +1,5 @@
 """The registry that ruled and slashed is served from an old backup: the one that paid the award shows it, and pays once."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from tests.conversations.test_slash_settlements import Court, awards, typed
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import across, refusal, run, settle
-from tests.neighbours.restoring import backed_up, put_back
+from tests.neighbours.restoring import backed_up, put_back_later
 from tests.neighbours.test_restored_bridge import compare
 from tests.neighbours.two_registries import neighbours
 from tests.registry import DatabaseFarm
@@ -46,14 +45,6 @@ class Award:
     async def of(cls, court: Court) -> "Award":
         parties = await AgreementAbroad.between(court.pair)
         return cls(court, parties, await parties.submitted())
-
-    async def restored(self, backup: str, lost: int) -> None:
-        """Registry `a` is served from the backup, later than in the second in which this dispute was filed."""
-        await put_back(self.court.pair.a, backup)
-        since = "SELECT extract(epoch FROM clock_timestamp() - timestamptz '2025-01-01 00:00:00+00')"
-        database = self.court.pair.a.registry.database
-        while await database.look(lambda tx: tx.fetchval(since)) < lost + 1:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
 
     async def disputed(self) -> int:
         filed = await self.parties.abroad(
@@ -107,8 +98,8 @@ async def test_an_award_that_was_paid_is_confirmed_and_then_nothing_is_due(court
 
 @pytest.mark.parametrize(
     ("slash", "compensation", "left"),
-    [("8", "7", "92"), ("5", "5", "92"), ("10", "10", "90")],
-    ids=["the same", "less", "more"],
+    [("5", "5", "92"), ("10", "10", "90")],
+    ids=["less", "more"],
 )
 async def test_a_payment_is_compensated_once_though_its_ruling_was_lost_and_made_again(
     court: Court, slash: str, compensation: str, left: str
@@ -117,7 +108,7 @@ async def test_a_payment_is_compensated_once_though_its_ruling_was_lost_and_made
     backup = await backed_up(court.pair.a)
     lost = await award.ruled("8", "7")
     assert await award.balances() == ("92", "107")
-    await award.restored(backup, lost)
+    await put_back_later(court.pair.a, backup, lost)
     assert await award.balances() == ("100", "107")
     again = await award.ruled(slash, compensation)
     assert again > lost
@@ -140,7 +131,7 @@ async def test_what_was_slashed_for_an_award_that_was_paid_is_destroyed_again_wi
         await award.messages_pass()
         await award.nothing_is_due()
         await compare(court.pair.a)
-    await award.restored(backup, lost)
+    await put_back_later(court.pair.a, backup, lost)
     if is_noticed:
         await compare(court.pair.a, anew=True)
         await settle(court.pair.a, court.pair.b)
@@ -160,7 +151,7 @@ async def test_a_ruling_about_a_payment_that_was_compensated_gives_and_takes_onl
     award = await Award.of(court)
     backup = await backed_up(court.pair.a)
     lost = await award.ruled("8", "7")
-    await award.restored(backup, lost)
+    await put_back_later(court.pair.a, backup, lost)
     await award.messages_pass()
     dispute_id = await award.disputed()
     refused = await court.rule(dispute_id, slash="8", compensation="1")
@@ -179,7 +170,7 @@ async def test_a_dispute_that_was_open_in_the_backup_is_not_compensated_twice(co
     backup = await backed_up(court.pair.a)
     assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
     await court.what_is_due_happens(court.pair.a)
-    await award.restored(backup, dispute_id)
+    await put_back_later(court.pair.a, backup, dispute_id)
     assert (await court.rule(dispute_id, slash="6", compensation="6")).status_code == 200
     await award.messages_pass()
     assert await award.balances() == ("92", "107")
@@ -191,7 +182,7 @@ async def test_what_a_defendant_cannot_pay_again_stays_open_until_it_has_units(c
     award = await Award.of(court)
     backup = await backed_up(court.pair.a)
     lost = await award.ruled("8", "7")
-    await award.restored(backup, lost)
+    await put_back_later(court.pair.a, backup, lost)
     contractor, provider = award.parties.contractor, award.parties.provider
     # A transfer across takes no fee from its sender, so that nothing is left; its receiver pays one.
     assert (await across(contractor, provider.did, "100")).status_code == 200
@@ -212,7 +203,7 @@ async def test_an_award_that_the_registry_did_not_sign_destroys_nothing(court: C
     award = await Award.of(court)
     backup = await backed_up(court.pair.a)
     lost = await award.ruled("8", "7")
-    await award.restored(backup, lost)
+    await put_back_later(court.pair.a, backup, lost)
     forged = (
         "UPDATE commerce_settlement SET message = 'e30.e30.e30' WHERE direction = 'owed' AND dispute_id = $1"
     )

@@ -53,6 +53,9 @@ async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: 
         # Its award is not sent again, where it was due since a restore.
         await store.write(tx, known.settlement_id, known.settlement)
         return Receipt(claim, Status.SETTLED)
+    if known is not None and protocol.is_sent(known.settlement, claim, award):
+        # It is still sent, and the receipt for it is kept as evidence.
+        return Receipt(claim, Status.SETTLED)
     left = protocol.left_to_destroy(None if known is None else known.settlement, award)
     slash = Slash(claim, Minor(left), f"{ledger.DISPUTE_REFERENCE}{claim.dispute_id}:paid")
     done = await destroy(tx, slash, slash_bond, settings) if left else None

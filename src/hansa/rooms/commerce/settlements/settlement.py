@@ -174,6 +174,11 @@ def is_other_award(paid: Settlement, claim: Claim, award: Award) -> bool:
     return (paid.claim, paid.slashed, paid.compensation) != (claim, award.slashed, award.compensation)
 
 
+def is_sent(known: Settlement, claim: Claim, paid: Award) -> bool:
+    """Whether the award that the peer shows is the one that it is sent, and whose receipt is still awaited."""
+    return known.status is Status.SLASHED and not is_other_award(known, claim, paid)
+
+
 def left_to_destroy(known: Settlement | None, paid: Award) -> int:
     """What is destroyed for an award that the peer has paid and shows; `known`: what is recorded here of that payment."""
     if known is None:
