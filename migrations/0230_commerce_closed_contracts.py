@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0230"
-down_revision = "0221"
+down_revision = "0227"
 
 SQL = """
 ALTER TABLE commerce_dispute DROP CONSTRAINT commerce_dispute_contract_status_check,

@@ -89,9 +89,8 @@ def require_recent(until: datetime, now: datetime) -> None:
 
 def subject_of(contract: Contract, rulings: int) -> Subject:
     """A contract as the subject of a dispute, which `rulings` have closed before: after each it is a subject of its own."""
-    name = f"contract:{contract.id}"
     return Subject(
-        f"{name}:{rulings}" if rulings else name,
+        _names(f"contract:{contract.id}", rulings)[-1],
         contract.contractor_did,
         contract.amount,
         contract.fee_paid,
@@ -99,11 +98,14 @@ def subject_of(contract: Contract, rulings: int) -> Subject:
     )
 
 
-def names_so_far(payment: str) -> list[str]:
-    """The names under which a payment was the subject of disputes, up to this one."""
+def names_so_far(payment: str, name: str | None = None) -> list[str]:
+    """The names under which a payment was the subject of disputes, up to this one; made of another name where one is given."""
     kind, number, *rulings = payment.split(":")
-    name = f"{kind}:{number}"
-    return [name, *(f"{name}:{count}" for count in range(1, int(rulings[0]) + 1))] if rulings else [name]
+    return _names(name or f"{kind}:{number}", int(rulings[0]) if rulings else 0)
+
+
+def _names(name: str, rulings: int) -> list[str]:
+    return [name, *(f"{name}:{count}" for count in range(1, rulings + 1))]
 
 
 def require_seen(dispute: Dispute, did: str) -> None:
