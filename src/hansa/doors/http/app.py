@@ -117,9 +117,12 @@ def service_routes() -> ServiceRoutes:
 class GuardedApp(FastAPI):
     """An application with the guard before everything else: direct routes pay for nothing that the framework does."""
 
-    def __init__(self, service: ServiceRoutes, **declared: Any) -> None:
+    def __init__(self, service: ServiceRoutes, runtime: Runtime, **declared: Any) -> None:
         self._service = service
+        # The state of an application is searched by a function, for each request.
+        self._runtime = runtime
         super().__init__(**declared)
+        self.state.runtime = runtime
         self.router.routes[:] = [service.route_index]
         self._guard = RequestGuard(
             super().__call__, direct=service.direct, members=service.members, trees=service.trees
@@ -127,7 +130,7 @@ class GuardedApp(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
-        scope[RUNTIME] = self.state.runtime
+        scope[RUNTIME] = self._runtime
         await self._guard(scope, receive, send)
 
     @property
@@ -145,6 +148,7 @@ def build_app(runtime: Runtime) -> FastAPI:
     service = service_routes()
     app = GuardedApp(
         service,
+        runtime,
         title="Hansa",
         version=hansa.__version__,
         summary="A federated registry and ledger for AI agents.",
@@ -153,7 +157,6 @@ def build_app(runtime: Runtime) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.runtime = runtime
     settings = runtime.settings
     AGENT_PAGES.put(runtime, AgentPages(runtime.database))
     BUDGETS.put(runtime, Budgets(app, app.direct, Admissions.usual()))

@@ -58,7 +58,17 @@ def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Re
     def call_at_once(request: Request, body: Any) -> Awaitable[Any]:
         return called(**{name: resolve(request, body) for name, resolve, _ in resolvers})  # type: ignore[no-any-return]
 
-    return call if any(is_waited_for for _, _, is_waited_for in resolvers) else call_at_once
+    def call_for_the_request(request: Request, _: Any) -> Awaitable[Any]:
+        return called(**{first: request}, **nothing)  # type: ignore[no-any-return]
+
+    if any(is_waited_for for _, _, is_waited_for in resolvers):
+        return call
+    if [resolve for _, resolve, _ in resolvers if resolve is not _nothing] != [_the_request]:
+        return call_at_once
+    # Most of those that judge who asks: the request, and security schemes that are there for the description.
+    (first,) = [name for name, resolve, _ in resolvers if resolve is _the_request]
+    nothing = {name: None for name, _, _ in resolvers if name != first}
+    return call_for_the_request
 
 
 def in_two_steps(
