@@ -235,6 +235,13 @@ def command_of(pid: int) -> str:
     return ""
 
 
+def program_of(pid: int) -> str:
+    """The name that the system shows for the process."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+    return ""
+
+
 def _processes() -> list[tuple[int, int, str]]:
     """Every process with its parent and its state."""
     pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208
