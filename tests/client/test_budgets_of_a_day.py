@@ -23,11 +23,6 @@ MUCH = Budget.of(per_call="1000", per_day="1000000")
 STEPS = by_tier(120, 2_000, 20_000)
 ENDS = (Progress.SETTLED, *GIVEN_BACK)
 HELD = "SELECT payee, amount FROM payment WHERE created_at >= ? AND progress NOT IN ('released', 'failed', 'expired')"
-PAYING = """
-import sys
-from tests.client.test_budgets_of_a_day import pay_for_ever
-pay_for_ever(sys.argv[1])
-"""
 
 
 def intent(payee: str = PAYEES[0], amount: str = "0.1", call_id: str | None = None) -> Intent:
@@ -52,6 +47,13 @@ def pay_for_ever(path: str) -> None:
     while True:
         begun = journal.begin(intent(chance.choice(PAYEES), f"0.0{chance.randrange(1, 10)}"), MUCH).result()
         journal.move(begun.entry.payment_id, chance.choice(ENDS)).result()
+
+
+PAYING = f"""
+import sys
+from {pay_for_ever.__module__} import {pay_for_ever.__name__}
+{pay_for_ever.__name__}(sys.argv[1])
+"""
 
 
 def require_exact_totals(path: Path) -> int:
