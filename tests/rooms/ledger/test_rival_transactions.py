@@ -59,12 +59,12 @@ async def test_an_order_that_waited_for_a_rival_counts_what_the_rival_left(regis
         waiting = asyncio.create_task(
             registry.database.act(lambda tx: posting.transfer(tx, order, book, policy))
         )
-        while not await rival.fetchval(IS_BLOCKED):
+        while not await rival.fetchval(IS_BLOCKED):  # noqa: ASYNC110
             await asyncio.sleep(0)
         await ending.commit()
         second = await waiting
     assert second.payer_balance_after == first.payer_balance_after - order.amount - second.fee
-    assert second.tx_id is not None and first.tx_id is not None and second.tx_id > first.tx_id
+    assert (second.tx_id or 0) > (first.tx_id or 0) > 0
 
 
 async def test_the_numbers_of_the_events_of_a_transfer_follow_each_other_whatever_a_rival_draws(
