@@ -72,14 +72,14 @@ DECLARE
   hold_is_due boolean[]; hold_endings text[]; hold_is_touched boolean[];
   -- The locked accounts, agents before the registry's own, each kind in id order; four balances for each, by bucket. A
   -- payer's pace: what it sent in the minutes before this one.
-  parties text[]; payers text[]; accounts ledger_account[]; account_ids bigint[]; account_dids text[]; place_of jsonb;
+  parties text[]; payers text[]; accounts ledger_account[]; account_tids tid[]; account_ids bigint[]; account_dids text[]; place_of jsonb;
   active boolean[]; funds bigint[]; floors bigint[]; ceilings bigint[]; pace_from int[]; pace_to int[]; past text[];
   past_sent numeric[]; past_held bigint[]; now_sent bigint[]; now_held bigint[]; is_changed boolean[]; is_paced boolean[];
   -- What is written, in order: transactions, and their postings by the number of the transaction. A collector that is
   -- none of the parties stands last; its balance is known when its row is locked, after everybody else's.
   done int[]; first_posting int[]; debit_places int[]; credit_places int[];
   posting_of int[]; posting_place int[]; posting_bucket int[]; posting_delta bigint[]; posting_after bigint[];
-  collector_id bigint; collector_place int; collector_before bigint; fees_total bigint; given bigint[];
+  collector_tid tid; collector_id bigint; collector_place int; written int; collector_before bigint; fees_total bigint; given bigint[];
   opened_orders int[];
   -- The orders on crossings, and the crossings that they name, by their place in the order of their keys.
   crossing_orders int[] := '{}'; crossing_place jsonb; crossing_transits text[]; crossing_directions text[];
@@ -197,8 +197,11 @@ BEGIN
     accounts := ARRAY(SELECT a FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = '');
   ELSE
     -- A row that a rival changed while its lock was waited for is returned as the rival left it.
-    accounts := ARRAY(SELECT a FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
-      ORDER BY a.kind = 'system', a.id FOR NO KEY UPDATE);
+    SELECT array_agg(l.account), array_agg(l.ctid) INTO accounts, account_tids
+    FROM (
+      SELECT a AS account, a.ctid FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
+      ORDER BY a.kind = 'system', a.id FOR NO KEY UPDATE
+    ) l;
   END IF;
 
   <<walk>>
@@ -218,10 +221,9 @@ BEGIN
       array_agg(l.transit_ceiling), array_agg(before.first), array_agg(l.size - l.of_now),
       array_agg(coalesce(before.sent, 0)), array_agg(coalesce(before.held, 0)),
       array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size - 1] ELSE 0 END),
-      array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size] ELSE 0 END),
-      (SELECT a.id FROM ledger_account a WHERE a.did = collector AND a.unit = '')
+      array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size] ELSE 0 END)
     INTO account_ids, account_dids, place_of, active, funds, floors, ceilings, pace_from, pace_to, past_sent, past_held,
-      now_sent, now_held, collector_id
+      now_sent, now_held
     FROM (
       SELECT a.*, a.ordinality AS place, cardinality(a.pace) AS size,
         CASE WHEN a.pace[cardinality(a.pace) - 2] = this_minute THEN 3 ELSE 0 END AS of_now
@@ -572,23 +574,27 @@ BEGIN
   END IF;
 
   IF done <> '{}' THEN
-    -- The collector's row is the only one that is not locked yet: where it is no party it comes last, without a place. The
-    -- ids are drawn after it is locked: they rise in the order in which its balance changes.
-    WITH written AS (
-      UPDATE ledger_account a SET liquid = coalesce(funds[c.place][1], a.liquid + fees_total),
-        staked = coalesce(funds[c.place][2], a.staked), escrow = coalesce(funds[c.place][3], a.escrow),
-        transit = coalesce(funds[c.place][4], a.transit),
-        pace = CASE WHEN is_paced[c.place]
-          THEN a.pace[pace_from[c.place] : pace_to[c.place]] || past[c.place]::bigint[]
-            || ARRAY[this_minute, now_sent[c.place], now_held[c.place]]
-          ELSE a.pace END
-      FROM unnest(account_ids || collector_id, is_changed || (fees_total > 0)) WITH ORDINALITY AS c (id, is_changed, place)
-      WHERE a.id = c.id AND c.is_changed
-      RETURNING c.place, a.liquid
-    )
-    SELECT sum(w.liquid) FILTER (WHERE w.place > cardinality(account_ids)) - fees_total INTO collector_before FROM written w;
-    IF fees_total = 0 THEN
-      collector_before := 0;
+    -- The last row that is locked. The ids are drawn after that: they rise in the order in which its balance changes.
+    collector_before := 0;
+    IF fees_total > 0 THEN
+      SELECT a.ctid, a.id, a.liquid INTO STRICT collector_tid, collector_id, collector_before
+      FROM ledger_account a WHERE a.did = collector AND a.unit = '' FOR NO KEY UPDATE;
+      account_tids := account_tids || collector_tid;
+      is_changed := is_changed || true;
+    END IF;
+    -- Locked rows stay where they are; the collector's has no place in `funds`.
+    UPDATE ledger_account a SET liquid = coalesce(funds[c.place][1], collector_before + fees_total),
+      staked = coalesce(funds[c.place][2], a.staked), escrow = coalesce(funds[c.place][3], a.escrow),
+      transit = coalesce(funds[c.place][4], a.transit),
+      pace = CASE WHEN is_paced[c.place]
+        THEN a.pace[pace_from[c.place] : pace_to[c.place]] || past[c.place]::bigint[]
+          || ARRAY[this_minute, now_sent[c.place], now_held[c.place]]
+        ELSE a.pace END
+    FROM unnest(account_tids, is_changed) WITH ORDINALITY AS c (tid, is_changed, place)
+    WHERE a.ctid = c.tid AND c.is_changed;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    IF written <> cardinality(array_positions(is_changed, true)) THEN
+      RAISE EXCEPTION 'a locked account has moved' USING ERRCODE = 'serialization_failure';
     END IF;
     given := ARRAY(SELECT nextval('ledger_transaction_id_seq') FROM generate_series(1, cardinality(done)));
     FOR k IN 1 .. cardinality(done) LOOP

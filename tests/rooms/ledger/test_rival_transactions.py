@@ -1,0 +1,97 @@
+"""What a transaction beside it changes while an order waits or takes its numbers."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+
+import hansa
+from hansa.foundation.values.money import UNIT, Minor
+from hansa.rooms import ledger
+from hansa.rooms.ledger import posting
+from tests.all_events import ALL_EVENTS
+from tests.registry import TestAgent, TestRegistry
+
+IS_BLOCKED = (
+    "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+)
+APPENDING = Path(hansa.__file__).parent / "rooms/journal/sql/appending.sql"
+BATCH = 32
+# A rival that draws a number before each fortieth of a batch, of which each transfer needs three.
+RIVAL_THAT_DRAWS = """
+CREATE SEQUENCE calls;
+CREATE TABLE drawn_by_a_rival (number bigint);
+CREATE FUNCTION number_beside_a_rival() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  IF nextval('calls') % 40 = 0 THEN
+    INSERT INTO drawn_by_a_rival VALUES (nextval('journal_event_seq_seq'));
+  END IF;
+  RETURN nextval('journal_event_seq_seq');
+END $$;
+"""
+
+
+@asynccontextmanager
+async def rival_of(registry: TestRegistry) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
+    """A connection of another process."""
+    connection = await asyncpg.connect(registry.database.dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def paying(payer: TestAgent, payee: TestAgent) -> ledger.TransferOrder:
+    """A transfer of a hundredth of a unit, which bears a fee."""
+    return ledger.TransferOrder(payer.did, payee.did, Minor(UNIT // 100))
+
+
+async def test_an_order_that_waited_for_a_rival_counts_what_the_rival_left(registry: TestRegistry):
+    payer, payee = await registry.agent(), await registry.agent()
+    book, policy = ledger.Book.of(registry.settings), ledger.FeePolicy()
+    order = paying(payer, payee)
+    async with rival_of(registry) as rival:
+        ending = rival.transaction()
+        await ending.start()
+        first = await posting.transfer(rival, order, book, policy)
+        waiting = asyncio.create_task(
+            registry.database.act(lambda tx: posting.transfer(tx, order, book, policy))
+        )
+        while not await rival.fetchval(IS_BLOCKED):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await ending.commit()
+        second = await waiting
+    assert second.payer_balance_after == first.payer_balance_after - order.amount - second.fee
+    assert (second.tx_id or 0) > (first.tx_id or 0) > 0
+
+
+async def test_the_numbers_of_the_events_of_a_transfer_follow_each_other_whatever_a_rival_draws(
+    registry: TestRegistry,
+):
+    payer, payee = await registry.agent(), await registry.agent()
+    group = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    written = APPENDING.read_text()
+    assert "nextval('journal_event_seq_seq')" in written
+    await execute(registry, RIVAL_THAT_DRAWS)
+    await execute(registry, written.replace("nextval('journal_event_seq_seq')", "number_beside_a_rival()"))
+    try:
+        await asyncio.gather(*(group.transfer(paying(payer, payee), None, str) for _ in range(BATCH)))
+    finally:
+        await execute(registry, written)
+    rows = await registry.database.look(
+        lambda tx: tx.fetch(
+            f"SELECT e.seq, e.id, e.event_type FROM {ALL_EVENTS} e"
+            " WHERE e.data ->> 'tx_id' IN (SELECT tx_id::text FROM journal_event WHERE tx_type = 'transfer')"
+        )
+    )
+    assert len(rows) == len({row["seq"] for row in rows}) == len({row["id"] for row in rows}) == 3 * BATCH
+    drawn = await registry.database.look(lambda tx: tx.fetch("SELECT number FROM drawn_by_a_rival"))
+    assert len(drawn) >= 2
+    assert {row["number"] for row in drawn}.isdisjoint(row["seq"] for row in rows)
+
+
+async def execute(registry: TestRegistry, statements: str) -> None:
+    """Run statements in one transaction."""
+    await registry.database.act(lambda tx: tx.execute(statements))
