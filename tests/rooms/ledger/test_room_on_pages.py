@@ -35,8 +35,6 @@ async def test_pages_of_accounts_keep_room_for_many_updates(registry: TestRegist
 async def place_after_update(registry: TestRegistry, did: str) -> tuple[int, int]:
     """Page and place of the new version of an account."""
     place: tuple[int, int] = await registry.database.act(
-        lambda tx: tx.fetchval(
-            "UPDATE ledger_account SET liquid = liquid WHERE did = $1 RETURNING ctid", did
-        )
+        lambda tx: tx.fetchval("UPDATE ledger_account SET liquid = liquid WHERE did = $1 RETURNING ctid", did)
     )
     return place
