@@ -1,6 +1,7 @@
 """The fixture of a bench: a database with many funded agents whose books add up, and the pgbench baseline."""
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -123,6 +124,7 @@ class Pgbench:
             str(installed() / "bin" / "pgbench"),
             *arguments,
             self._url,
+            env={**os.environ, "PGOPTIONS": "-c statement_timeout=0"},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
