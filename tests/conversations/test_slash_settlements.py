@@ -43,6 +43,10 @@ class Court:
         self, alice: TestAgent, bob: TestAgent, tx_id: str | None, slash: str, compensation: str = "0"
     ) -> dict[str, Any]:
         """A dispute of alice against bob, decided for her; the settlement at `a`."""
+        return await self.settlement_of(await self.filed(alice, bob, tx_id), slash, compensation)
+
+    async def filed(self, alice: TestAgent, bob: TestAgent, tx_id: str | None) -> int:
+        """A dispute of alice against bob; its number."""
         subject = {} if tx_id is None else {"transaction_id": tx_id}
         body = {
             "defendant_did": bob.did,
@@ -52,9 +56,14 @@ class Court:
         }
         filed = await alice.registry.post("/disputes/", json=body, headers=alice.headers)
         assert filed.status_code == 201, filed.text
-        answer = await self.rule(filed.json()["id"], slash, compensation)
+        number: int = filed.json()["id"]
+        return number
+
+    async def settlement_of(self, dispute_id: int, slash: str, compensation: str) -> dict[str, Any]:
+        """The dispute is decided for the complainant; its settlement at `a`."""
+        answer = await self.rule(dispute_id, slash, compensation)
         assert answer.status_code == 200, answer.text
-        (found,) = [one for one in await self.list(self.pair.a) if one["dispute_id"] == filed.json()["id"]]
+        (found,) = [one for one in await self.list(self.pair.a) if one["dispute_id"] == dispute_id]
         return found
 
     async def rule(self, dispute_id: int, slash: str, compensation: str) -> httpx2.Response:

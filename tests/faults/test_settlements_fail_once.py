@@ -15,8 +15,9 @@ from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
 from hansa.rooms.commerce.settlements.administering import approve, reject, write_off
 from hansa.rooms.commerce.settlements.awarding import take_award
-from hansa.rooms.commerce.settlements.envelope import Confirmation
+from hansa.rooms.commerce.settlements.envelope import Confirmation, SignedAward
 from hansa.rooms.commerce.settlements.opening import Request
+from hansa.rooms.commerce.settlements.paid_awards import ShownAward, take_paid
 from hansa.rooms.commerce.settlements.settlement import (
     Award,
     Claim,
@@ -123,8 +124,44 @@ async def _receipt(scene: Scene) -> Asking:
 async def _award(scene: Scene) -> Asking:
     """An award to an agent here, whose facts are signed."""
     claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
-    request, award = Request(scene.peer, claim, {}, "signed"), Award(AMOUNT, AMOUNT, "tx-7")
+    award = signed_award(claim)
+    request = Request(scene.peer, claim, {}, "signed", payment=award.award.payment)
     return scene.asking(lambda tx: take_award(tx, request, award, settings))
+
+
+def signed_award(claim: Claim) -> SignedAward:
+    """As it was read from the message of its author."""
+    nowhere = transfers.positions_at(transfers.NOWHERE, transfers.NOWHERE)
+    return SignedAward(claim, Award(AMOUNT, AMOUNT, "tx-7", f"contract:{claim.dispute_id}"), {}, nowhere)
+
+
+async def _paid_award(scene: Scene) -> Asking:
+    """The peer has paid an award that this registry has lost."""
+    registry, signed = scene.purses.registry, signed_award(scene.claim(against_own=True))
+    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), ShownAward(scene.peer, signed)
+    return scene.asking(lambda tx: take_paid(tx, shown, slash_bond, registry.settings))
+
+
+async def _paid_award_ruled_again(scene: Scene) -> Asking:
+    """As before, after another ruling about the same payment."""
+    registry, claim = scene.purses.registry, scene.claim(against_own=True)
+    again = replace(claim, dispute_id=next(scene.numbers), amount=AMOUNT // 2)
+    payment = signed_award(claim).award.payment
+    await scene.kept(protocol.awarded(again, AMOUNT // 2, AMOUNT // 2, 0.0, payment))
+    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), ShownAward(scene.peer, signed_award(claim))
+    return scene.asking(lambda tx: take_paid(tx, shown, slash_bond, registry.settings))
+
+
+async def _receipt_of_paid(scene: Scene) -> Asking:
+    """The registry that ruled confirms that an award was paid here."""
+    claim = scene.claim(against_own=False)
+    new = protocol.compensated(claim, signed_award(claim).award, None, 0.0)
+    settlement_id, act = await scene.kept(new), scene.purses.registry.database.act
+    await act(lambda tx: store.write(tx, settlement_id, new))
+    message = "UPDATE commerce_settlement SET message = 'signed' WHERE settlement_id = $1"
+    await act(lambda tx: tx.execute(message, settlement_id))
+    await act(lambda tx: store.show_paid(tx, settlement_id, in_seconds=0))
+    return await _confirmed(scene, Receipt(claim, Status.SETTLED), Direction.OWED)
 
 
 async def _receipt_of_award(scene: Scene) -> Asking:
@@ -183,6 +220,9 @@ STEPS: dict[str, FailingAct[Scene]] = {
     "receipt": (_receipt, {200}),
     "award": (_award, {200}),
     "receipt of an award": (_receipt_of_award, {200}),
+    "award that the peer paid and that was lost": (_paid_award, {200}),
+    "award that the peer paid, ruled again": (_paid_award_ruled_again, {200}),
+    "receipt of a paid award": (_receipt_of_paid, {200}),
     "refusal of an award": (_refused_award, {200}),
     "approve": (_approve, {409}),
     "reject": (_reject, {409}),

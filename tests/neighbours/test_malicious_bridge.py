@@ -141,8 +141,12 @@ async def test_a_slash_needs_the_signed_facts_of_its_dispute(pair: Neighbours):
     stranger = replace(claim, dispute_id=2, defendant_did=f"did:hansa:c.example:{uuid4()}")
     assert await said(pair, SLASHES, signed_request(await key_of_a(pair), stranger, {})) == []
     assert await said(pair, SLASHES, "x", "e30.e30.e30") == []
+    other = replace(claim, complainant_did=f"did:hansa:a.example:{uuid4()}")
+    assert await said(pair, SLASHES, signed_request(await key_of_a(pair), other, {"kind": "x"})) == []
+    # A ruling that a restore lost may be made again with another amount: what was decided is answered.
     larger = signed_request(await key_of_a(pair), replace(claim, amount=2 * 10**8), {"kind": "x"})
-    assert await said(pair, SLASHES, larger) == []
+    (answer,) = await said(pair, SLASHES, larger)
+    assert (answer["status"], answer["amount"]) == ("FAILED", "1")
     foreign = signed_request(await key_of_a(pair), replace(claim, dispute_id=3, currency="XYZ"), {})
     (answer,) = await said(pair, SLASHES, foreign)
     assert (answer["status"], answer["reason"]) == ("FAILED", "CURRENCY_DIFFERS")

@@ -17,7 +17,7 @@ from tests.conversations.test_slash_settlements import (
     typed,
 )
 from tests.neighbours.crossing_scene import across, refusal, run, settle
-from tests.neighbours.restoring import backed_up, put_back
+from tests.neighbours.restoring import backed_up, put_back, put_back_later
 from tests.neighbours.test_restored_bridge import compare
 from tests.neighbours.two_registries import Neighbour, neighbours
 from tests.registry import DatabaseFarm, TestAgent, at_once
@@ -246,6 +246,44 @@ async def test_a_dispute_after_a_restore_gets_no_number_of_one_that_was_lost(cou
     await court.decide(await court.incoming(opened), "approve")
     await court.what_is_due_happens(court.pair.b)
     assert (await court.outgoing(opened))["status"] == "SETTLED"
+
+
+@pytest.mark.parametrize(("slash", "compensation", "got"), [("10", "9", "89"), ("20", "18", "95")])
+async def test_a_ruling_that_is_made_again_after_a_restore_finds_what_was_slashed_for_the_payment(
+    court: Court, slash: str, compensation: str, got: str
+):
+    alice, bob, tx_id = await court.parties()
+    backup = await backed_up(court.pair.a)
+    lost = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(lost), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    assert (await alice.balance(), await bob.balance()) == ("92", "104.9")
+    await put_back_later(court.pair.a, backup, lost["dispute_id"])
+    again = await court.ruled(alice, bob, tx_id, slash=slash, compensation=compensation)
+    assert again["dispute_id"] > lost["dispute_id"]
+    await court.what_is_due_happens(court.pair.a, court.pair.b)
+    there, here = await court.incoming(again), await court.outgoing(again)
+    assert (there["status"], there["tx_id"]) == ("SETTLED", (await court.incoming(lost))["tx_id"])
+    assert here["slashed_amount"] == there["slashed_amount"] == min("15", slash)
+    assert (await alice.balance(), await bob.balance()) == (got, "104.9")
+
+
+async def test_a_slash_that_was_applied_is_compensated_by_a_ruling_with_another_amount(court: Court):
+    alice, bob, tx_id = await court.parties()
+    dispute_id = await court.filed(alice, bob, tx_id)
+    backup = await backed_up(court.pair.a)
+    lost = await court.settlement_of(dispute_id, slash="15", compensation="12")
+    await court.what_is_due_happens()
+    await court.decide(await court.incoming(lost), "approve")
+    await court.what_is_due_happens(court.pair.b)
+    await put_back_later(court.pair.a, backup, lost["dispute_id"])
+    again = await court.settlement_of(dispute_id, slash="10", compensation="10")
+    assert again["dispute_id"] == lost["dispute_id"]
+    await court.what_is_due_happens(court.pair.a, court.pair.b)
+    here = await court.outgoing(again)
+    assert (here["status"], here["slashed_amount"], here["compensated_amount"]) == ("SETTLED", "10", "10")
+    assert (await alice.balance(), await bob.balance()) == ("90", "104.9")
 
 
 async def test_a_receipt_of_before_a_restore_does_not_end_the_award_that_was_sent_again(

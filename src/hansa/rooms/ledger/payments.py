@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -19,6 +20,8 @@ class PaymentMade:
     amount: Minor
     fee: Minor
     recorded_at: datetime
+    transfer_id: UUID | None = None
+    """Of one to an agent of another registry: the transfer, which both registries know by it."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ WHERE t.id = $1 AND t.tx_type IN ('transfer', 'capture') AND payer.kind = 'agent
 """
 
 _PAYMENT_ABROAD = """
-SELECT payer.did AS payer, c.counterparty AS payee, c.amount, 0::bigint AS fee, c.decided_at AS recorded_at
+SELECT payer.did AS payer, c.counterparty AS payee, c.amount, 0::bigint AS fee, c.decided_at AS recorded_at, c.transfer_id
 FROM ledger_transaction t JOIN ledger_crossing c
   ON c.transit_id = t.payee_id AND c.direction IN ('out', 'swap_out') AND c.transfer_id = t.ref::uuid
 JOIN ledger_account payer ON payer.id = c.agent_id

@@ -10,11 +10,12 @@ from fractions import Fraction
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor, format_amount
-from hansa.rooms import federation, transfers
-from hansa.rooms.commerce import settlements
+from hansa.rooms import federation, ledger, transfers
+from hansa.rooms.commerce import contracts, settlements
 
 from .dispute import Decision, Dispute
 from .errors import RulingInvalid
+from .rules import bound_of, names_so_far
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,12 @@ class Abroad:
 
 @dataclass(frozen=True)
 class SlashedHere:
-    """What a ruling destroyed of a defendant here; minor units, and the transaction, if there was any."""
+    """What a ruling destroyed of a defendant here for a payment; minor units, and the transaction, if there was any."""
 
     amount: Minor
     tx_id: int | None
+    currency: str
+    payment: str | None
 
 
 async def abroad_of(tx: Tx, did: str, settings: Settings) -> Abroad | None:
@@ -97,21 +100,61 @@ def require_awardable(decision: Decision, complainant: Abroad, settings: Setting
         )
 
 
+async def payment_names(tx: Tx, dispute: Dispute, contract: contracts.Contract | None) -> list[str]:
+    """The names of the payment for other registries, as of now the last; the same after a restore, none without a payment across."""
+    if contract is not None:
+        name = f"contract:{contract.id}:{contract.created_at.isoformat()}"
+        return [name] if dispute.payment is None else names_so_far(dispute.payment, name)
+    paid = None if dispute.tx_id is None else await ledger.find_payment_abroad(tx, dispute.tx_id)
+    return [] if paid is None else [f"transfer:{paid.transfer_id}"]
+
+
+async def require_not_paid(
+    tx: Tx, dispute: Dispute, decision: Decision, complainant: Abroad, payment: str | None
+) -> None:
+    """Whether the complainant's registry has not compensated the payment before, by an award that a restore here has lost.
+
+    Raises: RulingInvalid.
+    """
+    if complainant.peer is None or complainant.peer.spiffe_id is None or payment is None:
+        return
+    claim = _claim(dispute, decision, "")
+    paid = await settlements.paid_before(tx, complainant.peer, claim, payment)
+    if paid is None:
+        return
+    if decision.compensation:
+        raise RulingInvalid(
+            f"The award of dispute {paid.claim.dispute_id} compensated this payment before this registry was restored:"
+            " compensation_amount must be 0.",
+            field="compensation_amount",
+        )
+    bound = bound_of(dispute)
+    left = Minor(max((bound or 0) - paid.slashed, 0))
+    if decision.slash > left:
+        raise RulingInvalid(
+            f"{format_amount(Minor(paid.slashed))} were slashed by the award of dispute {paid.claim.dispute_id}:"
+            f" slash_amount is at most {format_amount(left)}.",
+            field="slash_amount",
+        )
+
+
 async def award(
-    tx: Tx, dispute: Dispute, decision: Decision, slashed: SlashedHere, settings: Settings
+    tx: Tx, complainant: Abroad, dispute: Dispute, decision: Decision, slashed: SlashedHere
 ) -> None:
     """Let the complainant's registry compensate for what was destroyed, from the commit of the ruling on."""
     if not decision.compensation:
         return
-    complainant = await abroad_of(tx, dispute.complainant_did, settings)
-    assert complainant is not None
     assert complainant.peer is not None
-    claim = _claim(dispute, decision, settings.settlement_currency)
-    awarded = settlements.Awarded(claim, slashed.amount, decision.compensation, slashed.tx_id)
+    claim = _claim(dispute, decision, slashed.currency)
+    awarded = settlements.Awarded(
+        claim, slashed.amount, decision.compensation, slashed.tx_id, slashed.payment
+    )
     await settlements.begin_award(tx, complainant.peer, awarded)
 
 
-async def ask_to_slash(tx: Tx, dispute: Dispute, decision: Decision, abroad: Abroad) -> None:
+async def ask_to_slash(
+    tx: Tx, dispute: Dispute, decision: Decision, abroad: Abroad, payment: str | None
+) -> None:
     """Open the settlement in the commit of the ruling."""
     if not decision.slash:
         return
@@ -120,7 +163,7 @@ async def ask_to_slash(tx: Tx, dispute: Dispute, decision: Decision, abroad: Abr
     assert peer.settlement_currency is not None
     claim = _claim(dispute, decision, peer.settlement_currency)
     rate = abroad.rate or settlements.SAME_UNIT
-    await settlements.begin(tx, peer, settlements.RuledAbroad(claim, decision.compensation, rate))
+    await settlements.begin(tx, peer, settlements.RuledAbroad(claim, decision.compensation, rate, payment))
 
 
 def _claim(dispute: Dispute, decision: Decision, currency: str) -> settlements.Claim:

@@ -10,12 +10,13 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
 from hansa.rooms import ledger
-from hansa.rooms.commerce import contracts
+from hansa.rooms.commerce import contracts, settlements
 from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
 from . import recorded, store
-from .abroad import Abroad, abroad_of
+from .abroad import Abroad, abroad_of, payment_names
 from .dispute import Decision, Dispute
+from .rules import names_so_far
 
 _NOTHING = BondSlashed(ZERO, None)
 
@@ -45,6 +46,8 @@ class Awards:
     """The registry of the defendant, where it is another: nothing of the defendant is moved here, and nothing issued yet."""
     complainant_abroad: Abroad | None
     """The registry of the complainant, where it is another: it issues the compensation."""
+    payment: str | None
+    """The name of the payment for another registry."""
 
     @classmethod
     async def of(
@@ -59,10 +62,24 @@ class Awards:
         winner = dispute.party_of(decision.ruling)
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
-        earlier = ZERO if dispute.payment is None else await store.compensated(tx, dispute.payment)
+        names = await payment_names(tx, dispute, contract)
+        earlier = await settlements.compensated_before(tx, names)
+        if dispute.payment is not None:
+            earlier += await store.compensated(tx, names_so_far(dispute.payment))
         abroad = await abroad_of(tx, dispute.defendant_did, settings)
         complainant = await abroad_of(tx, dispute.complainant_did, settings)
-        return cls(dispute, decision, settings, contract, winner, hold_id, earlier, abroad, complainant)
+        return cls(
+            dispute=dispute,
+            decision=decision,
+            settings=settings,
+            contract=contract,
+            winner=winner,
+            hold_id=hold_id,
+            earlier=Minor(earlier),
+            abroad=abroad,
+            complainant_abroad=complainant,
+            payment=names[-1] if names else None,
+        )
 
     @property
     def given(self) -> Minor:

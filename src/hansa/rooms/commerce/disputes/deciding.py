@@ -19,7 +19,7 @@ from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import SlashBond
 
 from . import recorded, rules
-from .abroad import SlashedHere, ask_to_slash, award, require_awardable, require_settleable
+from .abroad import SlashedHere, ask_to_slash, award, require_awardable, require_not_paid, require_settleable
 from .awards import Awards, Moved
 from .bundle import proposal_for
 from .dispute import Decision, Dispute, DisputeStatus, Ruling
@@ -68,14 +68,17 @@ async def rule(
         require_settleable(decision, awards.abroad, settings)
     if awards.complainant_abroad is not None:
         require_awardable(decision, awards.complainant_abroad, settings)
+        await require_not_paid(tx, dispute, decision, awards.complainant_abroad, awards.payment)
     await record_admin_act(
         tx, administrator, act="dispute.rule", subject=str(dispute.id), reason=decision.note
     )
     if awards.abroad is not None:
-        await ask_to_slash(tx, dispute, decision, awards.abroad)
+        await ask_to_slash(tx, dispute, decision, awards.abroad, awards.payment)
     moved = await awards.move_units(tx, slash_bond)
     if awards.complainant_abroad is not None:
-        await award(tx, dispute, decision, SlashedHere(moved.slashed, moved.slash_tx_id), settings)
+        currency = settings.settlement_currency
+        slashed = SlashedHere(moved.slashed, moved.slash_tx_id, currency, awards.payment)
+        await award(tx, awards.complainant_abroad, dispute, decision, slashed)
     if contract is not None:
         contract = await _end_of(tx, contract, awards, moved)
     if decision.ruling is Ruling.IN_FAVOR_OF_COMPLAINANT:

@@ -3,10 +3,11 @@
 from .awarding import Awarded, begin_award
 from .beginning import RuledAbroad, begin, peer_of_party
 from .exchange import EXCHANGE_JOBS, SIGNED_VERDICT
+from .paid_awards import paid_before
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth
 from .slashing import SLASHING_JOBS
-from .store import reopen
+from .store import compensated_before, reopen
 
 __all__ = [
     "EXCHANGE_JOBS",
@@ -19,6 +20,8 @@ __all__ = [
     "admin_router",
     "begin",
     "begin_award",
+    "compensated_before",
+    "paid_before",
     "peer_of_party",
     "peer_router",
     "reopen",

@@ -1,7 +1,8 @@
 """A complainant of another registry is compensated there for a slash that was decided and applied here, and the reverse.
 
 The registry that slashed repeats the signed award, with the facts of the dispute, until the other has answered. Units are
-issued once for each (peer, dispute), in the commit that keeps the award.
+issued once for each (peer, dispute), and once for each payment and complainant, in the commit that keeps the award. The
+registry that paid then shows the award, until the one that ruled has confirmed it (`paid_awards.py`).
 """
 
 from dataclasses import dataclass
@@ -13,9 +14,13 @@ from hansa.rooms import agents, federation, journal, ledger, transfers
 
 from . import settlement as protocol
 from . import store
+from .envelope import SignedAward
 from .opening import Request, admit, is_signed_verdict, open_settlement
 from .settlement import Award, Claim, Direction, Settlement, Status
 from .taking_in import Compensated, Owed, compensate, minted
+
+SHOWN_AFTER_SECONDS = 12.0
+"""After an award was paid it is shown to the registry that ruled, which by then has the receipt."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class Awarded:
     slashed: int
     compensation: int
     tx_id: int | None
+    payment: str | None
 
 
 async def begin_award(tx: Tx, peer: federation.PeerRecord, ruled: Awarded) -> None:
@@ -34,25 +40,37 @@ async def begin_award(tx: Tx, peer: federation.PeerRecord, ruled: Awarded) -> No
     assert peer.ledger_id is not None
     if not ruled.slashed:
         return
-    new = protocol.awarded(ruled.claim, ruled.slashed, ruled.compensation, await store.now(tx))
+    moment = await store.now(tx)
+    new = protocol.awarded(ruled.claim, ruled.slashed, ruled.compensation, moment, ruled.payment)
     settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)
     await store.write(tx, settlement_id, new, store.Written(tx_id=ruled.tx_id))
 
 
-async def take_award(tx: Tx, request: Request, award: Award, settings: Settings) -> Settlement | None:
+async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Settings) -> Settlement | None:
     """Issue what a peer awarded to an agent here, or find that it was issued; None where nothing is answered.
+
+    A payment that was compensated by another award is not compensated again: the peer is shown that one. An award of before a
+    restore counts for nothing.
 
     Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer sends the award again.
     """
     assert request.peer.spiffe_id is not None
-    await transfers.lock_chain(tx, request.peer.spiffe_id)
+    award = signed.award
+    if not await transfers.observe_in_chain(tx, request.peer.spiffe_id, signed.positions, store.reopen):
+        return None
     admitted = await admit(tx, request, Direction.OWED, settings)
     if admitted is None:
+        return None
+    paid = await store.about(tx, request.peer.spiffe_id, Direction.OWED, request.claim, request.payment)
+    is_paid = paid is not None and paid.settlement.status is Status.SETTLED
+    if paid is not None and is_paid and protocol.is_other_award(paid.settlement, request.claim, award):
+        await store.show_paid(tx, paid.settlement_id, in_seconds=0)
         return None
     if admitted.known is not None:
         return admitted.known.settlement
     refusal = await _why_refused(tx, request, award, settings)
-    after = protocol.compensated(request.claim, award, refusal, await store.now(tx))
+    moment = await store.now(tx)
+    after = protocol.compensated(request.claim, award, refusal, moment)
     settlement_id = await open_settlement(tx, request, after, is_due=False)
     if settlement_id is None:
         return None
@@ -76,6 +94,7 @@ async def _issue(
     kept = await store.find(tx, settlement_id)
     assert kept is not None
     await store.record(tx, kept, after)
+    await store.show_paid(tx, settlement_id, in_seconds=SHOWN_AFTER_SECONDS)
 
 
 async def _why_refused(tx: Tx, request: Request, award: Award, settings: Settings) -> str | None:

@@ -21,6 +21,7 @@ class RuledAbroad:
     claim: Claim
     compensation: int
     rate: Fraction
+    payment: str | None
 
 
 async def peer_of_party(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord | None:
@@ -33,5 +34,6 @@ async def begin(tx: Tx, peer: federation.PeerRecord, ruled: RuledAbroad) -> None
     """Open the settlement."""
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
-    new = settlement.opened(ruled.claim, ruled.compensation, await store.now(tx), ruled.rate)
+    moment = await store.now(tx)
+    new = settlement.opened(ruled.claim, ruled.compensation, moment, ruled.rate, ruled.payment)
     await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)

@@ -17,6 +17,7 @@ TYPE = "fed-slash+jws"
 KIND = "fed.slash.v1"
 MESSAGE_MAX_CHARACTERS = 800_000
 PROOF_MAX_CHARACTERS = 16_384
+PAYMENT_MAX_CHARACTERS = 200
 BIGINT_MAX = 2**63 - 1
 
 Did = Annotated[str, msgspec.Meta(min_length=1, max_length=DID_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")]
@@ -24,6 +25,9 @@ Number = Annotated[int, msgspec.Meta(ge=1, le=BIGINT_MAX)]
 Amount = Annotated[str, msgspec.Meta(max_length=32)]
 Place = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Head = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+Payment = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=PAYMENT_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")
+]
 Text = Annotated[str, msgspec.Meta(max_length=500, pattern=r"\A[^\x00]*\Z")]
 
 
@@ -46,12 +50,6 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class _Request(_Claim, frozen=True, kw_only=True):
-    type: Literal["slash-request"]
-    verdict: dict[str, Any]
-    proof: Annotated[str, msgspec.Meta(max_length=PROOF_MAX_CHARACTERS)] | None = None
-
-
 class _Position(msgspec.Struct, frozen=True):
     epoch: Place
     seq: Place
@@ -62,12 +60,27 @@ class _Position(msgspec.Struct, frozen=True):
         return transfers.Position(self.epoch, self.seq, self.head)
 
 
-class _Confirmation(_Claim, frozen=True, kw_only=True):
-    type: Literal["slash-confirmation"]
+class _Placed(_Claim, frozen=True, kw_only=True):
     epoch: Place = 0
     seq: Place = 0
     head: Head = transfers.NO_HEAD
     seen: _Position | None = None
+
+    def positions(self) -> transfers.Message:
+        """Where the two chains of the pair were when it was signed; nowhere where it states none."""
+        own = transfers.Position(self.epoch, self.seq, self.head)
+        return transfers.positions_at(own, transfers.NOWHERE if self.seen is None else self.seen.place)
+
+
+class _Request(_Claim, frozen=True, kw_only=True):
+    type: Literal["slash-request"]
+    verdict: dict[str, Any]
+    proof: Annotated[str, msgspec.Meta(max_length=PROOF_MAX_CHARACTERS)] | None = None
+    payment: Payment | None = None
+
+
+class _Confirmation(_Placed, frozen=True, kw_only=True):
+    type: Literal["slash-confirmation"]
     settlement_id: Number
     status: Status
     slashed_amount: Amount
@@ -75,12 +88,18 @@ class _Confirmation(_Claim, frozen=True, kw_only=True):
     reason: Text | None = None
 
 
-class _Award(_Claim, frozen=True, kw_only=True):
+class _Award(_Placed, frozen=True, kw_only=True):
     type: Literal["slash-award"]
     slashed_amount: Amount
     compensation_amount: Amount
     verdict: dict[str, Any]
     tx_id: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    payment: Payment | None = None
+
+
+class _Paid(_Claim, frozen=True, kw_only=True):
+    type: Literal["slash-paid"]
+    proof: Annotated[str, msgspec.Meta(max_length=MESSAGE_MAX_CHARACTERS)]
 
 
 class _Receipt(_Claim, frozen=True, kw_only=True):
@@ -90,23 +109,23 @@ class _Receipt(_Claim, frozen=True, kw_only=True):
 
 
 def signed_request(
-    key: federation.SigningKey, claim: Claim, verdict: dict[str, Any], proof: str | None = None
+    key: federation.SigningKey,
+    claim: Claim,
+    verdict: dict[str, Any],
+    proof: str | None = None,
+    payment: str | None = None,
 ) -> str:
     """The claim with the facts of its dispute; `proof` is what the addressee had signed about it."""
-    shown = {} if proof is None else {"proof": proof}
-    return _signed(key, claim, {"type": "slash-request", "verdict": verdict, **shown})
+    members = {"type": "slash-request", "verdict": verdict, "proof": proof, "payment": payment}
+    return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
 
 
 def signed_confirmation(
     key: federation.SigningKey, settlement_id: int, outcome: Outcome, positions: transfers.Message
 ) -> str:
     """What this registry did or decided about a claim of a peer, and where the two chains of the pair are."""
-    own, seen = positions.own, positions.seen
     members = {
-        "epoch": own.epoch,
-        "seq": own.seq,
-        "head": own.head,
-        "seen": {"epoch": seen.epoch, "seq": seen.seq, "head": seen.head},
+        **_places(positions),
         "type": "slash-confirmation",
         "settlement_id": settlement_id,
         "status": outcome.status.value,
@@ -117,16 +136,29 @@ def signed_confirmation(
     return _signed(key, outcome.claim, {name: value for name, value in members.items() if value is not None})
 
 
-def signed_award(key: federation.SigningKey, claim: Claim, award: Award, verdict: dict[str, Any]) -> str:
+def signed_award(
+    key: federation.SigningKey,
+    claim: Claim,
+    award: Award,
+    verdict: dict[str, Any],
+    positions: transfers.Message,
+) -> str:
     """What this registry decided and destroyed for a complainant of a peer, with the facts of the dispute."""
     members = {
+        **_places(positions),
         "type": "slash-award",
         "slashed_amount": format_amount(award.slashed),
         "compensation_amount": format_amount(award.compensation),
         "verdict": verdict,
         "tx_id": award.tx_id,
+        "payment": award.payment,
     }
     return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
+
+
+def signed_paid(key: federation.SigningKey, claim: Claim, award: str) -> str:
+    """An award of the addressee is paid here: shown to it as it signed it, as it may have lost it in a restore."""
+    return _signed(key, claim, {"type": "slash-paid", "proof": award})
 
 
 def signed_receipt(key: federation.SigningKey, receipt: Receipt) -> str:
@@ -142,27 +174,35 @@ class SettlementRequest:
     claim: Claim
     verdict: dict[str, Any]
     proof: str | None
+    payment: str | None
 
 
 def read_request(text: str, peer: federation.PeerRecord) -> SettlementRequest | None:
     """What this peer asks for; None where the text is no request."""
     payload = federation.read_signed(text, TYPE, _Request, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else SettlementRequest(payload.claim(), payload.verdict, payload.proof)
+        if payload is None:
+            return None
+        return SettlementRequest(payload.claim(), payload.verdict, payload.proof, payload.payment)
     except NotAnAmount:
         return None
 
 
 def own_outcome(text: str, own_keys: Mapping[str, bytes]) -> Outcome | None:
     """What this registry, which has or had these keys, stated about a claim; None where it signed no such statement."""
-    signature = read_compact(text, TYPE, PROOF_MAX_CHARACTERS)
+    payload = _own_payload(text, own_keys, PROOF_MAX_CHARACTERS)
+    try:
+        return None if payload is None else _outcome(msgspec.convert(payload, _Confirmation))
+    except (msgspec.ValidationError, NotAnAmount):
+        return None
+
+
+def _own_payload(text: str, own_keys: Mapping[str, bytes], most_characters: int) -> dict[str, Any] | None:
+    signature = read_compact(text, TYPE, most_characters)
     key = None if signature is None else own_keys.get(signature.entry.kid or "")
     if signature is None or key is None or not signature.is_by(key):
         return None
-    try:
-        return _outcome(msgspec.convert(dict(signature.payload), _Confirmation))
-    except (msgspec.ValidationError, NotAnAmount):
-        return None
+    return dict(signature.payload)
 
 
 @dataclass(frozen=True)
@@ -180,9 +220,7 @@ def read_confirmation(text: str, peer: federation.PeerRecord) -> Confirmation | 
     try:
         if payload is None:
             return None
-        own = transfers.Position(payload.epoch, payload.seq, payload.head)
-        seen = transfers.NOWHERE if payload.seen is None else payload.seen.place
-        return Confirmation(_outcome(payload), transfers.positions_at(own, seen), text)
+        return Confirmation(_outcome(payload), payload.positions(), text)
     except NotAnAmount:
         return None
 
@@ -192,16 +230,55 @@ def _outcome(stated: _Confirmation) -> Outcome:
     return Outcome(stated.claim(), stated.status, slashed, stated.tx_id, stated.reason)
 
 
-def read_award(text: str, peer: federation.PeerRecord) -> tuple[Claim, Award, dict[str, Any]] | None:
+@dataclass(frozen=True)
+class SignedAward:
+    """An award with the facts of its dispute, and the positions of the chains; nowhere where it states none."""
+
+    claim: Claim
+    award: Award
+    verdict: dict[str, Any]
+    positions: transfers.Message
+
+
+def read_award(text: str, peer: federation.PeerRecord) -> SignedAward | None:
     """What this peer awarded to an agent here, and the facts that it signed; None where the text is no award."""
     payload = federation.read_signed(text, TYPE, _Award, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        if payload is None:
-            return None
-        amounts = parse_amount(payload.slashed_amount), parse_amount(payload.compensation_amount)
-        return payload.claim(), Award(*amounts, payload.tx_id), payload.verdict
+        return None if payload is None else _award(payload)
     except NotAnAmount:
         return None
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What a peer states that it paid; `award` is the text by which this registry awarded it, not verified yet."""
+
+    claim: Claim
+    award: str
+
+
+def read_paid(text: str, peer: federation.PeerRecord) -> Paid | None:
+    """Which award this peer has paid; None where the text is no such statement."""
+    payload = federation.read_signed(text, TYPE, _Paid, peer, most_characters=MESSAGE_MAX_CHARACTERS)
+    try:
+        return None if payload is None else Paid(payload.claim(), payload.proof)
+    except NotAnAmount:
+        return None
+
+
+def own_award(text: str, own_keys: Mapping[str, bytes]) -> SignedAward | None:
+    """What this registry, which has or had these keys, awarded; None where it signed no such award."""
+    payload = _own_payload(text, own_keys, MESSAGE_MAX_CHARACTERS)
+    try:
+        return None if payload is None else _award(msgspec.convert(payload, _Award))
+    except (msgspec.ValidationError, NotAnAmount):
+        return None
+
+
+def _award(stated: _Award) -> SignedAward:
+    amounts = parse_amount(stated.slashed_amount), parse_amount(stated.compensation_amount)
+    award = Award(*amounts, stated.tx_id, stated.payment)
+    return SignedAward(stated.claim(), award, stated.verdict, stated.positions())
 
 
 def read_receipt(text: str, peer: federation.PeerRecord) -> Receipt | None:
@@ -211,6 +288,16 @@ def read_receipt(text: str, peer: federation.PeerRecord) -> Receipt | None:
         return None if payload is None else Receipt(payload.claim(), payload.status, payload.reason)
     except NotAnAmount:
         return None
+
+
+def _places(positions: transfers.Message) -> dict[str, Any]:
+    own, seen = positions.own, positions.seen
+    return {
+        "epoch": own.epoch,
+        "seq": own.seq,
+        "head": own.head,
+        "seen": {"epoch": seen.epoch, "seq": seen.seq, "head": seen.head},
+    }
 
 
 def _signed(key: federation.SigningKey, claim: Claim, members: dict[str, Any]) -> str:

@@ -14,10 +14,12 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation, transfers
+from hansa.rooms.commerce.slash_bond import SLASH_BOND
 
 from . import envelope, store
 from .awarding import take_award
 from .opening import Request
+from .paid_awards import ShownAward, take_paid
 from .records import Kept
 from .settlement import Award, Claim, Direction, Outcome, Receipt, Settlement
 from .taking_in import SignedReceipt, take_outcome, take_receipt, take_request
@@ -28,8 +30,9 @@ PATHS = {
     Direction.OUTGOING: REQUESTS,
     Direction.INCOMING: CONFIRMATIONS,
     Direction.AWARDED: CONFIRMATIONS,
+    Direction.OWED: CONFIRMATIONS,
 }
-"""Where the messages about settlements of each kind go; those that are owed are only answered."""
+"""Where the messages about settlements of each kind go."""
 DELIVERY = "commerce: settlements with a peer"
 SWEEP_SECONDS = 2.0
 BATCH = 10
@@ -69,16 +72,19 @@ async def _send(runtime: Runtime, peer: federation.PeerRecord, direction: Direct
 
 
 async def _statement(runtime: Runtime, kept: Kept) -> str:
-    """The request for a slash, the outcome of one, or an award, with the signature of this registry."""
+    """The request for a slash, the outcome of one, an award, or one that was paid, with the signature of this registry."""
     claim, direction = kept.settlement.claim, kept.settlement.direction
     if direction is Direction.INCOMING:
         return await _confirmation(runtime, kept)
+    if direction is Direction.OWED:
+        return envelope.signed_paid(await _key(runtime), claim, kept.row["message"])
     verdict = await _verdict_of(runtime, kept)
     key = await _key(runtime)
     if direction is Direction.OUTGOING:
         proof = kept.row["outcome"] if kept.settlement.is_closed else None
-        return envelope.signed_request(key, claim, verdict, proof)
-    return envelope.signed_award(key, claim, _stated_award(kept), verdict)
+        return envelope.signed_request(key, claim, verdict, proof, kept.settlement.payment)
+    positions = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, kept.peer))
+    return envelope.signed_award(key, claim, _stated_award(kept), verdict, positions)
 
 
 async def _take_receipt(
@@ -96,7 +102,7 @@ async def _take_receipt(
 
 def _stated_award(kept: Kept) -> Award:
     outcome, settlement = stated_outcome(kept), kept.settlement
-    return Award(settlement.slashed, settlement.compensation, outcome.tx_id)
+    return Award(settlement.slashed, settlement.compensation, outcome.tx_id, settlement.payment)
 
 
 def stated_outcome(kept: Kept) -> Outcome:
@@ -130,11 +136,11 @@ async def _answer_request(runtime: Runtime, peer: federation.PeerRecord, text: s
     shown = None
     if read.proof is not None:
         shown = envelope.own_outcome(read.proof, await runtime.database.look(_own_keys))
-        if shown is None or shown.claim != read.claim:
+        if shown is None or not shown.claim.is_again(read.claim):
             await _count_malformed(runtime, peer)
             return None
     await _learn_parties(runtime, read.claim)
-    request = Request(peer, read.claim, read.verdict, text, shown)
+    request = Request(peer, read.claim, read.verdict, text, shown, read.payment)
     settlement_id = await runtime.database.act(lambda tx: take_request(tx, request, runtime.settings))
     if settlement_id is None:
         return None
@@ -161,16 +167,38 @@ async def answer_confirmations(
     """Take the outcomes of a peer in; a signed receipt for each that is recorded. Raises: federation.FrameSilent."""
     answers: list[str] = []
     for text in texts:
-        award = envelope.read_award(text, peer)
-        if award is None:
-            after = await take_confirmation(runtime, peer, text)
-        else:
-            after = await _take_award(runtime, Request(peer, award[0], award[2], text), award[1])
-        if after is not None and after.is_closed:
-            is_owed = after.direction is Direction.OWED
-            receipt = Receipt(after.claim, after.status, after.reason if is_owed else None)
+        receipt = await _receipt_for(runtime, peer, text)
+        if receipt is not None:
             answers.append(envelope.signed_receipt(await _key(runtime), receipt))
     return answers
+
+
+async def _receipt_for(runtime: Runtime, peer: federation.PeerRecord, text: str) -> Receipt | None:
+    if (paid := envelope.read_paid(text, peer)) is not None:
+        return await _take_paid(runtime, peer, paid)
+    if (award := envelope.read_award(text, peer)) is None:
+        after = await take_confirmation(runtime, peer, text)
+    else:
+        after = await _take_award(runtime, _request_of(peer, award, text), award)
+    if after is None or not after.is_closed:
+        return None
+    is_owed = after.direction is Direction.OWED
+    return Receipt(after.claim, after.status, after.reason if is_owed else None)
+
+
+def _request_of(peer: federation.PeerRecord, award: envelope.SignedAward, text: str) -> Request:
+    return Request(peer, award.claim, award.verdict, text, payment=award.award.payment)
+
+
+async def _take_paid(runtime: Runtime, peer: federation.PeerRecord, paid: envelope.Paid) -> Receipt | None:
+    """Record an award that the peer has paid, by the own signature that it shows."""
+    signed = envelope.own_award(paid.award, await runtime.database.look(_own_keys))
+    if signed is None or signed.claim != paid.claim:
+        await _count_malformed(runtime, peer)
+        return None
+    await _learn_parties(runtime, signed.claim)
+    shown, slash_bond = ShownAward(peer, signed), SLASH_BOND.of(runtime)
+    return await runtime.database.act(lambda tx: take_paid(tx, shown, slash_bond, runtime.settings))
 
 
 async def _learn_parties(runtime: Runtime, claim: Claim) -> None:
@@ -178,7 +206,7 @@ async def _learn_parties(runtime: Runtime, claim: Claim) -> None:
     await federation.learn_holders(runtime, [claim.complainant_did, claim.defendant_did])
 
 
-async def _take_award(runtime: Runtime, request: Request, award: Award) -> Settlement | None:
+async def _take_award(runtime: Runtime, request: Request, award: envelope.SignedAward) -> Settlement | None:
     await _learn_parties(runtime, request.claim)
     try:
         return await runtime.database.act(lambda tx: take_award(tx, request, award, runtime.settings))

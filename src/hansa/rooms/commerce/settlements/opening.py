@@ -27,6 +27,8 @@ class Request:
     message: str
     shown: Outcome | None = None
     """What this registry had decided of the claim, by its own signature."""
+    payment: str | None = None
+    """The name of the payment at the peer; None where it states none."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ async def admit(tx: Tx, request: Request, direction: Direction, settings: Settin
         return None
     await store.lock_peer(tx, peer.spiffe_id)
     known = await store.of_dispute(tx, peer.spiffe_id, direction, claim.dispute_id)
-    if known is not None and known.settlement.claim != claim:
+    if known is not None and not known.settlement.claim.is_again(claim):
         await federation.count_refusal(tx, peer.id, "settlement_conflict")
         return None
     return Admitted(known)

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 EXPIRY_SECONDS = 24 * 3600.0
 SAME_UNIT = Fraction(1)
+NO_FUNDS = "NO_FUNDS"
 COMPENSATION_REFUSED = "COMPENSATION_REFUSED"
 """Why an award failed, where the peer states no reason."""
 
@@ -58,6 +59,10 @@ class Claim:
     amount: int
     currency: str
 
+    def is_again(self, other: "Claim") -> bool:
+        """Whether both are of one dispute between the same parties: a ruling that a restore lost may be made with another amount."""
+        return replace(other, amount=self.amount) == self
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -77,6 +82,8 @@ class Award:
     slashed: int
     compensation: int
     tx_id: str | None = None
+    payment: str | None = None
+    """The name of the payment at the registry that ruled; None where it states none."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,8 @@ class Settlement:
     reason: str | None = None
     is_closed: bool = False
     rate: Fraction = SAME_UNIT
+    payment: str | None = None
+    """The name of the payment at the registry that ruled; None where it stated none."""
 
     @property
     def outcome(self) -> Outcome:
@@ -114,7 +123,9 @@ class Settlement:
         return Outcome(self.claim, self.status, self.slashed, self.peer_tx_id, self.reason)
 
 
-def opened(claim: Claim, compensation: int, now: float, rate: Fraction = SAME_UNIT) -> Settlement:
+def opened(
+    claim: Claim, compensation: int, now: float, rate: Fraction = SAME_UNIT, payment: str | None = None
+) -> Settlement:
     """The dispute was decided here: the registry of the defendant is asked."""
     return Settlement(
         claim,
@@ -123,10 +134,13 @@ def opened(claim: Claim, compensation: int, now: float, rate: Fraction = SAME_UN
         now + EXPIRY_SECONDS,
         compensation=compensation,
         rate=rate,
+        payment=payment,
     )
 
 
-def awarded(claim: Claim, slashed: int, compensation: int, now: float) -> Settlement:
+def awarded(
+    claim: Claim, slashed: int, compensation: int, now: float, payment: str | None = None
+) -> Settlement:
     """Units of a defendant here were destroyed for a complainant of a peer, whose registry issues the compensation."""
     return Settlement(
         claim,
@@ -135,6 +149,7 @@ def awarded(claim: Claim, slashed: int, compensation: int, now: float) -> Settle
         now + EXPIRY_SECONDS,
         slashed=slashed,
         compensation=min(compensation, slashed),
+        payment=payment,
     )
 
 
@@ -150,10 +165,47 @@ def compensated(claim: Claim, award: "Award", refusal: str | None, now: float) -
         peer_tx_id=award.tx_id,
         reason=refusal,
         is_closed=True,
+        payment=award.payment,
     )
 
 
-def claimed(claim: Claim, refusal: str | None, now: float, *, is_auto: bool) -> Settlement:
+def is_other_award(paid: Settlement, claim: Claim, award: Award) -> bool:
+    """Whether an award about a payment is not the one by which it was compensated: the registry that ruled has lost that one."""
+    return (paid.claim, paid.slashed, paid.compensation) != (claim, award.slashed, award.compensation)
+
+
+def is_sent(known: Settlement, claim: Claim, paid: Award) -> bool:
+    """Whether the award that the peer shows is the one that it is sent, and whose receipt is still awaited."""
+    return known.status is Status.SLASHED and not is_other_award(known, claim, paid)
+
+
+def left_to_destroy(known: Settlement | None, paid: Award) -> int:
+    """What is destroyed for an award that the peer has paid and shows; `known`: what is recorded here of that payment."""
+    if known is None:
+        return paid.slashed
+    return 0 if known.status is Status.SETTLED else max(paid.slashed - known.slashed, 0)
+
+
+def after_payment(new: Settlement, paid: Award, destroyed: int) -> Settlement:
+    """An award that the peer has paid and shows. `new`: what is recorded here of that payment, or nothing slashed yet."""
+    slashed = new.slashed + destroyed
+    if slashed == 0:
+        return replace(new, status=Status.FAILED, reason=NO_FUNDS, is_closed=True)
+    claim = replace(new.claim, amount=max(new.claim.amount, slashed))
+    return replace(
+        new,
+        claim=claim,
+        status=Status.SETTLED,
+        slashed=slashed,
+        compensation=paid.compensation,
+        reason=None,
+        is_closed=True,
+    )
+
+
+def claimed(
+    claim: Claim, refusal: str | None, now: float, *, is_auto: bool, payment: str | None = None
+) -> Settlement:
     """The first request of a peer: refused at once, approved within the bounds, or held for an administrator."""
     status = Status.FAILED if refusal else Status.SLASHING if is_auto else Status.PENDING_SLASH
     approved = is_auto and refusal is None
@@ -164,6 +216,7 @@ def claimed(claim: Claim, refusal: str | None, now: float, *, is_auto: bool) -> 
         now + EXPIRY_SECONDS,
         is_auto_approved=approved,
         reason=refusal,
+        payment=payment,
     )
 
 
@@ -184,7 +237,11 @@ def decided_before(claim: Claim, known: Settlement | None, shown: Outcome, now: 
 
 def agrees(settlement: Settlement, outcome: Outcome) -> bool:
     """Whether the registry of the defendant states what this one has recorded for good: that units were destroyed, or not."""
-    if not settlement.is_closed or outcome.claim != settlement.claim or outcome.status not in DECIDED:
+    if (
+        not settlement.is_closed
+        or not settlement.claim.is_again(outcome.claim)
+        or outcome.status not in DECIDED
+    ):
         return False
     return (settlement.status is Status.SETTLED) == (outcome.status in SLASHED_STATES)
 
@@ -192,7 +249,7 @@ def agrees(settlement: Settlement, outcome: Outcome) -> bool:
 def is_uncollected(settlement: Settlement, outcome: Outcome) -> bool:
     """Whether what was compensated here could not be destroyed again after a restore there: the defendant has nothing left."""
     is_settled = settlement.is_closed and settlement.status is Status.SETTLED
-    return is_settled and outcome.claim == settlement.claim and outcome.status is Status.FAILED
+    return is_settled and settlement.claim.is_again(outcome.claim) and outcome.status is Status.FAILED
 
 
 def may_be_decided(settlement: Settlement, now: float) -> bool:
@@ -214,7 +271,7 @@ def rejected(settlement: Settlement, reason: str) -> Settlement:
 def applied(settlement: Settlement, slashed: int) -> Settlement:
     """So much was destroyed; nothing at all is a failure."""
     if slashed == 0:
-        return replace(settlement, status=Status.FAILED, slashed=0, reason="NO_FUNDS")
+        return replace(settlement, status=Status.FAILED, slashed=0, reason=NO_FUNDS)
     return replace(settlement, status=Status.SLASHED, slashed=slashed)
 
 
@@ -247,7 +304,7 @@ def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
 
     Units that were destroyed are compensated, whatever else was signed: the registry may have refused before it was restored.
     """
-    if outcome.claim != settlement.claim or settlement.direction is Direction.INCOMING:
+    if not settlement.claim.is_again(outcome.claim) or settlement.direction is Direction.INCOMING:
         return settlement
     is_final = settlement.status is Status.SETTLED or outcome.status not in SLASHED_STATES
     if settlement.is_closed and is_final:
@@ -257,12 +314,12 @@ def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
         return replace(settlement, status=outcome.status) if is_later else settlement
     if outcome.status in {Status.FAILED, Status.EXPIRED}:
         return replace(settlement, status=outcome.status, reason=outcome.reason, is_closed=True)
-    if not 0 < outcome.slashed <= settlement.claim.amount:
+    if not 0 < outcome.slashed <= outcome.claim.amount:
         return settlement
     return replace(
         settlement,
         status=Status.SETTLED,
-        slashed=outcome.slashed,
+        slashed=min(outcome.slashed, settlement.claim.amount),
         peer_tx_id=outcome.tx_id,
         reason=None,
         is_closed=True,

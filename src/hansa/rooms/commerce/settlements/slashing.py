@@ -1,16 +1,16 @@
 """Apply a slash that another registry asked for and that was approved: the bond first, then liquid units as far as they reach."""
 
-from hansa.foundation.events import DisputeSlash
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep_of
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.money import ZERO, Minor, format_amount
-from hansa.rooms import journal, ledger, transfers
-from hansa.rooms.commerce.slash_bond import SLASH_BOND, BondSlash, SlashBond
+from hansa.foundation.values.money import Minor
+from hansa.rooms import ledger, transfers
+from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
 
 from . import settlement as protocol
 from . import store
+from .destroying import Slash, destroy, record_slash
 from .settlement import Direction, Status
 from .taking_in import SLASHES
 
@@ -19,7 +19,10 @@ SWEEP_SECONDS = 60.0
 
 
 async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, settings: Settings) -> None:
-    """Destroy units of the defendant and record the outcome for the peer, once."""
+    """Destroy units of the defendant and record the outcome for the peer, once.
+
+    What was destroyed for the same payment under another number counts: the peer has lost that ruling, and made it again.
+    """
     found = await store.find(tx, settlement_id)
     if found is None:
         return
@@ -29,35 +32,24 @@ async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, setting
         return
     if kept.settlement.direction is Direction.OUTGOING:
         return
-    claim, book = kept.settlement.claim, ledger.Book.of(settings)
-    reference = f"{ledger.DISPUTE_REFERENCE}{kept.frame}:{claim.dispute_id}"
+    claim = kept.settlement.claim
     most = Minor(kept.settlement.slashed or claim.amount)
-    bond = await slash_bond(tx, BondSlash(claim.defendant_did, most, f"{reference}:bond"), settings)
-    liquid, liquid_tx_id = ZERO, None
-    if rest := Minor(most - bond.amount):
-        order = ledger.orders.destroy(claim.defendant_did, rest, reference, at_most=True)
-        (done,) = await ledger.apply(tx, [order], book)
-        liquid, liquid_tx_id = (done.moved, done.tx_id) if done.tx_id is not None else (ZERO, None)
-    tx_id = bond.tx_id if liquid_tx_id is None else liquid_tx_id
-    after = protocol.applied(kept.settlement, bond.amount + liquid)
-    await store.write(tx, settlement_id, after, store.Written(tx_id=tx_id, send=True))
-    if tx_id is None:
+    before = await store.slashed_before(tx, kept.peer, claim, kept.settlement.payment)
+    if before is not None:
+        after = protocol.applied(kept.settlement, min(before.settlement.slashed, most))
+        more = store.Written(tx_id=before.row["tx_id"], send=True)
+        await store.write(tx, settlement_id, after, more)
+        await store.record(tx, kept, after)
+        return
+    reference = f"{ledger.DISPUTE_REFERENCE}{kept.frame}:{claim.dispute_id}"
+    done = await destroy(tx, Slash(claim, most, reference), slash_bond, settings)
+    after = protocol.applied(kept.settlement, done.amount)
+    await store.write(tx, settlement_id, after, store.Written(tx_id=done.tx_id, send=True))
+    if not done.amount:
         if kept.settlement.slashed:
             await store.note_uncollected(tx, settlement_id)
         return
-    slashed = DisputeSlash(
-        did=claim.defendant_did,
-        dispute_id=claim.dispute_id,
-        amount=format_amount(after.slashed),
-        from_bond=format_amount(bond.amount),
-        from_liquid=format_amount(liquid),
-        currency=claim.currency,
-        tx_id=tx_id,
-        bond_tx_id=bond.tx_id,
-        settlement_id=settlement_id,
-        counterparty_frame=kept.frame,
-    )
-    await journal.append(tx, slashed)
+    await record_slash(tx, kept, done)
     await store.record(tx, kept, after)
 
 

@@ -21,14 +21,16 @@ from .settlement import Claim, Direction, Settlement, Status
 CHAIN_ENTRY = "slash_settled"
 FIRST_PAUSE_SECONDS = 2
 LONGEST_PAUSE_SECONDS = 600
+SHOWN_MAX_CHARACTERS = 500_000
+"""Of an award that was paid: a message with it inside is a message that the other registry reads."""
 UNCOLLECTED_PAUSE_SECONDS = 86_400
 """The longest pause where the defendant had nothing left: units that come later are collected within a day."""
 
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
-  auto_approved, compensation, reason, message, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount)
+  auto_approved, compensation, reason, message, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount, payment)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14),
-  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17, $18)
+  CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17, $18, $19)
 RETURNING settlement_id
 """
 
@@ -38,7 +40,7 @@ UPDATE commerce_settlement SET status = $2, slashed_amount = $3, peer_tx_id = $4
   decided_at = CASE WHEN status <> $2 THEN clock_timestamp() ELSE decided_at END,
   next_at = CASE WHEN $6 THEN NULL WHEN $10 THEN clock_timestamp() ELSE next_at END,
   tries = CASE WHEN $10 THEN 0 ELSE tries END,
-  uncollected_since = CASE WHEN $2 NOT IN ('SLASHED', 'SETTLED') THEN uncollected_since END
+  uncollected_since = CASE WHEN $2 NOT IN ('SLASHED', 'SETTLED') THEN uncollected_since END, amount = $11, compensation = $12
 WHERE settlement_id = $1
 """
 
@@ -53,8 +55,31 @@ RETURNING *
 
 _REOPEN = """
 UPDATE commerce_settlement SET next_at = clock_timestamp(), tries = 0
-WHERE peer = $1 AND is_closed AND (direction = 'outgoing' OR direction = 'awarded' AND status = 'SETTLED')
+WHERE peer = $1 AND is_closed AND (direction = 'outgoing' OR status = 'SETTLED' AND (direction = 'awarded'
+    OR direction = 'owed' AND payment IS NOT NULL AND length(message) <= $2))
   AND written_off_reason IS NULL
+"""
+
+# Of this dispute, or of the same payment under another number.
+_ABOUT = """
+SELECT * FROM commerce_settlement WHERE peer = $1 AND direction = $2
+  AND (dispute_id = $3 OR complainant_did = $4 AND payment = $5) ORDER BY status = 'SETTLED' DESC, dispute_id LIMIT 1 FOR UPDATE
+"""
+
+_SLASHED_BEFORE = """
+SELECT * FROM commerce_settlement WHERE peer = $1 AND direction = 'incoming' AND dispute_id <> $2 AND complainant_did = $3
+  AND defendant_did = $4 AND payment = $5 AND status IN ('SLASHED', 'SETTLED') ORDER BY dispute_id LIMIT 1
+"""
+
+_SHOW = """
+UPDATE commerce_settlement SET next_at = clock_timestamp() + make_interval(secs => $2), tries = 0
+WHERE settlement_id = $1 AND payment IS NOT NULL AND length(message) <= $3 AND written_off_reason IS NULL
+"""
+
+_COMPENSATED_BEFORE = """
+SELECT coalesce(sum(s.compensation), 0)::bigint FROM commerce_settlement s
+WHERE s.direction = 'awarded' AND s.payment = ANY($1) AND s.status = 'SETTLED'
+  AND NOT EXISTS (SELECT FROM commerce_dispute d WHERE d.id = s.dispute_id AND d.status = 'CLOSED')
 """
 
 _NOTE_UNCOLLECTED = """
@@ -63,7 +88,7 @@ UPDATE commerce_settlement SET uncollected_since = coalesce(uncollected_since, c
 
 _WRITE_OFF = """
 UPDATE commerce_settlement SET written_off_reason = $2, next_at = NULL
-WHERE settlement_id = $1 AND direction = 'outgoing' AND is_closed AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
+WHERE settlement_id = $1 AND direction IN ('outgoing', 'owed') AND is_closed AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
 """
 
 _APPROVED_OF_DAY = """
@@ -75,7 +100,7 @@ WHERE peer = $1 AND auto_approved AND decided_at > clock_timestamp() - interval 
 _LIST = """
 SELECT settlement_id, direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status, auto_approved,
   slashed_amount, compensation, compensated, tx_id, peer_tx_id, reason, is_closed, created_at, expires_at, decided_at, rate_own,
-  rate_foreign, uncollected_since, written_off_reason, count(*) OVER () AS total
+  rate_foreign, uncollected_since, written_off_reason, payment, count(*) OVER () AS total
 FROM commerce_settlement
 WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
 ORDER BY settlement_id DESC LIMIT $3 OFFSET $4
@@ -139,6 +164,7 @@ async def add(tx: Tx, peer: str, frame: str, new: Settlement, message: str | Non
         Decimal(new.rate.numerator),
         Decimal(new.rate.denominator),
         new.slashed,
+        new.payment,
     )
     return settlement_id
 
@@ -157,6 +183,8 @@ async def write(tx: Tx, settlement_id: int, after: Settlement, more: Written = N
         more.outcome,
         more.compensated,
         more.send,
+        after.claim.amount,
+        after.compensation,
     )
 
 
@@ -178,14 +206,38 @@ async def of_dispute(tx: Tx, peer: str, direction: Direction, dispute_id: int) -
     return None if row is None else kept(row)
 
 
+async def about(tx: Tx, peer: str, direction: Direction, claim: Claim, payment: str | None) -> Kept | None:
+    """A settlement of this dispute, or of the same payment and complainant; locked, a settled one first."""
+    row = await tx.fetchrow(_ABOUT, peer, direction.value, claim.dispute_id, claim.complainant_did, payment)
+    return None if row is None else kept(row)
+
+
+async def slashed_before(tx: Tx, peer: str, claim: Claim, payment: str | None) -> Kept | None:
+    """The slash that a peer asked for under another number about the same payment, and that was applied."""
+    parties = (claim.complainant_did, claim.defendant_did)
+    row = await tx.fetchrow(_SLASHED_BEFORE, peer, claim.dispute_id, *parties, payment)
+    return None if row is None else kept(row)
+
+
+async def show_paid(tx: Tx, settlement_id: int, *, in_seconds: float) -> None:
+    """Let the registry that ruled be shown its award that was paid here; not where it named no payment, or is too long to be shown."""
+    await tx.execute(_SHOW, settlement_id, in_seconds, SHOWN_MAX_CHARACTERS)
+
+
+async def compensated_before(tx: Tx, names: Sequence[str]) -> int:
+    """What peers paid about a payment with these names by awards whose rulings this registry has lost; minor units."""
+    found: int = await tx.fetchval(_COMPENSATED_BEFORE, names)
+    return found
+
+
 async def lock_peer(tx: Tx, peer: str) -> None:
     """Take the requests of a peer one after the other, until the transaction ends."""
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('commerce settlements ' || $1, 0))", peer)
 
 
 async def reopen(tx: Tx, peer: str) -> None:
-    """One of the two registries was restored: the peer is shown again what it had decided, and what was awarded to its agents."""
-    await tx.execute(_REOPEN, peer)
+    """One of the two registries was restored: the peer is shown again what it had decided, what was awarded to its agents, and which of its awards were paid."""
+    await tx.execute(_REOPEN, peer, SHOWN_MAX_CHARACTERS)
 
 
 async def note_uncollected(tx: Tx, settlement_id: int) -> None:
@@ -272,6 +324,7 @@ def kept(row: asyncpg.Record) -> Kept:
         members["reason"],
         members["is_closed"],
         Fraction(int(members["rate_own"]), int(members["rate_foreign"])),
+        members["payment"],
     )
     return Kept(members["settlement_id"], settlement, members["peer"], members["frame"], members)
 
@@ -282,7 +335,7 @@ async def note_slashed(tx: Tx, dispute_id: int, slashed: int) -> None:
 
 
 async def keep_verdict(tx: Tx, settlement_id: int, verdict: str) -> None:
-    """Keep the signed facts of an outgoing settlement."""
+    """Keep the signed facts of a settlement that was decided here."""
     await tx.execute(
         "UPDATE commerce_settlement SET verdict = $2 WHERE settlement_id = $1 AND verdict IS NULL",
         settlement_id,

@@ -32,8 +32,13 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
     if admitted.known is not None:
         return admitted.known.settlement_id
     refusal = await _why_refused(tx, request, settings)
-    is_auto = refusal is None and await _is_auto_approved(tx, request, settings)
-    new = protocol.claimed(request.claim, refusal, await store.now(tx), is_auto=is_auto)
+    assert request.peer.spiffe_id is not None
+    before = await store.slashed_before(tx, request.peer.spiffe_id, request.claim, request.payment)
+    is_auto = refusal is None and before is None and await _is_auto_approved(tx, request, settings)
+    moment = await store.now(tx)
+    new = protocol.claimed(request.claim, refusal, moment, is_auto=is_auto, payment=request.payment)
+    if before is not None and refusal is None:
+        new = protocol.approved(new)
     settlement_id = await open_settlement(tx, request, new, is_due=new.status is Status.FAILED)
     if settlement_id is not None and new.status is Status.SLASHING:
         await order_slash(tx, settlement_id)
@@ -43,7 +48,7 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
 async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outcome) -> int | None:
     """The peer shows what this registry had signed before it was restored: that is what it decided."""
     before = None if known is None else known.settlement
-    after = protocol.decided_before(request.claim, before, shown, await store.now(tx))
+    after = protocol.decided_before(shown.claim, before, shown, await store.now(tx))
     if known is None:
         assert after is not None
         settlement_id = await open_settlement(tx, request, after, is_due=False)
@@ -119,16 +124,29 @@ async def take_receipt(
         return
     receipt = signed.stated
     kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
-    if kept is None or kept.settlement.claim != receipt.claim:
+    if kept is None or not kept.settlement.claim.is_again(receipt.claim):
         return
     if kept.settlement.is_closed and kept.row["next_at"] is None:
         return
     if kept.settlement.status not in protocol.DECIDED:
         return
+    if direction is Direction.OWED:
+        await _take_receipt_of_paid(tx, kept, receipt)
+        return
     after = protocol.acknowledged(kept.settlement, receipt)
     await store.write(tx, kept.settlement_id, after, store.Written(outcome=signed.text))
     if direction is Direction.AWARDED and after.status is Status.FAILED:
         await journal.append(tx, _refused(kept, after))
+    elif direction is Direction.AWARDED and kept.settlement.status is Status.SLASHED:
+        await store.record(tx, kept, after)
+
+
+async def _take_receipt_of_paid(tx: Tx, kept: Kept, receipt: Receipt) -> None:
+    """The registry that ruled has recorded that its award is paid, or could not destroy again what it had lost."""
+    if receipt.status is Status.SETTLED:
+        await store.write(tx, kept.settlement_id, kept.settlement)
+    elif receipt.reason == protocol.NO_FUNDS:
+        await store.note_uncollected(tx, kept.settlement_id)
 
 
 def _refused(kept: Kept, after: Settlement) -> DisputeCompensationRefused:
