@@ -8,12 +8,14 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import uvloop
 from pwdlib.hashers.argon2 import Argon2Hasher
 
+from hansa.doors.http.app import service_routes
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import Settings
@@ -52,6 +54,12 @@ LONGEST_FILES = (
     "test_own_checkout.py",
     "test_status_and_stop.py",
     "test_start_and_stop.py",
+    "test_guides_walked.py",
+    "test_whole_path_in_a_browser.py",
+    "test_blocked_addresses.py",
+    "test_epochs_in_operation.py",
+    "test_overload.py",
+    "test_log_reader.py",
 )
 LONGEST_FOLDERS = (
     "operation",
@@ -122,8 +130,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=rank)
 
 
-def pytest_collection_finish() -> None:
-    """From here on there is garbage."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """From here on there is garbage. What nearly every worker makes for itself is made before it is forked."""
+    if number_of_workers(session.config.getoption("--workers", "0")):
+        # The first card that is judged loads it.
+        import_module("a2a.client.card_resolver")
+        for route in service_routes().routes:
+            # The framework builds it now.
+            getattr(route, "dependant", None)
     gc.freeze()
     gc.enable()
 

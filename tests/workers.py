@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def number_of_workers(option: str) -> int:
     """With `auto` more than cores, because tests that start processes wait for them half of the time."""
-    return min(2 * CORES, WORKERS_MAX) if option == "auto" else int(option)
+    return min(3 * CORES, WORKERS_MAX) if option == "auto" else int(option)
 
 
 def is_worker() -> bool:

@@ -157,8 +157,12 @@ def _upgrade(dsn: str, target: str, files: Sequence[SqlFile] | None) -> Migrated
     url = urlunsplit(urlsplit(dsn)._replace(scheme="postgresql+psycopg"))
     engine = create_engine(url, poolclass=NullPool)
     with engine.connect() as connection, EnvironmentContext(Config(), script, fn=to_head) as environment:
+        # Another process may need minutes for its migrations, and the limits of the server are for short work.
+        for limit in ("lock_timeout", "statement_timeout"):
+            connection.exec_driver_sql(f"SET {limit} = 0")
         connection.exec_driver_sql(f"SELECT pg_advisory_lock({LOCK})")
         connection.exec_driver_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+        connection.exec_driver_sql("RESET statement_timeout")
         connection.commit()
         environment.configure(connection=connection, transaction_per_migration=True)
         environment.run_migrations()
