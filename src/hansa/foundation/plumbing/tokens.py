@@ -24,7 +24,7 @@ from hansa.foundation.values.jwk import thumbprint
 # RFC 9864 prefers the name Ed25519 for what every client of this protocol knows as EdDSA.
 warnings.filterwarnings("ignore", message="EdDSA is deprecated", category=SecurityWarning)
 
-# Of each kind, whole: looking one up by its digest cost as much as the lookup of the agent that it names.
+# Of each kind, whole: a digest of each token that is shown would cost more than the rest of finding it.
 VERIFIED_TOKENS_KEPT = 20_000
 TOKEN_MAX_CHARACTERS = 4096
 # The year 36812, in epoch seconds.
