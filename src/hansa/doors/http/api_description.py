@@ -79,15 +79,33 @@ class ApiDescription:
 API_DESCRIPTION: Slot[ApiDescription] = Slot("http: description of the API")
 
 
-def install(app: FastAPI, runtime: Runtime) -> None:
-    """Publish the description of `app`, which serves with `runtime`."""
-    writing = Lock()
+class CommonDescription:
+    """What the documents of all applications with these routes have in common, written at the first request for one.
+
+    It takes a second. All documents share its parts: nobody changes them.
+    """
+
+    def __init__(self) -> None:
+        self._writing = Lock()
+        self._written: dict[str, Any] | None = None
+
+    def document(self, app: FastAPI, runtime: Runtime) -> dict[str, Any]:
+        """The document of `app`, which names the operator of its registry."""
+        with self._writing:
+            if self._written is None:
+                self._written = _document(app)
+        operator, address = runtime.settings.registry_name, runtime.settings.base_url
+        contact = {"name": f"The operator of {operator}", "url": address}
+        return {**self._written, "info": {**self._written["info"], "contact": contact}}
+
+
+def install(app: FastAPI, runtime: Runtime, common: CommonDescription) -> None:
+    """Publish the description of `app`, which serves with `runtime`; `common` is that of its routes."""
 
     def describe() -> dict[str, Any]:
-        with writing:
-            if app.openapi_schema is None:
-                app.openapi_schema = _document(app, runtime)
-            return app.openapi_schema
+        if app.openapi_schema is None:
+            app.openapi_schema = common.document(app, runtime)
+        return app.openapi_schema
 
     app.openapi = describe  # type: ignore[method-assign]
     API_DESCRIPTION.put(runtime, ApiDescription(app))
@@ -107,14 +125,12 @@ async def answer(request: Request) -> Response:
     return Response(body, media_type="application/json", headers=headers)
 
 
-def _document(app: FastAPI, runtime: Runtime) -> dict[str, Any]:
-    operator, address = runtime.settings.registry_name, runtime.settings.base_url
+def _document(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
         title=app.title,
         version=app.version,
         summary=app.summary,
         description=DESCRIPTION,
-        contact={"name": f"The operator of {operator}", "url": address},
         license_info=LICENCE,
         servers=SERVERS,
         routes=app.routes,

@@ -65,6 +65,7 @@ class ServiceRoutes:
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
     members: dict[tuple[str, str, str], DirectMember]
     trees: tuple[DirectTree, ...]
+    description: api_description.CommonDescription
 
 
 @cache
@@ -110,7 +111,8 @@ def service_routes() -> ServiceRoutes:
     direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX) | direct_handlers(ASSEMBLY.root_routers, "")
     members = direct_members(ASSEMBLY.api_routers, API_PREFIX)
     trees = direct_trees([*ASSEMBLY.root_routers, catalogue_pages.agent_router], "")
-    return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees)
+    description = api_description.CommonDescription()
+    return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees, description)
 
 
 class GuardedApp(FastAPI):
@@ -141,8 +143,9 @@ class GuardedApp(FastAPI):
 
 def build_app(runtime: Runtime) -> FastAPI:
     """The application that serves with what the process holds."""
+    service = service_routes()
     app = GuardedApp(
-        service_routes(),
+        service,
         title="Hansa",
         version=hansa.__version__,
         summary="A federated registry and ledger for AI agents.",
@@ -159,5 +162,5 @@ def build_app(runtime: Runtime) -> FastAPI:
     ADDRESS_COUNTS.put(runtime, AddressCounts(settings.connections_per_address, settings.trusted_proxies))
     WRITE_PROBE.put(runtime, WriteProbe(runtime.database))
     problems.install(app)
-    api_description.install(app, runtime)
+    api_description.install(app, runtime, service.description)
     return app
