@@ -37,6 +37,11 @@ OpenPage = Callable[..., Awaitable[Visit]]
 @pytest.fixture(scope="session")
 def browser_path() -> str:
     """The browser to start; a test that needs one fails here where there is none."""
+    return found_browser()
+
+
+def found_browser() -> str:
+    """The browser to start. Fails the test that asks where there is none, and says so."""
     try:
         found = chromium.find()
     except chromium.NoBrowser as trouble:

@@ -1,15 +1,13 @@
 """The page tests find a browser by themselves, get one where there is none, and else fail with a sentence."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.browser import chromium
+from tests.browser.conftest import found_browser
 
-ROOT = Path(__file__).parents[2]
 STARTS = "#!/bin/sh\necho Chromium 1.0\n"
 DOES_NOT = "#!/bin/sh\necho 'install the snap' >&2; exit 1\n"
 
@@ -91,15 +89,7 @@ def test_where_none_can_be_had_it_is_said_what_was_tried(machine):
         chromium.get(machine, places=(), may_install=True)
 
 
-def test_without_a_browser_a_page_test_fails_and_says_so():
-    name = "tests/browser/test_pages_in_a_browser.py::test_a_command_is_copied_whole"
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:randomly", name],
-        env={**os.environ, "CHROMIUM": "/nowhere"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 1, run.stdout
-    assert "CHROMIUM=/nowhere is no browser that starts." in run.stdout
+def test_without_a_browser_a_page_test_fails_and_says_so(monkeypatch):
+    monkeypatch.setenv("CHROMIUM", "/nowhere")
+    with pytest.raises(pytest.fail.Exception, match=r"CHROMIUM=/nowhere is no browser that starts\."):
+        found_browser()

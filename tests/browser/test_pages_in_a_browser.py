@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import expect
 
-from tests.browser.accessibility import FAINT_TEXTS, violations_of
+from tests.browser.accessibility import FAINT_TEXTS, WIDTH, violations_of
 from tests.conversations.person import person
 from tests.properties.scale import by_tier
 from tests.registry import text_of
@@ -29,12 +29,9 @@ PAGES = [
     "/set-password#token=x",
     "/docs",
     "/docs/operations/transfer_units",
-    "/docs/try",
     "/docs/problems",
     "/docs/problems/INSUFFICIENT_BALANCE",
 ]
-# What the vendored description looks like is not ours to measure.
-OWN_PAGES = [path for path in PAGES if path != "/docs/try"]
 REFRESHED = 6000
 TELEPHONE = {"width": 320, "height": 740}
 DESK = {"width": 1280, "height": 720}
@@ -77,16 +74,16 @@ async def test_every_page_fits_a_telephone_asks_no_other_host_is_accessible_and_
     )
     paid = await registry.agent(tags=["ships"], pricing={"model": "per_request", "base_rate": 1})
     await registry.indexed()
-    own = [*OWN_PAGES, f"/agents/{paid.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]
+    own = [*PAGES, f"/agents/{paid.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]
     # A commit has a third of them judged by axe, which takes most of the time.
     judged = by_tier(own[::3], own, own)
     opened = await visit("/livez", viewport=TELEPHONE)
     page = opened.page
-    for path in [*own, "/docs/try", f"/agents/{wide.did}", "/catalogue?q=www&tag=" + "t" * 60]:
+    for path in [*own, f"/agents/{wide.did}", "/catalogue?q=www&tag=" + "t" * 60]:
         await page.set_viewport_size(TELEPHONE)
         await page.goto(path)
         await page.wait_for_load_state("networkidle")
-        width = await page.evaluate("document.documentElement.scrollWidth")
+        width = await page.evaluate(WIDTH)
         assert (path, width, opened.strangers, opened.complaints) == (path, TELEPHONE["width"], [], [])
         await page.set_viewport_size(DESK)
         for scheme in ("light", "dark") if path in own else ():
@@ -187,7 +184,9 @@ async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
     assert await page.evaluate("getSelection().toString()") == await command.locator("code").text_content()
 
 
-async def test_the_api_page_lists_every_operation_and_calls_it_with_the_token_it_was_given(registry, visit):
+async def test_the_api_page_lists_every_operation_calls_it_with_the_token_it_was_given_and_fits_a_telephone(
+    registry, visit
+):
     agent = await registry.agent()
     opened = await visit("/livez", viewport=ALL_IN_SIGHT, device_scale_factor=0.1)
     page = opened.page
@@ -202,6 +201,10 @@ async def test_the_api_page_lists_every_operation_and_calls_it_with_the_token_it
     await expect(page.locator(".opblock")).to_have_count(len(operations))
     shown = await page.locator(".opblock").evaluate_all(SHOWN_OPERATIONS)
     assert {tuple(operation) for operation in shown} == operations
+    # How it looks is not ours to measure.
+    await page.set_viewport_size(TELEPHONE)
+    assert await page.evaluate(WIDTH) == TELEPHONE["width"]
+    await page.set_viewport_size(ALL_IN_SIGHT)
     public = await answer_shown(page, "/public/supply-invariant")
     await expect(public).to_contain_text("200")
     await expect(public).to_contain_text('"status": "OK"')
