@@ -166,3 +166,12 @@ async def test_a_password_is_shown_on_request_and_sent_as_a_password(registry, v
     await expect(page.get_by_role("heading", level=1)).to_have_text("Account")
     await page.goto("/set-password#token=x")
     await require_fit(page)
+
+
+async def test_nothing_on_the_form_of_the_login_moves_when_its_script_has_run(visit):
+    places = []
+    for runs_scripts in (False, True):
+        page = (await visit("/login", **TELEPHONE, java_script_enabled=runs_scripts)).page
+        await expect(page.locator("[data-show-password]")).to_be_visible(visible=runs_scripts)
+        places.append(await page.get_by_role("button", name="Log in").bounding_box())
+    assert places[0] == places[1]

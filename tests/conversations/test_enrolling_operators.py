@@ -276,7 +276,8 @@ async def test_after_a_lost_or_refused_answer_the_same_command_asks_for_the_same
     del vars(mainframe)["answer_to_body"]
     assert (await accept(operator, text))["status"] == "active"
     asked = [*mainframe.requested, *issued_to_another.requested]
-    assert len(asked) == 4
+    # The last command asked twice: for its certificates, and whether it is reached.
+    assert len(asked) == 5
     assert len({keys_of(csrs) for csrs in asked}) == 1
     svid = await identity_of(operator.registry)
     assert (svid.spiffe_id, svid.bundle_pem) == (

@@ -31,6 +31,19 @@ NODES = [
 ]
 EDGE = {"from": "hansa", "to": "peer", "kind": "direct_peer", "status": "active", "lag_seconds": 12}
 
+PEER = {
+    "name": "peer",
+    "registry_url": PEER_URL,
+    "federation_base_url": f"{PEER_URL}:8443",
+    "spiffe_id": PEER_ID,
+    "ledger_id": "peer.example.org",
+    "did_namespace": "peer.example.org",
+    "refused": {"card_name_mismatch": 1},
+    "bayesian_discount": 0.5,
+    "quarantine_reason": None,
+    "trouble": None,
+}
+
 FEDERATION: dict[str, Any] = {
     "AcceptIn.invitation": "eyJhbGciOiJFZERTQSIsInR5cCI6InBlZXItaW52aXRhdGlvbitqd3MifQ.…",
     "InvitationOut.invitation": "eyJhbGciOiJFZERTQSIsInR5cCI6InBlZXItaW52aXRhdGlvbitqd3MifQ.…",
@@ -46,16 +59,9 @@ FEDERATION: dict[str, Any] = {
     "PeerIn.registry_url": PEER_URL,
     "PeerIn.bundle": "-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n",
     "PeerIn.name": "peer",
-    "PeerOut.name": "peer",
-    "PeerOut.registry_url": PEER_URL,
-    "PeerOut.federation_base_url": f"{PEER_URL}:8443",
-    "PeerOut.spiffe_id": PEER_ID,
-    "PeerOut.ledger_id": "peer.example.org",
-    "PeerOut.did_namespace": "peer.example.org",
-    "PeerOut.refused": {"card_name_mismatch": 1},
-    "PeerOut.bayesian_discount": 0.5,
-    "PeerOut.quarantine_reason": None,
-    "PeerOut.trouble": None,
+    **{f"PeerOut.{member}": value for member, value in PEER.items()},
+    **{f"AcceptedOut.{member}": value for member, value in PEER.items()},
+    "AcceptedOut.trouble_of_peer": None,
     "BundleState.sha256": "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
     "PeerCardState.etag": ETAG,
     "PeerCardState.kid": f"{PEER_ID}#1",

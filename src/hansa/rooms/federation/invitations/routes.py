@@ -82,4 +82,4 @@ async def accept_invitation(body: AcceptIn, administrator: Administrator, reques
 )
 async def redeem_invitation(_: Public, body: RedeemIn, request: Request) -> RedeemedOut:
     """Redeem an invitation of this registry. A repeat by the same key, address and trust bundle gets the same answer."""
-    return RedeemedOut.of(await redeem(runtime_of(request), body.acceptance, is_to_reach=body.reach))
+    return RedeemedOut.of(await redeem(runtime_of(request), body.acceptance, is_to_reach=body.reach is True))

@@ -69,8 +69,8 @@ class RedeemIn(BaseModel):
             description="Compact JWS of type peer-acceptance+jws.",
         ),
     ]
-    reach: bool = Field(
-        default=False,
+    reach: bool | None = Field(
+        default=None,
         description="Also read the registry that accepts over mutual TLS, and state the outcome.",
     )
 
