@@ -103,6 +103,10 @@ def main() -> None:
         help="http/attack: positions of the kinds of connection, from 0; all by default",
     )
     parser.add_argument("--seconds", type=int, help="http/attack: the length of each measurement")
+    parser.add_argument(
+        "--accounts", metavar="N,N…", help="ledger/posting: the numbers of accounts to measure at"
+    )
+    parser.add_argument("--events", type=int, default=0, help="ledger/posting: events recorded before")
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHES)
@@ -113,6 +117,11 @@ def main() -> None:
             parser.error("--kinds and --seconds are of http/attack")
         kinds = [int(number) for number in arguments.kinds.split(",")] if arguments.kinds else None
         BENCHES["http/attack"] = partial(http_attack.run, kinds=kinds, seconds=arguments.seconds)
+    if arguments.accounts or arguments.events:
+        if arguments.names != ["ledger/posting"] or not arguments.accounts:
+            parser.error("--accounts, and --events beside it, are of ledger/posting")
+        accounts = [int(number) for number in arguments.accounts.split(",")]
+        BENCHES["ledger/posting"] = partial(ledger_posting.run, accounts=accounts, events=arguments.events)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     )

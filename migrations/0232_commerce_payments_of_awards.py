@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0232"
-down_revision = "0221"
+down_revision = "0230"
 
 SQL = """
 -- The name of the payment at the registry that decided the dispute, as it states it to the other one.

@@ -16,12 +16,14 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
-from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.people import passwords
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
+from tests.operation.registry_process import COMMANDS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash
+from tests.workers import number_of_workers, temporary_folders
 
 keep_temporary_files_in_memory()
 
@@ -64,7 +66,7 @@ LONGEST_FOLDERS = (
 )
 GIVEN_DATABASE = os.environ.get("DATABASE_URL")
 
-for name in [variable for variable in os.environ if variable.lower() in type(read_settings()).model_fields]:
+for name in [variable for variable in os.environ if variable.lower() in Settings.model_fields]:
     if name != "DATABASE_URL":
         del os.environ[name]
 
@@ -91,6 +93,22 @@ class LoopPolicy(asyncio.DefaultEventLoopPolicy):
 
 
 asyncio.set_event_loop_policy(LoopPolicy())
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Where several processes will run tests, make meanwhile what all of them need: collecting occupies one core."""
+    if session.config.option.collectonly or not number_of_workers(session.config.getoption("--workers", "0")):
+        return
+    COMMANDS.begin()
+    if GIVEN_DATABASE is None:
+        folders = temporary_folders(session)
+        folders.getbasetemp()
+        if os.fork() == 0:
+            try:
+                asyncio.run(make_migrated_data(folders))
+            finally:
+                # Where it failed, whoever needs it makes it.
+                os._exit(0)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -129,7 +147,11 @@ def hash_passwords_with_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 async def migrated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory whose database has the schema, and nothing else: a registry with any settings can be founded in it."""
-    with made_once(tmp_path_factory, "migrated") as (directory, is_missing):
+    return await make_migrated_data(tmp_path_factory)
+
+
+async def make_migrated_data(factory: pytest.TempPathFactory) -> Path:
+    with made_once(factory, "migrated") as (directory, is_missing):
         if is_missing:
             server = EmbeddedPostgres(directory / "data")
             await migrate(await server.start())

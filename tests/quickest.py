@@ -3,7 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable
 
-ATTEMPTS_MAX = 5
+ATTEMPTS_MAX = 20
 
 
 async def assert_within(

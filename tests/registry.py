@@ -30,9 +30,10 @@ from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, read_settings
-from hansa.rooms import federation, people
+from hansa.rooms import federation
 from hansa.rooms.catalogue.search import SEARCHER
 from hansa.rooms.journal.feed import LIVE_FEED
+from tests.actors import create_agent, register, register_administrator
 from tests.running_jobs import run_due
 
 PASSWORD = "Correct-Horse-7-Battery"
@@ -136,18 +137,9 @@ class TestDeveloper:
         return answer.json()["bootstrap_token"]
 
     async def agent(self, **card: Any) -> "TestAgent":
-        """Create an agent through the doors, with a token."""
-        answer = await self.registry.post(
-            "/onboard/create_agent",
-            json={"agent_did_method": self.registry.settings.did_method, "agent_card": card_of(**card)},
-            headers={"Bootstrap-Token": await self.bootstrap_token(), **self.registry.elsewhere()},
-        )
-        assert answer.status_code == 201, answer.text
-        made = answer.json()
-        form = {"username": made["client_id"], "password": made["client_secret"]}
-        token = await self.registry.post("/auth/agent/token", data=form, headers=self.registry.elsewhere())
-        assert token.status_code == 200, token.text
-        return TestAgent(self.registry, made["agent_did"], token.json()["access_token"], made)
+        """Create an agent, with a token."""
+        created, token = await create_agent(self.registry.runtime, self.token, card_of(**card))
+        return TestAgent(self.registry, created["agent_did"], token, created)
 
 
 @dataclass(frozen=True)
@@ -206,8 +198,7 @@ class TestRegistry:
 
     def elsewhere(self) -> dict[str, str]:
         """A header that makes the request come from an address of its own, past the limits per address."""
-        # Hypothesis seeds the generator of `random` anew for each history.
-        return {"X-Forwarded-For": f"203.{randbelow(256)}.{randbelow(256)}.{randbelow(256)}"}
+        return {"X-Forwarded-For": address_elsewhere()}
 
     async def transactions_ended(self) -> None:
         """Wait for the end of all transactions now open on the server, which hold back readings by change.
@@ -237,34 +228,25 @@ class TestRegistry:
         return [email.message_from_bytes(file.read_bytes(), policy=mail_policy) for file in files]
 
     async def developer(self, name: str | None = None) -> TestDeveloper:
-        """Register a developer and log in, through the doors."""
+        """Register a developer and log in."""
         number = next(self._numbers)
-        address = f"developer{number}@example.org"
-        body = {
-            "name": name or f"Developer {number}",
-            "email": address,
-            "password": PASSWORD,
-            "tos_accepted": True,
-            "age_confirmed": True,
-        }
-        answer = await self.post("/auth/register", json=body, headers=self.elsewhere())
-        assert answer.status_code == 201, answer.text
-        form = {"username": address, "password": PASSWORD}
-        login = await self.post("/auth/login", data=form, headers=self.elsewhere())
-        assert login.status_code == 200, login.text
-        return TestDeveloper(self, address, login.json()["access_token"])
+        email = f"developer{number}@example.org"
+        token = await register(
+            self.runtime,
+            name=name or f"Developer {number}",
+            email=email,
+            password=PASSWORD,
+            address=address_elsewhere(),
+        )
+        return TestDeveloper(self, email, token)
 
     async def administrator(self, *areas: str) -> TestDeveloper:
         """An administrator of these areas, made by the operator, logged in."""
-        address = f"administrator{next(self._numbers)}@example.org"
-        admitted = await people.admit_administrator(
-            name=address.partition("@")[0], email=address, password=PASSWORD, areas=areas
+        email = f"administrator{next(self._numbers)}@example.org"
+        token = await register_administrator(
+            self.runtime, *areas, email=email, password=PASSWORD, address=address_elsewhere()
         )
-        await self.database.act(lambda tx: people.create_administrator(tx, admitted))
-        form = {"username": address, "password": PASSWORD}
-        login = await self.post("/auth/login", data=form, headers=self.elsewhere())
-        assert login.status_code == 200, login.text
-        return TestDeveloper(self, address, login.json()["access_token"])
+        return TestDeveloper(self, email, token)
 
     @property
     def internal(self) -> dict[str, str]:
@@ -321,6 +303,12 @@ class TestRegistry:
         return answer.json()
 
 
+def address_elsewhere() -> str:
+    """An address that no other request comes from."""
+    # Hypothesis seeds the generator of `random` anew for each history.
+    return f"203.{randbelow(256)}.{randbelow(256)}.{randbelow(256)}"
+
+
 def card_of(name: str = "Translator", **more: Any) -> dict[str, Any]:
     """A small A2A 1.0 card."""
     return {
@@ -350,7 +338,9 @@ def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:
     # What reading a file finds may change.
     if any(isinstance(value, Path) for value in given.values()):
         return read_settings(**own, **given)
-    known = repr((sorted(given.items()), sorted(os.environ.items())))
+    # The variable of pytest has another value in each phase of each test.
+    environment = sorted(item for item in os.environ.items() if item[0] != "PYTEST_CURRENT_TEST")
+    known = repr((sorted(given.items()), environment))
     if known not in _read:
         _read[known] = read_settings(**own, **given)
     return _read[known].model_copy(update=own)

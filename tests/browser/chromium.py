@@ -1,6 +1,7 @@
 """Finds the browser of the page tests, and gets one where there is none: `python -m tests.browser.chromium`.
 
-An installed Chromium or Chrome is taken as it is. Else Debian's package is installed where packages may be, else
+A Chromium without windows (`chromium-headless-shell`) is preferred: it draws the same pages with a fourth of the CPU. Debian's
+package of it is installed where packages may be. Elsewhere an installed Chromium or Chrome is taken as it is; where there is none,
 Playwright's own build is fetched. With none of them the page tests fail and say so.
 """
 
@@ -11,8 +12,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
+    "/usr/bin/chromium-headless-shell",
     "/usr/bin/chromium",
     "/usr/lib/chromium/chromium",
     "/snap/bin/chromium",
@@ -20,12 +23,20 @@ PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
+DOWNLOADED = (
+    *("chromium_headless_shell-*/*/chrome-headless-shell", "chromium-*/chrome-linux*/chrome"),
+    "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
+)
 ANSWER_SECONDS = 120
 INSTALL_SECONDS = 900
 NONE_FOUND = (
     "no browser for the page tests: neither CHROMIUM nor the PATH nor the usual places hold a Chromium or Chrome that "
     "starts. `make browser` installs one."
 )
+
+
+Attempt = tuple[str, list[list[str]]]
+"""The name of what is tried, and its commands."""
 
 
 class NoBrowser(Exception):
@@ -47,44 +58,59 @@ def get(
     *,
     may_install: bool = hasattr(os, "geteuid") and os.geteuid() == 0,
 ) -> str:
-    """The browser to use, installed where there was none. Raises: NoBrowser."""
-    if found := find(environ, places):
+    """The browser to use, installed where there was none, or none without windows. Raises: NoBrowser."""
+    found = find(environ, places)
+    if found and (environ.get("CHROMIUM") or _is_shell(found)):
         return found
-    tried = []
-    for name, commands in _installations(environ, may_install=may_install):
-        print(f"no browser found: {name}", flush=True)
-        if all(_runs(command, environ) for command in commands) and (found := find(environ, places)):
-            return found
-        tried.append(name)
-    raise NoBrowser(f"{NONE_FOUND} Tried without success: {'; '.join(tried)}.")
+    attempts = _of_debian(environ) if may_install else []
+    # One that somebody installed is not replaced by a download.
+    attempts += [] if found else _of_playwright(may_install=may_install and bool(attempts))
+    for name, commands in attempts:
+        print(f"no browser without windows found: {name}", flush=True)
+        if all(_runs(command, environ) for command in commands) and (new := find(environ, places)):
+            return new
+    if found:
+        return found
+    raise NoBrowser(f"{NONE_FOUND} Tried without success: {'; '.join(name for name, _ in attempts)}.")
+
+
+def _is_shell(path: str) -> bool:
+    return Path(path).name in SHELLS
 
 
 def _candidates(environ: Mapping[str, str], places: tuple[str, ...]) -> Iterator[str]:
-    for name in NAMES:
-        if path := shutil.which(name, path=environ.get("PATH", "")):
-            yield path
-    yield from places
-    downloads = environ.get("PLAYWRIGHT_BROWSERS_PATH") or str(
-        Path(environ.get("HOME", "/")) / ".cache/ms-playwright"
+    """Those without windows first."""
+    found = [shutil.which(name, path=environ.get("PATH", "")) for name in (*SHELLS, *BROWSERS)]
+    downloads = Path(
+        environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path(environ.get("HOME", "/")) / ".cache/ms-playwright"
     )
-    for pattern in ("chromium-*/chrome-linux*/chrome", "chromium-*/chrome-mac*/*.app/Contents/MacOS/*"):
-        yield from sorted(map(str, Path(downloads).glob(pattern)), reverse=True)
+    downloaded = [
+        str(path) for pattern in DOWNLOADED for path in sorted(downloads.glob(pattern), reverse=True)
+    ]
+    yield from sorted([*filter(None, found), *places, *downloaded], key=lambda path: not _is_shell(path))
 
 
-def _installations(environ: Mapping[str, str], *, may_install: bool) -> Iterator[tuple[str, list[list[str]]]]:
+def _of_debian(environ: Mapping[str, str]) -> list[Attempt]:
     apt = shutil.which("apt-get", path=environ.get("PATH", ""))
-    if may_install and apt:
-        packages = ["chromium", "fonts-liberation"]
-        yield (
-            "Debian's package",
-            [[apt, "-q", "update"], [apt, "-qy", "install", "--no-install-recommends", *packages]],
-        )
-    playwright = [sys.executable, "-m", "playwright", "install"]
+    if apt is None:
+        return []
+    install = [
+        apt,
+        "-qy",
+        "install",
+        "--no-install-recommends",
+        "chromium-headless-shell",
+        "fonts-liberation",
+    ]
+    return [("Debian's package", [[apt, "-q", "update"], install])]
+
+
+def _of_playwright(*, may_install: bool) -> list[Attempt]:
+    playwright = [sys.executable, "-m", "playwright", "install", "--only-shell"]
     # What the build needs of the system is again a matter of packages.
-    yield (
-        "Playwright's own build",
-        [[*playwright, *(["--with-deps"] if may_install and apt else []), "chromium"]],
-    )
+    return [
+        ("Playwright's own build", [[*playwright, *(["--with-deps"] if may_install else []), "chromium"]])
+    ]
 
 
 def _runs(command: list[str], environ: Mapping[str, str]) -> bool:

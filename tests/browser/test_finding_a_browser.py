@@ -36,6 +36,26 @@ def test_a_browser_of_the_path_or_of_a_usual_place_is_taken(machine, tmp_path: P
     assert chromium.find(machine, places=(elsewhere,)) == on_the_path
 
 
+def test_a_browser_without_windows_is_preferred_wherever_it_is(machine, tmp_path: Path):
+    program(tmp_path, "chromium")
+    shell = program(tmp_path, "chromium-headless-shell")
+    assert chromium.find(machine, places=()) == shell
+    (tmp_path / "opt").mkdir()
+    elsewhere = program(tmp_path / "opt", "chromium-headless-shell")
+    Path(shell).unlink()
+    assert chromium.find(machine, places=(elsewhere,)) == elsewhere
+    assert chromium.get(machine, places=(elsewhere,), may_install=True) == elsewhere
+
+
+def test_where_none_without_windows_can_be_had_an_installed_browser_is_taken(machine, tmp_path: Path):
+    apt = program(tmp_path, "apt-get", '#!/bin/sh\necho "$@" >> $0.was-called\n')
+    installed = program(tmp_path, "chromium")
+    assert chromium.get(machine, places=(), may_install=False) == installed
+    assert not Path(f"{apt}.was-called").exists()
+    assert chromium.get(machine, places=(), may_install=True) == installed
+    assert "chromium-headless-shell" in Path(f"{apt}.was-called").read_text()
+
+
 def test_the_browser_that_is_named_is_taken_or_nothing(machine, tmp_path: Path):
     program(tmp_path, "chromium")
     named = program(tmp_path, "mine")
@@ -50,7 +70,7 @@ def test_a_program_that_only_bears_the_name_is_passed_over(machine, tmp_path: Pa
 
 
 def test_who_may_install_packages_gets_that_of_debian(machine, tmp_path: Path):
-    made = tmp_path / "chromium"
+    made = tmp_path / "chromium-headless-shell"
     script = f'#!/bin/sh\n[ "$2" = update ] || {{ /bin/cp {program(tmp_path, "pattern")} {made}; }}\n'
     program(tmp_path, "apt-get", script)
     assert chromium.get(machine, places=(), may_install=True) == str(made)
@@ -58,10 +78,11 @@ def test_who_may_install_packages_gets_that_of_debian(machine, tmp_path: Path):
 
 def test_who_may_not_install_packages_gets_the_build_of_playwright(machine, tmp_path: Path, monkeypatch):
     program(tmp_path, "apt-get", "#!/bin/sh\n/bin/touch $0.was-called\n")
-    build = tmp_path / ".cache/ms-playwright/chromium-1/chrome-linux"
-    script = f"#!/bin/sh\n/bin/mkdir -p {build}; /bin/cp {program(tmp_path, 'pattern')} {build}/chrome\n"
+    build = tmp_path / ".cache/ms-playwright/chromium_headless_shell-1/chrome-headless-shell-linux64"
+    made = build / "chrome-headless-shell"
+    script = f"#!/bin/sh\n/bin/mkdir -p {build}; /bin/cp {program(tmp_path, 'pattern')} {made}\n"
     monkeypatch.setattr(sys, "executable", program(tmp_path, "python", script))
-    assert chromium.get(machine, places=(), may_install=False) == str(build / "chrome")
+    assert chromium.get(machine, places=(), may_install=False) == str(made)
     assert not (tmp_path / "apt-get.was-called").exists()
 
 

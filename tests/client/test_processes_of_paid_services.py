@@ -19,7 +19,7 @@ from tests.client.working_process import Open, WorkingProcess, opening
 from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm
 
-SECONDS = 20
+SECONDS = 120
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,6 +1,7 @@
 """Specification 5 M, P and 6 W 4: two registries become peers by one invitation, in two commands."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -9,10 +10,13 @@ from uuid import uuid4
 
 import pytest
 
+from hansa.doors.commands.peers import _reach_lines
 from hansa.foundation.plumbing.outgoing import OutgoingTimeout
+from hansa.rooms.federation import AcceptedOut
 from hansa.rooms.federation.peers import READ_A_PEER
 from hansa_verify import decoded, read_json
 from tests.neighbours.two_registries import Neighbours, neighbours
+from tests.operation.registry_process import free_port
 from tests.other_registry import OtherRegistry, let_reach
 from tests.peer_administrator import PeerAdministrator, peer_administrator
 from tests.registry import DatabaseFarm, StartRegistry
@@ -61,8 +65,8 @@ async def test_both_sides_are_peers_after_the_two_commands(strangers: Neighbours
     accepted = await with_trust_followed(
         strangers, b.post(f"{INVITATIONS}/accept", {"invitation": text}, 201)
     )
-    assert accepted["status"] == "active", accepted
-    await run_due(strangers.a.registry.runtime, READ_A_PEER)
+    assert (accepted["status"], accepted["reaches_us"], accepted["trouble_of_peer"]) == ("active", True, None)
+    # The registry that invited has read the other one by then.
     shown = await a.peer("registry-b")
     assert (shown["status"], shown["approval"], shown["net_in_limit"]) == ("active", "approved", "10000")
     assert [verdict["step"] for verdict in shown["card_verdicts"] if not verdict["ok"]] == []
@@ -70,6 +74,33 @@ async def test_both_sides_are_peers_after_the_two_commands(strangers: Neighbours
         federated = await one.registry.get("/public/eventstore-recent")
         (event,) = [e for e in federated.json()["events"] if e["event_type"] == "RegistryFederated"]
         assert event["data"]["registry_name"] == name
+
+
+async def test_an_acceptance_states_that_the_registry_that_invited_cannot_reach_the_other_one(
+    database_farm: DatabaseFarm, tmp_path: Path
+):
+    closed = f"127.0.0.1:{free_port()}"
+    own = {"federation_base_url": f"https://{closed}"}
+    async with neighbours(database_farm, tmp_path, joined=False, closed=closed, b=own) as pair:
+        a, b = [await peer_administrator(one.registry) for one in (pair.a, pair.b)]
+        body = {"invitation": await a.invite()}
+        accepted = await with_trust_followed(pair, b.post(f"{INVITATIONS}/accept", body, 201))
+        assert (accepted["status"], accepted["reaches_us"]) == ("active", False)
+        shown = await a.peer("registry-b")
+        assert (shown["status"], shown["trouble"]) == ("inactive", accepted["trouble_of_peer"])
+        address = f"registry-a cannot reach this registry at https://{closed}"
+        assert _reach_lines(AcceptedOut.model_validate(accepted), f"https://{closed}") == [
+            f"  {address}: {shown['trouble']}. Open the port to it; it tries again by itself."
+        ]
+
+
+async def test_an_acceptance_at_a_registry_that_does_not_state_what_it_reaches_says_nothing_of_it(
+    admin: PeerAdministrator, other: OtherRegistry
+):
+    redeemed = {"name": "hansa", "trust_domain": "hansa.local", "status": "inactive"}
+    other.answers[REDEEM_AT] = (201, json.dumps(redeemed))
+    accepted = await admin.post(f"{INVITATIONS}/accept", {"invitation": other.signed("invitation")}, 201)
+    assert (accepted["reaches_us"], accepted["trouble_of_peer"]) == (None, None)
 
 
 async def test_after_a_lost_answer_the_same_command_ends_the_joining(strangers: Neighbours):

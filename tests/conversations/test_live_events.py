@@ -21,6 +21,7 @@ from tests.operation.registry_process import RegistryProcess, postgres_pid, unti
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry, open_registry
 from tests.rooms.journal.feed.feed_client import (
     Listener,
+    all_sent,
     append,
     issued,
     open_listener,
@@ -59,7 +60,7 @@ async def recent(registry: TestRegistry, count: int) -> list[dict]:
 
 async def test_a_welcome_comes_first_then_the_confirmation_then_the_replay_then_live_events(house: House):
     await append(house.registry, *[f"before {number}" for number in range(20)])
-    await asyncio.sleep(0.5)
+    await all_sent(house.registry)
     async with open_listener(house.address) as listener:
         replay = await listener.subscribe("events:all")
         assert replay == await recent(house.registry, 15)
@@ -76,7 +77,7 @@ async def test_the_channel_of_a_type_carries_that_type_alone_also_when_it_is_rar
     agent = await registry.agent()
     async with registry.listening() as address, open_listener(address) as listener:
         await append(registry, *[str(number) for number in range(30)])
-        await asyncio.sleep(0.5)
+        await all_sent(registry)
         replay = await listener.subscribe("events:AgentOnboarded")
         assert [event["data"]["did"] for event in replay] == [agent.did]
         await append(registry, "another")
@@ -93,6 +94,19 @@ async def test_an_event_of_several_channels_is_sent_once(house: House):
         heard = await listener.hear_many(2)
         assert [message["event"]["data"]["ref"] for message in heard] == ["once", "then"]
         assert await listener.is_quiet()
+
+
+async def test_a_repeated_subscription_is_confirmed_and_sends_nothing_again(house: House):
+    await append(house.registry, "before")
+    await all_sent(house.registry)
+    async with open_listener(house.address) as listener:
+        assert await listener.subscribe("events:all")
+        assert await listener.subscribe("events:all") == []
+        await append(house.registry, "once")
+        assert (await listener.hear())["event"]["data"]["ref"] == "once"
+        assert await listener.is_quiet()
+        await listener.unsubscribe("events:all")
+        assert await listener.subscribe("events:all"), "after an end it is a new subscription"
 
 
 async def test_after_unsubscribing_nothing_more_is_sent(house: House):
@@ -183,7 +197,7 @@ async def test_a_developer_follows_the_own_agents_as_they_follow_themselves_and_
     developer = await house.registry.developer()
     agent = await developer.agent()
     await agent.transfer(house.other, "1")
-    await asyncio.sleep(0.5)
+    await all_sent(house.registry)
     async with (
         open_listener(house.address, await ticket_of(developer)) as owner,
         open_listener(house.address, agent.token) as itself,
@@ -451,6 +465,7 @@ async def test_an_owner_hears_that_an_agent_is_stopped_for_good_and_goes_on_hear
         assert (await house.agent.transfer(second, "1")).status_code == 200
         assert second.did in str(await owner.hear_many(2))
         # What became of it can still be read from the start.
+        await owner.unsubscribe(f"agent:{agent.did}")
         assert "AgentRevoked" in {
             event["event_type"] for event in await owner.subscribe(f"agent:{agent.did}")
         }
@@ -464,6 +479,7 @@ async def test_an_owner_who_is_suspended_may_read_and_so_follows_on(house: House
         await owner.subscribe(f"agent:{agent.did}")
         await enforce(house.registry, f"developers/{profile.json()['id']}/suspend")
         assert await agent_in(owner, "AgentSuspended") == agent.did
+        await owner.unsubscribe(f"agent:{agent.did}")
         assert "AgentSuspended" in {
             event["event_type"] for event in await owner.subscribe(f"agent:{agent.did}")
         }

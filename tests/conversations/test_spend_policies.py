@@ -640,8 +640,10 @@ async def test_a_policy_put_while_payments_run_lets_none_begin_past_it(registry,
         while (await pay(payer, payee, "1")).status_code == 200:
             pass
 
+    before = await payee.balance()
     paying = asyncio.create_task(pay_until_stopped())
-    await asyncio.sleep(0.05)
+    while await payee.balance() == before:
+        pass
     await govern(owner, payer, per_day_max="0")
     held = await payee.balance()
     await paying

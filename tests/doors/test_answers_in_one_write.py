@@ -3,6 +3,7 @@
 import gc
 import re
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -100,3 +101,31 @@ async def test_an_answered_request_leaves_nothing_to_the_garbage_collector(liste
         gc.garbage.clear()
         gc.enable()
     assert left == []
+
+
+async def test_a_body_is_taken_however_it_comes_and_received_only_where_it_is_waited_for(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+):
+    payer, payee = await listening.registry.agent(), await listening.registry.agent()
+    body = f'{{"receiver_agent_id":"{payee.did}","amount":"1"}}'.encode()
+    head = b"POST /api/v1/teg/transfer HTTP/1.1\r\nContent-Type: application/json\r\n" + HOST
+    head += f"Authorization: {payer.headers['Authorization']}\r\n".encode() + CLOSE
+    sized = head + b"Content-Length: %d\r\n" % len(body)
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    before = Decimal(await payee.balance())
+    receive, received = RequestResponseCycle.receive, []
+
+    async def noted(cycle: RequestResponseCycle) -> Any:
+        received.append(cycle)
+        return await receive(cycle)
+
+    monkeypatch.setattr(RequestResponseCycle, "receive", noted)
+    for pieces in ([sized + b"\r\n" + body], [sized + b"\r\n", body[:9], body[9:]], [chunked]):
+        answered = await listening.answers(*pieces)
+        assert answered.startswith(b"HTTP/1.1 200"), answered
+    assert not received
+    answered = await listening.answers(sized + b"Expect: 100-continue\r\n\r\n", body)
+    assert answered.startswith(b"HTTP/1.1 100"), answered
+    assert b"HTTP/1.1 200" in answered, answered
+    assert received
+    assert Decimal(await payee.balance()) == before + 4

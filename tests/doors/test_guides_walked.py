@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
+import httpx2
 import pytest
 
 from tests.doors.guides import BLOCK, GUIDES, ROOT, follow, run_shell
 from tests.operation.conftest import end_postgres
-from tests.operation.registry_process import RegistryProcess, free_port
+from tests.operation.registry_process import RegistryProcess, free_port, until_async
 from tests.properties.scale import by_tier
 
 README = "README.md"
@@ -29,11 +30,18 @@ async def operated(
     registry.federation_port = federation_port  # type: ignore[attr-defined]
     try:
         await registry.start()
+        # The auditor has written its first record; a reader comes later than that.
+        await until_async(lambda: is_attested(registry.url))
         yield registry
         await registry.stop()
     finally:
         await registry.kill()
         await end_postgres(registry.data_dir)
+
+
+async def is_attested(url: str) -> bool:
+    async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
+        return (await http.get("/api/auditor/attestations/head")).status_code == 200
 
 
 def test_the_guides_with_commands_are_found():

@@ -3,10 +3,11 @@
 import gzip
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from hansa.doors.console import static_files
-from hansa.doors.console.static_files import PIECE_BYTES, PieceByPiece
+from hansa.doors.console.static_files import PIECE_BYTES, ConsoleFiles, PieceByPiece
 from hansa.foundation.plumbing.lines import IS_GONE
 from tests.registry import TestRegistry
 
@@ -68,6 +69,22 @@ async def test_a_range_that_is_not_one_part_of_this_file_is_answered_with_the_wh
 @pytest.mark.parametrize("path", ["../app.py", "vendor", "none.js", "a" * 300 + ".js", "/etc/passwd", "."])
 async def test_what_is_no_file_of_the_pages_is_not_found(registry: TestRegistry, path: str):
     assert (await registry.http.get(f"/static/{path}")).status_code == 404
+
+
+async def test_a_first_request_takes_no_thread_to_look_for_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "one.js").write_bytes(b"a")
+    files = ConsoleFiles(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("a thread was taken")
+
+    monkeypatch.setattr("anyio.to_thread.run_sync", fail)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(files), base_url="http://registry.test"
+    ) as http:
+        assert (await http.get("/one.js")).content == b"a"
 
 
 async def test_a_file_is_only_read(registry: TestRegistry):

@@ -28,8 +28,8 @@ def store() -> CountedStore:
     return CountedStore()
 
 
-async def looking(gathering: Gathering[str, str], *keys: str) -> list[asyncio.Task[str | None]]:
-    tasks = [asyncio.create_task(gathering.find(key)) for key in keys]
+async def looking(gathering: Gathering[str, str], *keys: str) -> list[asyncio.Future[str | None]]:
+    tasks = [asyncio.ensure_future(gathering.find(key)) for key in keys]
     await asyncio.sleep(0.01)
     return tasks
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 from fastapi import params
@@ -36,7 +37,7 @@ SPOILED_JSON: dict[str, Callable[[str], bytes]] = {
     "deep under an unknown member": lambda good: _with(good, '"zzz":' + "[" * 65 + "]" * 65),
     "brackets that never close": lambda good: b"[" * 500_000,
     "many strings that never close": lambda good: b'"' * 500_001,
-    "a million keys": lambda good: _with(good, ",".join(f'"k{number}":1' for number in range(1_000_000))),
+    "a million keys": lambda good: _with(good, _million_members()),
     "a key twice": lambda good: _with(good, '"zzz":1,"zzz":2'),
     "a key twice, once escaped": lambda good: _with(good, '"zzz":1,"\\u007azz":2'),
     "NaN": lambda good: _with(good, '"zzz":NaN'),
@@ -103,6 +104,11 @@ WRONG_MEDIA_TYPES = [
 def _with(good: str, members: str) -> bytes:
     """The object with more members at its end; unknown ones are otherwise ignored."""
     return f"{good[:-1]}{'' if good == '{}' else ','}{members}}}".encode("utf-8", "surrogatepass")
+
+
+@cache
+def _million_members() -> str:
+    return ",".join(f'"k{number}":1' for number in range(1_000_000))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -15,12 +15,15 @@ from schemathesis.engine import events, from_schema
 from schemathesis.generation.meta import CoveragePhaseData, CoverageScenario
 
 from hansa.foundation.plumbing.bodies import NUMBER_MAX_DIGITS
+from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.hostile.served import Served, serve
 from tests.house.rights import read_rights
 from tests.properties.scale import TIER, by_tier, printed_seed
-from tests.registry import StartRegistry
+from tests.registry import DatabaseFarm, TestRegistry
 
 EXAMPLES = by_tier(1, 200, 1000)
+# tests/openapi/test_examples.py sends each example of the description with each commit.
+EXAMPLES_TOO = by_tier(commit=False, daily=True, release=True)
 # test_paths_and_methods.py tries every other method of every path with each commit.
 EVERY_METHOD = ["get", "put", "post", "delete", "options", "patch", "trace", "query"]
 METHODS_NOT_DECLARED = by_tier([], EVERY_METHOD, EVERY_METHOD)
@@ -94,16 +97,29 @@ REPEATED_KEY = '"IDEMPOTENCY_KEY_REUSED"'
 ENDLESS_NUMBER = re.compile(rf"[0-9]{{{NUMBER_MAX_DIGITS + 1}}}")
 
 
+@pytest.fixture(scope="module")
+async def fuzzed_registry(
+    database_farm: DatabaseFarm,
+    founded_registries: FoundedRegistries,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[TestRegistry, Served]]:
+    """A registry and the server of its database, for each credential in turn."""
+    registries = RegistriesOfATest(database_farm, founded_registries, tmp_path_factory.mktemp("fuzzed"))
+    registry = await registries.start(public_base_url="http://registry.test")
+    async with serve(registry, IS_CENTRAL_REGISTRY="true", SOVEREIGN_MAINFRAMES="hansa.local") as served:
+        yield registry, served
+    await registries.end()
+
+
 @pytest.mark.parametrize("who", CREDENTIALS)
 async def test_no_request_gets_an_answer_that_the_description_does_not_declare(
-    who: str, start_registry: StartRegistry
+    who: str, fuzzed_registry: tuple[TestRegistry, Served]
 ):
-    registry = await start_registry(public_base_url="http://registry.test")
+    registry, served = fuzzed_registry
     developer = await registry.developer()
     agent = await developer.agent()
     credentials = {"none": {}, "developer": developer.headers, "agent": agent.headers}
-    async with serve(registry, IS_CENTRAL_REGISTRY="true", SOVEREIGN_MAINFRAMES="hansa.local") as served:
-        judged, failures = fuzzed(served, credentials[who], left_out_for(who), printed_seed())
+    judged, failures = fuzzed(served, credentials[who], left_out_for(who), printed_seed())
     assert not failures, "\n\n".join(failures)
     assert judged["not_a_server_error"] > EXAMPLES
     print(f"{who}: {judged['not_a_server_error']} requests, {judged}")
@@ -139,7 +155,10 @@ def fuzzed(
             "request-timeout": ANSWER_SECONDS,
             # NUL has tests of its own: no schema can say that it is refused everywhere.
             "generation": {"max-examples": EXAMPLES, "database": "none", "allow-x00": False},
-            "phases": {"coverage": {"unexpected-methods": METHODS_NOT_DECLARED}},
+            "phases": {
+                "coverage": {"unexpected-methods": METHODS_NOT_DECLARED},
+                "examples": {"enabled": EXAMPLES_TOO},
+            },
             "checks": {
                 "positive_data_acceptance": {"expected-statuses": REFUSED_BY_STATE},
                 # It cannot leave out a header that every request of the run carries; "none" asks without.

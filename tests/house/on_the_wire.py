@@ -632,6 +632,9 @@ _.quote_id
 _.quote_token
 _.ranges
 _.rate
+_.reach
+_.reaches
+_.reaches_us
 _.reacted
 _.read_at
 _.reads_transfers
@@ -877,6 +880,7 @@ _.transit_net
 _.transit_ref
 _.tries
 _.trouble
+_.trouble_of_peer
 _.trust
 _.trust_domain
 _.trust_manifest

@@ -4,6 +4,8 @@
 
 # Read by libraries.
 _.to_string  # Starlette
+_.ValueClass  # prometheus_client
+_.config_checked  # Starlette
 _.get_response  # Starlette
 _.form_address  # the template of an operation
 _.form_key  # templates of forms

@@ -55,7 +55,10 @@ def side_entrances(source: Path) -> Iterator[str]:
     """Where code reaches through an imported room for what its door does not offer."""
     offers = {door.parent.name: _exports(door) for door in (source / "rooms").glob("*/__init__.py")}
     for file in sorted(source.rglob("*.py")):
-        tree = ast.parse(file.read_text())
+        text = file.read_text()
+        if "hansa.rooms import" not in text:
+            continue
+        tree = ast.parse(text)
         rooms = {
             alias.asname or alias.name: alias.name
             for node in ast.walk(tree)

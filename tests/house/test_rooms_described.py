@@ -13,6 +13,8 @@ from hansa.foundation.plumbing.room import Metric, Room
 
 ROOMS = Path(metrics.__file__).parents[2] / "rooms"
 DESCRIBED = {room.name: room for room in ASSEMBLY.rooms if (ROOMS / room.name).is_dir()}
+METRICS = {name: value for name, value in vars(metrics).items() if isinstance(value, Metric)}
+METRIC_NAME = re.compile(rf"\b(?:{'|'.join(METRICS)})\b")
 READ_SETTING = re.compile(r"(?:settings|config)\.([a-z_0-9]+)")
 
 
@@ -22,11 +24,7 @@ def sources(room: str) -> Iterator[str]:
 
 
 def metrics_named_in(text: str) -> set[Metric]:
-    return {
-        value
-        for name, value in vars(metrics).items()
-        if isinstance(value, Metric) and re.search(rf"\b{name}\b", text)
-    }
+    return {METRICS[name] for name in METRIC_NAME.findall(text)}
 
 
 def test_every_room_is_in_the_assembly():

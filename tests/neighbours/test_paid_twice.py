@@ -218,6 +218,88 @@ async def test_the_time_for_a_dispute_begins_anew_when_it_comes_to_light_that_to
     assert filed.status_code == 201, filed.text
 
 
+async def closed_by_a_ruling(again: PaidAgain) -> None:
+    """Let a ruling close the contract, and a payment come to light afterwards."""
+    await deadlines_pass(again.agreed.pair.a)
+    await again.settled()
+    assert await ruled(again) == "CLOSED"
+    assert await refusal(await file_about(again)) == (409, "CONTRACT_WRONG_STATE")
+    await again.comes_to_light(again.first)
+    assert [line["act"] for line in (await again.read())["history"]][-2:] == ["closed", "overpaid"]
+
+
+async def test_what_comes_to_light_after_a_ruling_is_ruled_on_once_more(again: PaidAgain):
+    await closed_by_a_ruling(again)
+    assert await ruled(again) == "CLOSED"
+    assert await refusal(await file_about(again)) == (409, "CONTRACT_WRONG_STATE")
+    given = await again.agreed.pair.a.registry.database.look(
+        lambda tx: tx.fetch(
+            "SELECT payment, ruling FROM commerce_dispute WHERE contract_id = $1 ORDER BY id", again.number
+        )
+    )
+    name = f"contract:{again.number}"
+    assert [tuple(row) for row in given] == [
+        (name, "IN_FAVOR_OF_COMPLAINANT"),
+        (f"{name}:1", "IN_FAVOR_OF_COMPLAINANT"),
+    ]
+
+
+async def test_a_dismissed_dispute_about_what_came_to_light_after_a_ruling_leaves_the_contract_closed(
+    again: PaidAgain,
+):
+    await closed_by_a_ruling(again)
+    await nobody_rules(again.agreed.pair.a, await filed_about(again))
+    assert (await again.read())["status"] == "CLOSED"
+    assert await refusal(await file_about(again)) == (409, "DISPUTE_EXISTS")
+
+
+async def test_what_comes_to_light_after_a_ruling_is_disputed_in_time(again: PaidAgain):
+    await closed_by_a_ruling(again)
+    for statement in (
+        "UPDATE commerce_contract SET ended_at = ended_at - interval '2 years' WHERE id = $1",
+        "UPDATE commerce_contract_history SET at = at - interval '1 year' WHERE contract_id = $1",
+    ):
+        await run(again.agreed.pair.a, statement, again.number)
+    assert await refusal(await file_about(again)) == (409, "DISPUTE_TOO_LATE")
+
+
+async def file_about(again: PaidAgain) -> Any:
+    """The answer to a dispute of the contractor about the contract."""
+    body = {
+        "defendant_did": again.agreed.provider.did,
+        "contract_id": again.number,
+        "reason_code": "UNFAIR_FEE",
+        "description": "More was paid than is owed.",
+    }
+    return await again.agreed.pair.a.registry.post(
+        "/disputes/", json=body, headers=again.agreed.contractor.headers
+    )
+
+
+async def filed_about(again: PaidAgain) -> int:
+    """The number of such a dispute, which stops the contract."""
+    filed = await file_about(again)
+    assert filed.status_code == 201, filed.text
+    assert (await again.read())["status"] == "DISPUTED"
+    number: int = filed.json()["id"]
+    return number
+
+
+async def ruled(again: PaidAgain) -> str:
+    """File a dispute, rule for the contractor, and return the status of the contract then."""
+    home = again.agreed.pair.a
+    number = await filed_about(again)
+    administrator = await home.registry.administrator("admin_enforcement")
+    path = f"/api/v1/admin/disputes/{number}"
+    opened = await home.registry.http.put(f"{path}/open-voting", headers=administrator.headers)
+    assert opened.status_code == 200, opened.text
+    ruling = {"ruling": "IN_FAVOR_OF_COMPLAINANT", "slash_amount": "1", "note": "It is so."}
+    decided = await home.registry.http.put(f"{path}/ruling", json=ruling, headers=administrator.headers)
+    assert decided.status_code == 200, decided.text
+    status: str = (await again.read())["status"]
+    return status
+
+
 async def test_a_payment_that_comes_to_light_during_a_dispute_approves_the_part_once_that_is_dismissed(
     pair: Neighbours,
 ):

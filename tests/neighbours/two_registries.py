@@ -91,10 +91,11 @@ async def neighbours(
     directory: Path,
     *,
     joined: bool = True,
+    closed: str = "",
     a: dict[str, object] | None = None,
     b: dict[str, object] | None = None,
 ) -> AsyncIterator[Neighbours]:
-    """Two registries that serve, peers of each other unless `joined` is false."""
+    """Two registries that serve, peers of each other unless `joined` is false. They may also call the place `closed`."""
     sockets = [listen_again() for _ in range(4)]
     ports = [socket.getsockname()[1] for socket in sockets]
     places = [f"127.0.0.1:{port}" for port in ports]
@@ -107,7 +108,7 @@ async def neighbours(
             "federation_port": ports[first + 1],
             "public_base_url": f"http://{places[first]}",
             "federation_base_url": f"https://{places[first + 1]}",
-            "outgoing_allow_hosts": places,
+            "outgoing_allow_hosts": [*places, closed] if closed else places,
             **(more or {}),
         }
         return opened(farm, directory / name, sockets[first : first + 2], given)

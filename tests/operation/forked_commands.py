@@ -1,6 +1,6 @@
 """Commands of `hansa` or `hansa-client` as forks of a process that has the code loaded: each is spared a second of CPU.
 
-That process is started once by each process that runs tests. It imports the code and does nothing else: one thread, no event
+That process is started once for all processes that run tests. It imports the code and does nothing else: one thread, no event
 loop. A fork gets the arguments, environment, directory and standard streams of the command and runs the same `main`.
 """
 
@@ -94,6 +94,10 @@ class CommandServer:
         self._program = program
         self._requests: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> None:
+        """Start the process, which otherwise starts with the first command. Processes forked afterwards share it."""
+        self._server()
 
     async def run(self, *arguments: str, environment: Mapping[str, str], stderr: int) -> ForkedCommand:
         """Start a command; its standard error goes to the file `stderr`, or to a pipe (PIPE)."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from random import SystemRandom
-from socket import socket
+from socket import SO_REUSEADDR, SOL_SOCKET, socket
 from time import monotonic
 
 import httpx2
@@ -41,6 +41,7 @@ SETTINGS_AFTER_FOUNDING = {
 
 # Below the range that the system assigns to clients: one that connects while nobody listens could meet itself.
 PORTS = range(20_000, 30_000)
+RESERVED: list[socket] = []
 
 
 @dataclass(frozen=True)
@@ -188,11 +189,21 @@ def environment(data_dir: Path, **settings: str) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on and that no client is given by chance."""
+    """A port that nobody listens on, that no client is given by chance, and that no other call here or elsewhere returns.
+
+    The socket that reserves it lives as long as this process, and lets a service listen there.
+    """
     for port in SystemRandom().sample(PORTS, 100):
-        with socket() as candidate, suppress(OSError):
+        candidate = socket()
+        try:
             candidate.bind(("127.0.0.1", port))
-            return port
+        except OSError:
+            candidate.close()
+            continue
+        # Only now: sockets that reuse addresses would not have kept each other out.
+        candidate.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        RESERVED.append(candidate)
+        return port
     raise AssertionError("a hundred ports are taken")
 
 
@@ -221,6 +232,13 @@ def is_alive(pid: int) -> bool:
 def command_of(pid: int) -> str:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return ""
+
+
+def program_of(pid: int) -> str:
+    """The name that the system shows for the process."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
     return ""
 
 

@@ -138,6 +138,12 @@ async def fill(registry: TestRegistry) -> None:
     administrator = await registry.administrator("admin_platform")
     developer = await registry.developer()
     one, other = await developer.agent(), await registry.agent()
+    await registry.database.act(
+        lambda tx: tx.execute(
+            "INSERT INTO ledger_account (did, kind) SELECT 'did:hansa:north.test:quiet-' || n, 'agent'"
+            " FROM generate_series(1, 100) n"
+        )
+    )
     assert (await one.transfer(other, "3", key="first")).status_code == 200
     hook = {"url": "https://receiver.example.org/hook", "event_types": ["*"]}
     answer = await registry.post("/developers/webhooks", json=hook, headers=developer.headers)
@@ -203,6 +209,26 @@ async def test_a_copy_restored_by_an_ordinary_role_has_name_keys_and_balances_an
         assert verdict.status == "OK"
         acts = await copy.database.look(lambda tx: tx.fetch("SELECT act FROM plumbing_admin_act"))
         assert "registry.restore" in [act["act"] for act in acts]
+
+
+async def test_a_restore_leaves_room_for_updates_on_the_pages_of_accounts(
+    backup: Path, empty_database: str, tmp_path: Path
+):
+    settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
+    await restore(settings, read_backup(backup), SECRET)
+    connection = await asyncpg.connect(empty_database)
+    try:
+        pages = await connection.fetch(
+            "SELECT count(*) AS accounts FROM ledger_account GROUP BY (ctid::text::point)[0]"
+        )
+        options = await connection.fetchval(
+            "SELECT reloptions FROM pg_class WHERE oid = 'ledger_account'::regclass"
+        )
+    finally:
+        await connection.close()
+    # A page that is full holds more than 50.
+    assert 25 <= max(page["accounts"] for page in pages) <= 35
+    assert "fillfactor=100" in options
 
 
 async def test_which_sql_files_were_applied_is_recorded_by_the_restore_not_by_the_backup(

@@ -33,12 +33,13 @@ async def test_two_commands_make_both_registries_peers_while_they_serve(
     accepted = await b.printed(
         command_of_guide("hansa peer accept INVITATION").replace("INVITATION", invited["invitation"])
     )
-    assert (accepted["name"], accepted["status"], accepted["approval"]) == (
+    assert (accepted["name"], accepted["status"], accepted["approval"], accepted["reaches_us"]) == (
         "registry-a",
         "active",
         "approved",
+        True,
     )
-    await until(lambda: is_active(a, "registry-b"))
+    assert await is_active(a, "registry-b"), "it is read by the registry that invited before the command ends"
     for one, other in ((a, "registry-b"), (b, "registry-a")):
         (peer,) = await one.printed(command_of_guide("hansa peer list"))
         assert (peer["name"], peer["status"]) == (other, "active")

@@ -8,14 +8,15 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from hansa.doors.worker_forks import NAME_OF_SERVER, NAME_OF_WORKER
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import (
     RegistryProcess,
     children_of,
-    command_of,
     health,
     is_alive,
     postgres_pid,
+    program_of,
     until,
     until_async,
 )
@@ -42,7 +43,12 @@ async def registry(shared: RegistryProcess) -> RegistryProcess:
 
 
 def workers_of(registry: RegistryProcess) -> list[int]:
-    return [pid for pid in children_of(registry.pid) if "serve-worker" in command_of(pid)]
+    return [pid for pid in children_of(registry.pid) if program_of(pid) == NAME_OF_WORKER]
+
+
+def database_of(registry: RegistryProcess) -> list[int]:
+    """The processes of its database."""
+    return [pid for pid in children_of(registry.pid) if not program_of(pid).startswith("hansa")]
 
 
 def fresh_connections(registry: RegistryProcess) -> httpx2.AsyncClient:
@@ -50,6 +56,10 @@ def fresh_connections(registry: RegistryProcess) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         base_url=registry.url, trust_env=False, timeout=60, headers={"Connection": "close"}
     )
+
+
+async def is_healthy(registry: RegistryProcess) -> bool:
+    return await health(registry.url) == 200
 
 
 COUNTED = 'hansa_http_requests_total{method="GET",route="/api/v1/public/registry-config",status="200"} 20.0'
@@ -81,6 +91,18 @@ async def test_a_killed_worker_is_replaced_the_other_serves_meanwhile_and_what_i
         assert await is_counted(http)
 
 
+async def test_the_process_that_forks_workers_is_replaced_with_its_workers_and_requests_are_answered(
+    registry: RegistryProcess,
+):
+    [server] = [pid for pid in children_of(registry.pid) if program_of(pid) == NAME_OF_SERVER]
+    before = workers_of(registry)
+    os.kill(server, signal.SIGKILL)
+    await until(lambda: not any(is_alive(pid) for pid in before))
+    await until(lambda: len(workers_of(registry)) == 2)
+    assert server not in children_of(registry.pid)
+    await until_async(lambda: is_healthy(registry))
+
+
 async def test_workers_end_when_their_parent_is_killed_and_the_next_start_serves(registry: RegistryProcess):
     orphans = workers_of(registry)
     await registry.kill()
@@ -93,7 +115,7 @@ async def test_workers_end_when_their_parent_is_killed_and_their_database_does_n
     registry: RegistryProcess,
 ):
     orphans = workers_of(registry)
-    database = [pid for pid in children_of(registry.pid) if pid not in orphans]
+    database = database_of(registry)
     for pid in database:
         os.kill(pid, signal.SIGSTOP)
     await registry.kill()
@@ -108,7 +130,7 @@ async def test_workers_end_when_their_parent_is_killed_and_their_database_does_n
 
 async def test_workers_end_when_their_parent_and_their_database_are_killed(registry: RegistryProcess):
     orphans = workers_of(registry)
-    database = [pid for pid in children_of(registry.pid) if pid not in orphans]
+    database = database_of(registry)
     for pid in [registry.pid, *database]:
         os.kill(pid, signal.SIGKILL)
     await registry.kill()

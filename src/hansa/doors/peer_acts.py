@@ -28,10 +28,14 @@ async def invite_peer(
         return await federation.invite(runtime, None, lifetime, operator)
 
 
-async def accept_invitation(settings: Settings, invitation: str, net_in_limit: int | None) -> PeerOut:
+async def accept_invitation(
+    settings: Settings, invitation: str, net_in_limit: int | None
+) -> federation.AcceptedOut:
     """Accept an invitation; returns the peer. Raises: Refused, BadKey, and what opening the database raises."""
     async with _runtime(settings) as runtime:
-        return await _shown(runtime, await federation.accept(runtime, None, invitation, net_in_limit))
+        accepted = await federation.accept(runtime, None, invitation, net_in_limit)
+        view = await runtime.database.read(lambda tx: federation.view_of(tx, accepted.peer))
+        return federation.AcceptedOut.of_accepted(view, accepted)
 
 
 async def add_peer(settings: Settings, new: NewPeer) -> PeerOut:

@@ -38,6 +38,7 @@ from hansa.doors.stop_signals import (
     stop_with_parent,
 )
 from hansa.doors.trusted_domains import TrustedDomains
+from hansa.doors.worker_forks import WorkerForks
 from hansa.doors.worker_processes import serve_with_workers
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
@@ -60,32 +61,42 @@ GARBAGE_OBJECTS = 20_000
 _log = structlog.get_logger()
 
 
-async def serve(settings: Settings, workers: int) -> None:
-    """Run the registry until SIGTERM or SIGINT, then drain.
+def listening(settings: Settings) -> tuple[Settings, Listeners]:
+    """The sockets of a registry to be served, and its settings with the port that it was given.
 
-    Raises: CannotListen, BadSetting, and what opening the registry raises.
+    Raises: CannotListen, BadSetting.
     """
     if settings.uses_workload_api:
         require_agent(settings.workload_socket)
     _allow_connections()
     listeners = open_listeners(settings)
-    settings = settings.model_copy(update={"port": listeners.public.getsockname()[1]})
+    return settings.model_copy(update={"port": listeners.public.getsockname()[1]}), listeners
+
+
+async def serve(settings: Settings, listeners: Listeners, forks: WorkerForks | None, workers: int) -> None:
+    """Run the registry until SIGTERM or SIGINT, then drain: in this process, or in so many workers, which `forks` starts.
+
+    Raises: BadSetting, and what opening the registry raises.
+    """
     try:
         cancel_on_stop_signal()
         async with prepared_database(settings) as dsn:
             await require_signing_key(settings, dsn)
             await _log_start(settings, dsn, workers)
             with recorded(settings.data_dir, _process(settings, workers)):
-                if workers == 1:
+                if forks is None:
                     await serve_here(settings, dsn, listeners, announce=True)
                 else:
                     with shared_metrics() as directory:
                         shared = {"DATABASE_URL": dsn, DIRECTORY: directory}
-                        await serve_with_workers(settings, shared, listeners, workers)
+                        await serve_with_workers(settings, shared, forks, workers)
     except asyncio.CancelledError:
         _log.info("stopped before it was ready")
     else:
         _log.info("stopped")
+    finally:
+        if forks is not None:
+            await forks.close()
 
 
 async def _log_start(settings: Settings, dsn: str, workers: int) -> None:

@@ -10,22 +10,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest, values
+from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-# The name that prometheus_client looks for when it is imported.
+# The name that prometheus_client looks for.
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 MEMORY = Path("/dev/shm")  # noqa: S108
 
 
 @contextmanager
 def shared_metrics() -> Iterator[str]:
-    """A directory for the processes to be started with it in `DIRECTORY`."""
+    """A directory for processes that have it in `DIRECTORY` and call `share_metrics`."""
     place = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else None
     with tempfile.TemporaryDirectory(
         prefix="hansa-metrics-", dir=place, ignore_cleanup_errors=True
     ) as directory:
         yield directory
+
+
+def share_metrics() -> None:
+    """Keep the numbers of this process in the directory, from 0: those of a fork were made before it had one."""
+    values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
+    for metric in set(REGISTRY._names_to_collectors.values()):  # noqa: SLF001
+        if isinstance(metric, MetricWrapperBase):
+            for counted in (metric, *getattr(metric, "_metrics", {}).values()):
+                if counted._is_observable():  # noqa: SLF001
+                    counted._metric_init()  # noqa: SLF001
 
 
 def forget_process(directory: str, pid: int) -> None:

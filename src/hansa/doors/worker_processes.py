@@ -1,16 +1,16 @@
 """The processes of a registry that several serve: started, replaced when one dies, and stopped together."""
 
 import asyncio
-import contextlib
-import os
-import sys
-from collections.abc import Mapping, Sequence
+import signal
+from collections.abc import Mapping
+from typing import Any
 
 import structlog
 
-from hansa.doors.listeners import Listeners, ready_line
+from hansa.doors.listeners import ready_line
 from hansa.doors.shared_metrics import DIRECTORY, forget_process
 from hansa.doors.stop_signals import WORKER_STOP_SECONDS, log_stop, on_stop_signal
+from hansa.doors.worker_forks import ForkedWorker, WorkerForks
 from hansa.foundation.plumbing.settings import Settings
 
 PAUSE_SECONDS = 0.2
@@ -21,72 +21,49 @@ _log = structlog.get_logger()
 
 
 async def serve_with_workers(
-    settings: Settings, shared: Mapping[str, str], listeners: Listeners, count: int
+    settings: Settings, shared: Mapping[str, str], forks: WorkerForks, count: int
 ) -> None:
     """Serve with `count` workers until SIGTERM or SIGINT; `shared`: variables that every worker gets."""
     stopping = asyncio.Event()
     on_stop_signal(lambda: log_stop(stopping.set))
-    # Workers hold the reading end. Nobody writes: the kernel closes our end when we die, however that happens.
-    reading, writing = os.pipe()
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(count):
-                group.create_task(_keep_worker(settings, shared, listeners, reading, stopping))
-            announcing = group.create_task(_announce(settings))
-            await stopping.wait()
-            announcing.cancel()
-    finally:
-        os.close(reading)
-        os.close(writing)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(count):
+            group.create_task(_keep_worker(shared, forks, stopping))
+        announcing = group.create_task(_announce(settings))
+        await stopping.wait()
+        announcing.cancel()
 
 
-async def _keep_worker(
-    settings: Settings, shared: Mapping[str, str], listeners: Listeners, parent: int, stopping: asyncio.Event
-) -> None:
+async def _keep_worker(shared: Mapping[str, str], forks: WorkerForks, stopping: asyncio.Event) -> None:
     """Run one worker, and another one when it dies."""
     while not stopping.is_set():
-        worker = await asyncio.create_subprocess_exec(
-            *_worker_command(settings, listeners, parent),
-            pass_fds=[*listeners.descriptors(), parent],
-            env={**os.environ, **shared},
-        )
-        ended, stop_requested = asyncio.create_task(worker.wait()), asyncio.create_task(stopping.wait())
-        await asyncio.wait({ended, stop_requested}, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            worker = await forks.start(shared)
+        except ConnectionError as trouble:
+            _log.warning("no worker started; trying again", reason=str(trouble))
+            await asyncio.sleep(PAUSE_SECONDS)
+            continue
+        stop_requested = asyncio.create_task(stopping.wait())
+        awaited: set[asyncio.Future[Any]] = {worker.exit_code, stop_requested}
+        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
         stop_requested.cancel()
         if stopping.is_set():
             await _stop_worker(worker)
         else:
-            _log.warning("worker died; starting another", exit_code=worker.returncode)
+            _log.warning("worker died; starting another", exit_code=worker.exit_code.result())
             forget_process(shared[DIRECTORY], worker.pid)
             await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _stop_worker(worker: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        worker.terminate()
+async def _stop_worker(worker: ForkedWorker) -> None:
+    worker.send_signal(signal.SIGTERM)
     try:
         async with asyncio.timeout(WORKER_STOP_SECONDS):
-            await worker.wait()
+            await asyncio.shield(worker.exit_code)
     except TimeoutError:
         _log.warning("worker did not stop in time; killing it", pid=worker.pid)
-        worker.kill()
-        await worker.wait()
-
-
-def _worker_command(settings: Settings, listeners: Listeners, parent: int) -> Sequence[str]:
-    mutual = listeners.federation
-    return [
-        sys.executable,
-        "-m",
-        "hansa.doors.operate",
-        "serve-worker",
-        f"--listener={listeners.public.fileno()}",
-        *([] if mutual is None else [f"--federation-listener={mutual.fileno()}"]),
-        f"--parent={parent}",
-        f"--host={settings.host}",
-        f"--port={settings.port}",
-        f"--data-dir={settings.data_dir}",
-    ]
+        worker.send_signal(signal.SIGKILL)
+        await worker.exit_code
 
 
 async def _announce(settings: Settings) -> None:

@@ -2,7 +2,7 @@
 
 - An entry is written before anything is asked of a registry. It holds the Idempotency-Key (its id) under which the
   registry returns the same token again, and never the token itself.
-- The budget is what the entries of the day hold: reserved when an entry is made, given back when nothing was paid. Both
+- The budget is what the entries of the day hold (`spending.py`): reserved when an entry is made, given back when nothing was paid. Both
   happen in the transaction that makes or ends the entry.
 - An entry belongs to the process that made it while that process runs. An interrupted one is continued by the next
   call that is the same.
@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +21,7 @@ from uuid import uuid4
 
 from hansa_client.sqlite_writer import SqliteWriter
 
+from . import spending
 from .budget import Budget
 from .errors import PaymentInProgress
 from .owner import is_running, this_process
@@ -48,6 +48,8 @@ class Progress(StrEnum):
     EXPIRED = "expired"
 
 
+GIVEN_BACK = (Progress.RELEASED, Progress.FAILED, Progress.EXPIRED)
+"""Nothing was paid."""
 OPEN = (Progress.PLANNED, Progress.SENT, Progress.DELIVERED, Progress.UNDELIVERED)
 
 
@@ -143,6 +145,7 @@ _SCHEMA = (
     # One payment for a name of the caller's: a second is possible only after nothing was paid by the first.
     """CREATE UNIQUE INDEX IF NOT EXISTS payment_of_call ON payment (call_id)
         WHERE call_id IS NOT NULL AND progress NOT IN ('released', 'failed', 'expired')""",
+    spending.SCHEMA,
 )
 _SELECT = """SELECT payment_id, fingerprint, call_id, progress, method, url, payee, registry, payer, amount, currency,
     capture_by, ttl_seconds, token_id, owner, created_at, ended_at, detail FROM payment"""
@@ -158,8 +161,7 @@ _FORGET = (
     "DELETE FROM wallet_authorization WHERE payment_id NOT IN (SELECT payment_id FROM payment)",
 )
 _AUTHORIZATION = "SELECT authorization FROM wallet_authorization WHERE payment_id = ?"
-_PAID_OR_HELD = """SELECT payee, amount FROM payment
-    WHERE created_at >= ? AND progress NOT IN ('released', 'failed', 'expired')"""
+_COUNTED = "SELECT payee, amount, created_at FROM payment WHERE payment_id = ? AND ended_at IS NULL"
 
 
 def default_path() -> Path:
@@ -277,7 +279,7 @@ def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Be
         kept = _authorization(connection, found.payment_id)
         return Begun(replace(found, owner=this_process()), is_continued=True, authorization=kept)
     if budget.is_of_a_day:
-        budget.require_day(intent.amount, *_spent_today(connection, intent.payee))
+        budget.require_day(intent.amount, *spending.spent_today(connection, intent.payee))
     entry = Entry(
         payment_id=uuid4().hex,
         fingerprint=intent.fingerprint,
@@ -299,6 +301,7 @@ def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Be
         detail=None,
     )
     connection.execute(_INSERT, _row(entry))
+    spending.add(connection, spending.day_of(entry.created_at), entry.payee, entry.amount)
     if intent.authorization is not None:
         values = (entry.payment_id, intent.authorization)
         connection.execute("INSERT INTO wallet_authorization VALUES (?, ?)", values)
@@ -344,16 +347,6 @@ def _is_between_same(entry: Entry, intent: Intent) -> bool:
     return (entry.registry, entry.payer, entry.payee) == (intent.registry, intent.payer, intent.payee)
 
 
-def _spent_today(connection: sqlite3.Connection, payee: str) -> tuple[Decimal, Decimal]:
-    """What is paid or held since midnight UTC: to all, and to this payee."""
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
-    rows = connection.execute(_PAID_OR_HELD, (midnight,)).fetchall()
-    amounts = [(of, Decimal(amount)) for of, amount in rows]
-    return sum((amount for _, amount in amounts), Decimal(0)), sum(
-        (amount for of, amount in amounts if of == payee), Decimal(0)
-    )
-
-
 def _move(
     connection: sqlite3.Connection,
     payment_id: str,
@@ -362,6 +355,9 @@ def _move(
     detail: str | None,
 ) -> None:
     ended_at = None if progress in OPEN else time.time()
+    if progress in GIVEN_BACK:
+        for payee, amount, created_at in connection.execute(_COUNTED, (payment_id,)).fetchall():
+            spending.add(connection, spending.day_of(created_at), payee, -Decimal(amount))
     connection.execute(_MOVE, (progress.value, token_id, detail, ended_at, payment_id))
 
 

@@ -12,6 +12,7 @@ from running_server import cancelled, kill_server, server_pid, until
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresNotRunning, running_dsn
 
 LONG_WORK = "SELECT count(*) FROM generate_series(1, 10000000)"
+IS_BUSY = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active' AND query = $2)"
 
 
 async def query(dsn, statement):
@@ -81,7 +82,10 @@ async def test_a_busy_backend_of_a_killed_server_delays_the_next_start_but_does_
     connection = await asyncpg.connect(dsn)
     backend = connection.get_server_pid()
     busy = asyncio.create_task(connection.fetchval(LONG_WORK))
-    await asyncio.sleep(0.1)
+    observer = await asyncpg.connect(dsn)
+    while not await observer.fetchval(IS_BUSY, backend, LONG_WORK):
+        pass
+    observer.terminate()
     kill_server(tmp_path / "data")
     await postgres.stop()
     if claim == "recycled":

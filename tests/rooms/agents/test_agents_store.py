@@ -30,6 +30,14 @@ async def test_a_token_is_burned_once(registry):
     assert not await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, token))
 
 
+async def until_another_waits_for(tx):
+    """Until another transaction waits for what this one has locked."""
+    while not await tx.fetchval(
+        "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+    ):
+        pass
+
+
 async def test_the_second_of_two_burns_waits_and_succeeds_when_the_first_gives_up(registry):
     token = await token_of(registry)
     burned = asyncio.Event()
@@ -37,7 +45,7 @@ async def test_the_second_of_two_burns_waits_and_succeeds_when_the_first_gives_u
     async def burn_and_give_up(tx):
         assert await store.burn_bootstrap_token(tx, token)
         burned.set()
-        await asyncio.sleep(0.1)
+        await until_another_waits_for(tx)
         raise RuntimeError
 
     first = asyncio.create_task(registry.database.act(burn_and_give_up))
@@ -57,7 +65,7 @@ async def test_a_claim_falls_to_the_second_when_the_first_gives_up(registry):
     async def claim_and_give_up(tx):
         assert await store.claim_grant(tx, 777, agent_id)
         claimed.set()
-        await asyncio.sleep(0.1)
+        await until_another_waits_for(tx)
         raise RuntimeError
 
     first = asyncio.create_task(registry.database.act(claim_and_give_up))

@@ -11,7 +11,7 @@ from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 
 if TYPE_CHECKING:
-    from hansa.rooms.federation import PeerOut
+    from hansa.rooms.federation import AcceptedOut, PeerOut
 
 UNLIMITED = "none"
 FILE_MAX_BYTES = 256 * 1024
@@ -71,7 +71,7 @@ def accept_invitation(
 
     settings = settings_from(data_dir=data_dir)
     peer = run_act(peer_acts.accept_invitation(settings, invitation, _limit(net_in_limit)))
-    _print_peer(peer, as_json=as_json)
+    _print_peer(peer, *_reach_lines(peer, settings.federation_base_url), as_json=as_json)
 
 
 @app.command("add", epilog=examples("hansa peer add --registry-url https://b.example --bundle b-bundle.json"))
@@ -209,12 +209,22 @@ def _change(act: Literal["pause", "resume"], name: str, data_dir: Path | None, *
     _print_peer(peer, as_json=as_json)
 
 
-def _print_peer(peer: "PeerOut", *, as_json: bool) -> None:
+def _reach_lines(accepted: "AcceptedOut", own_address: str | None) -> list[str]:
+    """What the peer has found when it read this registry."""
+    if accepted.reaches_us is False:
+        address = f"{accepted.name} cannot reach this registry at {own_address}"
+        return [f"  {address}: {accepted.trouble_of_peer}. Open the port to it; it tries again by itself."]
+    if accepted.trouble_of_peer:
+        return [f"  {accepted.name} refuses a document of this registry: {accepted.trouble_of_peer}."]
+    return [f"  {accepted.name} reaches this registry"] if accepted.reaches_us else []
+
+
+def _print_peer(peer: "PeerOut", *more: str, as_json: bool) -> None:
     steps = [
         f"  {verdict.step}: {'ok' if verdict.ok else 'refused'}, {verdict.reason}"
         for verdict in peer.card_verdicts
     ]
-    print_outcome("\n".join([_line_of(peer), *steps]), peer.model_dump(mode="json"), as_json=as_json)
+    print_outcome("\n".join([_line_of(peer), *steps, *more]), peer.model_dump(mode="json"), as_json=as_json)
 
 
 def _line_of(peer: "PeerOut") -> str:

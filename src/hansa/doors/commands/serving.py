@@ -5,13 +5,19 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hansa.doors.commands.execution import run, settings_from
 from hansa.doors.commands.options import RUN, DataDir, examples
 from hansa.doors.commands.outcome import FAILED
+
+if TYPE_CHECKING:
+    from hansa.doors.listeners import Listeners
+    from hansa.doors.worker_forks import WorkerForks
+    from hansa.foundation.plumbing.settings import Settings
 
 app = typer.Typer()
 
@@ -43,7 +49,9 @@ def serve(
 
         from hansa.doors import serve as serving
 
-        run(serving.serve(settings, workers))
+        settings, listeners = serving.listening(settings)
+        forks = _fork_server(settings, listeners) if workers > 1 else None
+        run(serving.serve(settings, listeners, forks, workers))
 
 
 @contextmanager
@@ -77,28 +85,55 @@ def _expected_failures() -> tuple[type[Exception], ...]:
 
 
 @app.command(hidden=True)
-def serve_worker(
+def serve_forks(
     *,
+    requests: Annotated[int, typer.Option()],
     listener: Annotated[int, typer.Option()],
     host: Annotated[str, typer.Option()],
     port: Annotated[int, typer.Option()],
-    parent: Annotated[int, typer.Option()],
     federation_listener: Annotated[int | None, typer.Option()] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """One serving process of several, on a socket and a database that its parent opened."""
+    """The process that forks workers, in place of one that died; its parent opened the sockets."""
+    from hansa.doors.listeners import Listeners
+    from hansa.doors.worker_forks import serve_forks as serve
     from hansa.foundation.plumbing.log import configure_logs
 
     settings = settings_from(host=host, port=port, data_dir=data_dir)
     configure_logs(settings.log_level, settings.log_format)
-
-    from hansa.doors import serve as serving
-    from hansa.doors.listeners import Listeners
-
-    assert settings.database_url
     shared = Listeners(
         public=socket.socket(fileno=listener),
         federation=None if federation_listener is None else socket.socket(fileno=federation_listener),
     )
+    serve(socket.socket(fileno=requests), partial(_work, settings, shared))
+
+
+def _fork_server(settings: "Settings", listeners: "Listeners") -> "WorkerForks":
+    from hansa.doors.worker_forks import fork_server
+
+    mutual = listeners.federation
+    program = [
+        sys.executable,
+        "-m",
+        "hansa.doors.operate",
+        "serve-forks",
+        f"--listener={listeners.public.fileno()}",
+        *([] if mutual is None else [f"--federation-listener={mutual.fileno()}"]),
+        f"--host={settings.host}",
+        f"--port={settings.port}",
+        f"--data-dir={settings.data_dir}",
+    ]
+    return fork_server(partial(_work, settings, listeners), program, listeners.descriptors())
+
+
+def _work(settings: "Settings", listeners: "Listeners", parent: int) -> None:
+    """Be one serving process of several, on the database that the environment names by now."""
+    from hansa.doors import serve as serving
+    from hansa.doors.shared_metrics import share_metrics
+    from hansa.foundation.plumbing.settings import read_settings
+
     with failures_of_the_start():
-        run(serving.serve_here(settings, settings.database_url, shared, announce=False, parent=parent))
+        share_metrics()
+        own = read_settings(host=settings.host, port=settings.port, data_dir=settings.data_dir)
+        assert own.database_url
+        run(serving.serve_here(own, own.database_url, listeners, announce=False, parent=parent))

@@ -32,6 +32,8 @@ class ConsoleFiles(StaticFiles):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory=directory)
+        # Its directory was checked here. Otherwise each of a crowd of first requests would take a thread to check it again.
+        self.config_checked = True
         self._files = {
             str(file.relative_to(directory)): file for file in directory.rglob("*") if file.is_file()
         }

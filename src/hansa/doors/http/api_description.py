@@ -44,6 +44,8 @@ DESCRIPTION = (
     "Bodies are JSON unless stated otherwise. Amounts are decimal strings in the unit of this registry, times are"
     " ISO 8601. Every error is a problem document (RFC 9457); branch on `error.type`, then on `error.code`."
 )
+# Replaced by the operator of the registry that publishes the document.
+OPERATOR = {"name": "The operator"}
 LICENCE = {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
 # The document is served by the registry that it describes.
 SERVERS = [{"url": "/", "description": "This registry."}]
@@ -79,15 +81,31 @@ class ApiDescription:
 API_DESCRIPTION: Slot[ApiDescription] = Slot("http: description of the API")
 
 
-def install(app: FastAPI, runtime: Runtime) -> None:
+class DescribedRoutes:
+    """The document of the routes of this process, which is the same for every registry but for its operator."""
+
+    def __init__(self) -> None:
+        self._writing = Lock()
+        self._document: dict[str, Any] | None = None
+
+    def document_of(self, app: FastAPI) -> dict[str, Any]:
+        """Written of the first application: each has these routes. Not to be changed."""
+        with self._writing:
+            if self._document is None:
+                self._document = _document(app)
+            return self._document
+
+
+def install(app: FastAPI, runtime: Runtime, described: DescribedRoutes) -> None:
     """Publish the description of `app`, which serves with `runtime`."""
-    writing = Lock()
+    settings = runtime.settings
+    contact = {"name": f"The operator of {settings.registry_name}", "url": settings.base_url}
 
     def describe() -> dict[str, Any]:
-        with writing:
-            if app.openapi_schema is None:
-                app.openapi_schema = _document(app, runtime)
-            return app.openapi_schema
+        if app.openapi_schema is None:
+            document = described.document_of(app)
+            app.openapi_schema = {**document, "info": {**document["info"], "contact": contact}}
+        return app.openapi_schema
 
     app.openapi = describe  # type: ignore[method-assign]
     API_DESCRIPTION.put(runtime, ApiDescription(app))
@@ -107,14 +125,13 @@ async def answer(request: Request) -> Response:
     return Response(body, media_type="application/json", headers=headers)
 
 
-def _document(app: FastAPI, runtime: Runtime) -> dict[str, Any]:
-    operator, address = runtime.settings.registry_name, runtime.settings.base_url
+def _document(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(
         title=app.title,
         version=app.version,
         summary=app.summary,
         description=DESCRIPTION,
-        contact={"name": f"The operator of {operator}", "url": address},
+        contact=OPERATOR,
         license_info=LICENCE,
         servers=SERVERS,
         routes=app.routes,

@@ -1,7 +1,7 @@
 """The HTTP application: routers, guards, problem documents."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -65,6 +65,7 @@ class ServiceRoutes:
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
     members: dict[tuple[str, str, str], DirectMember]
     trees: tuple[DirectTree, ...]
+    described: api_description.DescribedRoutes = field(default_factory=api_description.DescribedRoutes)
 
 
 @cache
@@ -116,9 +117,12 @@ def service_routes() -> ServiceRoutes:
 class GuardedApp(FastAPI):
     """An application with the guard before everything else: direct routes pay for nothing that the framework does."""
 
-    def __init__(self, service: ServiceRoutes, **declared: Any) -> None:
+    def __init__(self, service: ServiceRoutes, runtime: Runtime, **declared: Any) -> None:
         self._service = service
+        # The state of an application is searched by a function, for each request.
+        self._runtime = runtime
         super().__init__(**declared)
+        self.state.runtime = runtime
         self.router.routes[:] = [service.route_index]
         self._guard = RequestGuard(
             super().__call__, direct=service.direct, members=service.members, trees=service.trees
@@ -126,7 +130,7 @@ class GuardedApp(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
-        scope[RUNTIME] = self.state.runtime
+        scope[RUNTIME] = self._runtime
         await self._guard(scope, receive, send)
 
     @property
@@ -141,8 +145,10 @@ class GuardedApp(FastAPI):
 
 def build_app(runtime: Runtime) -> FastAPI:
     """The application that serves with what the process holds."""
+    service = service_routes()
     app = GuardedApp(
-        service_routes(),
+        service,
+        runtime,
         title="Hansa",
         version=hansa.__version__,
         summary="A federated registry and ledger for AI agents.",
@@ -151,7 +157,6 @@ def build_app(runtime: Runtime) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.runtime = runtime
     settings = runtime.settings
     AGENT_PAGES.put(runtime, AgentPages(runtime.database))
     BUDGETS.put(runtime, Budgets(app, app.direct, Admissions.usual()))
@@ -159,5 +164,5 @@ def build_app(runtime: Runtime) -> FastAPI:
     ADDRESS_COUNTS.put(runtime, AddressCounts(settings.connections_per_address, settings.trusted_proxies))
     WRITE_PROBE.put(runtime, WriteProbe(runtime.database))
     problems.install(app)
-    api_description.install(app, runtime)
+    api_description.install(app, runtime, service.described)
     return app

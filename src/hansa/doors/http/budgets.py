@@ -74,7 +74,7 @@ class Budgets:
         self._direct = {
             operation: self._for_direct(*operation) for operation in direct if operation != PROPOSAL
         }
-        self._refusals = {operation: self._prepared(*operation) for operation in self._direct}
+        self._refusals: dict[tuple[str, str], tuple[bytes, bytes]] = {}
         self._refusals_of_others: dict[tuple[str, str], tuple[bytes, bytes]] = {}
 
     def admission_for(self, method: str, path: str) -> Admission | None:
@@ -86,9 +86,10 @@ class Budgets:
         self, method: str, path: str, headers: Iterable[tuple[bytes, bytes]], *, keeps_alive: bool
     ) -> bytes:
         """The whole answer to one request without a place, which counts as answered."""
-        known = self._refusals.get((method, path))
-        answers_of(method, "unmatched" if known is None else path, Unavailable.status).inc()
-        head, body = known or self._prepared_for_others(method, path)
+        is_direct = (method, path) in self._direct
+        answers_of(method, path if is_direct else "unmatched", Unavailable.status).inc()
+        prepare = self._prepared_for_direct if is_direct else self._prepared_for_others
+        head, body = prepare(method, path)
         closing = b"" if keeps_alive else b"connection: close\r\n"
         return b"%bx-request-id: %b\r\n%b\r\n%b" % (
             head,
@@ -110,6 +111,12 @@ class Budgets:
         if path.startswith(ADMINISTRATION):
             return self._admissions.administration
         return self._admissions.reads if method in {"GET", "HEAD"} else None
+
+    def _prepared_for_direct(self, method: str, path: str) -> tuple[bytes, bytes]:
+        kept = self._refusals.get((method, path))
+        if kept is None:
+            kept = self._refusals[method, path] = self._prepared(method, path)
+        return kept
 
     def _prepared_for_others(self, method: str, path: str) -> tuple[bytes, bytes]:
         kept = self._refusals_of_others.get((method, path))

@@ -4,7 +4,7 @@ The head and the body of an answer are two writes, each of which would be a syst
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
 from hansa.doors.http.connection_bounds import HEAD_END
-from hansa.doors.http.direct_request import SEND_WHOLE, SendWhole
+from hansa.doors.http.direct_request import HELD_BODY, SEND_WHOLE, SendWhole
 from hansa.foundation.plumbing.lines import IS_GONE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
@@ -80,6 +80,13 @@ def giving_back(
     return admitted
 
 
+def _held_body(cycle: RequestResponseCycle) -> bytes | None:
+    """The whole body of a request, which is not received besides."""
+    if cycle.more_body or cycle.disconnected or cycle.waiting_for_100_continue:
+        return None
+    return bytes(cycle.body)
+
+
 class GatheredWrites:
     """A transport whose writes leave together, at the end of the step that made them."""
 
@@ -87,11 +94,20 @@ class GatheredWrites:
         self._transport = transport
         self._loop = loop
         self._waiting: list[bytes] = []
+        # Asked several times for each request.
+        self.is_closing = transport.is_closing
 
     def write(self, data: bytes) -> None:
         if not self._waiting:
             self._loop.call_soon(self._flush)
         self._waiting.append(data)
+
+    def write_whole(self, data: bytes) -> None:
+        """Write what nothing follows in the same step: where nothing waits, there is nothing to gather it with."""
+        if self._waiting:
+            self._waiting.append(data)
+        elif not self.is_closing():
+            self._transport.write(data)
 
     def write_eof(self) -> None:
         self._flush()
@@ -104,7 +120,7 @@ class GatheredWrites:
     def _flush(self) -> None:
         if self._waiting:
             # The connection may have been cut off in the same step: its transport then takes nothing any more.
-            if not self._transport.is_closing():
+            if not self.is_closing():
                 self._transport.write(b"".join(self._waiting))
             self._waiting.clear()
 
@@ -117,11 +133,15 @@ class ConnectionProtocol(BoundedProtocol):
 
     _incomplete: tuple[RequestResponseCycle, Any, Admission] | None = None
     """A request whose body is still being received."""
+    _fields: Sequence[tuple[bytes, bytes]] = ()
+    _first_lines = b""
+    """How an answer with status 200 and these fields of every answer begins; they change once a second."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._bare_transport = transport
-        self.transport = GatheredWrites(transport, self.loop)  # type: ignore[assignment]
+        self._gathered = GatheredWrites(transport, self.loop)
+        self.transport = self._gathered  # type: ignore[assignment]
         self._budgets = BUDGETS.of(self.app.state.runtime)
 
     def handle_websocket_upgrade(self) -> None:
@@ -154,7 +174,7 @@ class ConnectionProtocol(BoundedProtocol):
 
     def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
         scope: Scope = cycle.scope  # type: ignore[assignment]
-        scope[SEND_WHOLE] = partial(self._send_whole, cycle)
+        scope[SEND_WHOLE], scope[HELD_BODY] = partial(self._send_whole, cycle), partial(_held_body, cycle)
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
@@ -197,9 +217,11 @@ class ConnectionProtocol(BoundedProtocol):
         ):
             return False
         cycle.response_started = cycle.response_complete = True
-        own = b"".join([b"%b: %b\r\n" % field for field in cycle.default_headers])
+        if cycle.default_headers is not self._fields:
+            self._fields = cycle.default_headers
+            self._first_lines = STATUS_LINE[200] + b"".join([b"%b: %b\r\n" % field for field in self._fields])
         closing = b"" if cycle.keep_alive else b"connection: close\r\n"
-        self.transport.write(b"%b%b%b%b\r\n%b" % (STATUS_LINE[200], own, fields, closing, body))
+        self._gathered.write_whole(b"%b%b%b\r\n%b" % (self._first_lines, fields, closing, body))
         cycle.message_event.set()
         if not cycle.keep_alive:
             self.transport.close()

@@ -15,7 +15,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hansa.doors.http.direct_request import SEND_WHOLE, DirectRequest, SendWhole
+from hansa.doors.http.direct_request import (
+    HELD_BODY,
+    SEND_WHOLE,
+    DirectRequest,
+    HeldBody,
+    SendWhole,
+    first_fields,
+)
 from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
 from hansa.foundation.plumbing.bodies import JsonText
 from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
@@ -23,7 +30,7 @@ from hansa.foundation.plumbing.direct import DirectMember, DirectTree
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
-from hansa.foundation.plumbing.runtime import RUNTIME
+from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
 from hansa.rooms import people
 
 _IDEMPOTENCY_KEY = re.compile(KEY_PATTERN)
@@ -80,13 +87,15 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # Taken out, since it holds the exchange that holds the scope: a ring would wait for the garbage collector.
+        # Taken out, since they hold the exchange that holds the scope: a ring would wait for the garbage collector.
         send_whole: SendWhole | None = scope.pop(SEND_WHOLE, None)
+        held_body: HeldBody | None = scope.pop(HELD_BODY, None)
         method = scope["method"]
         if method == "HEAD" and scope["path"] not in WITHOUT_HEAD:
             # The server sends no body of an answer to HEAD.
             scope = {**scope, "method": "GET"}
-        request_id = request_id_of(scope["headers"])
+        first = first_fields(scope["headers"])
+        request_id = own_or_new_id(first.get(b"x-request-id"))
         headers = [*API_HEADERS, (b"x-request-id", request_id)]
         started, status = time.perf_counter(), 500
 
@@ -104,7 +113,7 @@ class RequestGuard:
             if (trouble := _target_trouble(scope)) is not None:
                 response = problem(Request(scope, receive), 400, "BAD_REQUEST", trouble)
             elif (handler := self._direct_handler(scope)) is not None:
-                response = await answered(handler, DirectRequest(scope, receive))
+                response = await answered(handler, DirectRequest(scope, receive, first, held_body))
                 if _was_sent_whole(send_whole, response, request_id):
                     status = response.status_code
                     return
@@ -114,7 +123,8 @@ class RequestGuard:
             await response(scope, receive, send_with_headers)
         finally:
             requests_under_way.dec()
-            _record(method, scope, status, time.perf_counter() - started, request_id)
+            seconds, key = time.perf_counter() - started, first.get(b"idempotency-key")
+            _record(method, scope, status, seconds, request_id=request_id, key=key)
 
     def _direct_handler(self, scope: Scope) -> Handler | None:
         """The handler of a direct route, which is noted in the scope."""
@@ -145,14 +155,18 @@ def _was_sent_whole(send_whole: SendWhole | None, response: Response, request_id
     """Send a JSON answer with one write, where the connection does that; its fields are those of every other answer."""
     if send_whole is None or type(response) is not JsonText or response.status_code != HTTPStatus.OK:
         return False
-    own = b"".join([b"%b: %b\r\n" % field for field in response.raw_headers])
-    return send_whole(b"%b%bx-request-id: %b\r\n" % (own, _API_LINES, request_id), bytes(response.body))
+    head = b"%b%bx-request-id: %b\r\n" % (response.head_lines(), _API_LINES, request_id)
+    return send_whole(head, bytes(response.body))
 
 
 def request_id_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """The client's own, where it is harmless, else a new one."""
-    given = next((value for name, value in headers if name == b"x-request-id"), b"")
-    return given if REQUEST_ID.fullmatch(given) else b"%032x" % _ids.getrandbits(128)
+    return own_or_new_id(next((value for name, value in headers if name == b"x-request-id"), None))
+
+
+def own_or_new_id(own: bytes | None) -> bytes:
+    """The id of a request: its `own`, where it is harmless, else a new one."""
+    return own if own is not None and REQUEST_ID.fullmatch(own) else b"%032x" % _ids.getrandbits(128)
 
 
 def _target_trouble(scope: Scope) -> str | None:
@@ -183,7 +197,13 @@ def _add_headers(message: Message, headers: list[tuple[bytes, bytes]]) -> None:
 
 
 def _record(
-    method: str, scope: MutableMapping[str, Any], status: int, seconds: float, request_id: bytes
+    method: str,
+    scope: MutableMapping[str, Any],
+    status: int,
+    seconds: float,
+    *,
+    request_id: bytes,
+    key: bytes | None,
 ) -> None:
     route: str = getattr(scope.get("route"), "path", "unmatched")
     # From a short list, however odd the request.
@@ -194,24 +214,16 @@ def _record(
     line = RequestLine(time.time(), method, raw_path, route, status, seconds, request_id)
     request_log.add(line)
     if (caller := scope.get(CALLER)) is not None:
-        _note_call(scope, caller, line)
+        _note_call(scope[RUNTIME], caller, line, key)
 
 
-def _note_call(scope: MutableMapping[str, Any], caller: Developer | Agent, line: RequestLine) -> None:
+def _note_call(runtime: Runtime, caller: Developer | Agent, line: RequestLine, key: bytes | None) -> None:
     """Note a call for the developer who asked, or whose agent did."""
-    key = next((value for name, value in scope["headers"] if name == b"idempotency-key"), None)
     developer_id, did = (caller.developer_id, caller.did) if isinstance(caller, Agent) else (caller.id, None)
-    call = people.Call(
-        agent_did=did,
-        request_id=line.request_id.decode(),
-        at=line.at,
-        method=line.method,
-        route=line.route,
-        status=line.status,
-        seconds=line.seconds,
-        idempotency_key=None if key is None else _shown_key(key),
-    )
-    people.CALLS.of(scope[RUNTIME]).note(developer_id, call)
+    shown = None if key is None else _shown_key(key)
+    request_id = line.request_id.decode()
+    call = people.Call(did, request_id, line.at, line.method, line.route, line.status, line.seconds, shown)
+    people.CALLS.of(runtime).note(developer_id, call)
 
 
 def _shown_key(key: bytes) -> str | None:

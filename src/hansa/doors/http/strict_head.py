@@ -62,8 +62,10 @@ def require_room(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> None:
     """One more field fits, and a field of which there may be one is there once. Raises: ConnectionRefused."""
     if len(headers) >= FIELDS_MAX:
         raise too_large(f"The request has more than {FIELDS_MAX} header fields.")
-    if name in SINGLE_FIELDS and any(name == present for present, _ in headers):
-        raise malformed(f"The header field {name.decode()} occurs more than once.")
+    if name in SINGLE_FIELDS:
+        for present, _ in headers:
+            if name == present:
+                raise malformed(f"The header field {name.decode()} occurs more than once.")
 
 
 def require_strict(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:

@@ -77,9 +77,27 @@ class GuardedRoute(LazyRoute):
         return guarded
 
 
+class WaitingRequest(Request):
+    """A request whose body its connection may hold already: `held_body` returns all of it, or None where it has to be received."""
+
+    held_body: Callable[[], bytes | None] | None = None
+
+
 async def guarded_json(request: Request) -> Any:
     """The JSON body of a request, or None without one. Raises: as the guard."""
-    body = await read_within(request, BODY_MAX_BYTES)
+    return json_of(request, await read_within(request, BODY_MAX_BYTES))
+
+
+def held_body(request: Request) -> bytes | None:
+    """The body of a request that need not be received, or None. One that is too large is refused where it is received."""
+    if not isinstance(request, WaitingRequest) or request.held_body is None:
+        return None
+    body = request.held_body()
+    return body if body is None or len(body) <= BODY_MAX_BYTES else None
+
+
+def json_of(request: Request, body: bytes) -> Any:
+    """The value of the JSON body of a request, None where it is empty. Raises: as the guard."""
     if not body:
         return None
     _require_media_type(request, expects_form=False)
@@ -96,6 +114,12 @@ class JsonText(Response):
         self.body = text.encode()
         length = (b"content-length", b"%d" % len(self.body))
         self.raw_headers = [length, (b"content-type", b"application/json"), *headers]
+
+    def head_lines(self) -> bytes:
+        """Its header fields, each with its line end."""
+        own = b"content-length: %d\r\ncontent-type: application/json\r\n" % len(self.body)
+        others = self.raw_headers[2:]
+        return own + b"".join([b"%b: %b\r\n" % field for field in others]) if others else own
 
 
 def takes_statements(endpoint: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText, guarded_json
+from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText, guarded_json, held_body, json_of
 from hansa.foundation.plumbing.parameter_binding import directly, in_two_steps
 
 
@@ -21,7 +21,7 @@ class DirectRoute(GuardedRoute):
     """A route whose dependencies are called directly and whose model, if it answers with one, is sent as it is."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        judge, call = in_two_steps(self.endpoint)
+        judges, call = in_two_steps(self.endpoint)
         before = [
             directly(dependency.dependency) for dependency in self.dependencies if dependency.dependency
         ]
@@ -30,8 +30,14 @@ class DirectRoute(GuardedRoute):
         async def answered(request: Request) -> Response:
             for dependency in before:
                 await dependency(request, None)
-            values = await judge(request)
-            parsed = await guarded_json(request) if takes_body else None
+            values = {}
+            for name, resolve, is_waited_for in judges:
+                value = resolve(request, None)
+                values[name] = await value if is_waited_for else value
+            parsed = None
+            if takes_body:
+                body = held_body(request)
+                parsed = await guarded_json(request) if body is None else json_of(request, body)
             answer: Response | BaseModel = await call(values, request, parsed)
             if isinstance(answer, Response):
                 return answer

@@ -30,13 +30,13 @@ class Gathering(Generic[Key, Found]):
         self._waiting: dict[Key, list[asyncio.Future[Found | None]]] = {}
         self._worker: asyncio.Task[None] | None = None
 
-    async def find(self, key: Key) -> Found | None:
-        """What `load` finds for `key`, read after this call began. Raises: what `load` raises."""
+    def find(self, key: Key) -> "asyncio.Future[Found | None]":
+        """What `load` finds for `key`, read after this call. Raises, when it is awaited: what `load` raises."""
         future: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
-        return await future
+        return future
 
     async def _work(self) -> None:
         while self._waiting:

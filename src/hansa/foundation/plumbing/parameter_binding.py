@@ -58,30 +58,33 @@ def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Re
     def call_at_once(request: Request, body: Any) -> Awaitable[Any]:
         return called(**{name: resolve(request, body) for name, resolve, _ in resolvers})  # type: ignore[no-any-return]
 
-    return call if any(is_waited_for for _, _, is_waited_for in resolvers) else call_at_once
+    def call_for_the_request(request: Request, _: Any) -> Awaitable[Any]:
+        return called(**{first: request}, **nothing)  # type: ignore[no-any-return]
+
+    if any(is_waited_for for _, _, is_waited_for in resolvers):
+        return call
+    if [resolve for _, resolve, _ in resolvers if resolve is not _nothing] != [_the_request]:
+        return call_at_once
+    # Most of those that judge who asks: the request, and security schemes that are there for the description.
+    (first,) = [name for name, resolve, _ in resolvers if resolve is _the_request]
+    nothing = {name: None for name, _, _ in resolvers if name != first}
+    return call_for_the_request
 
 
 def in_two_steps(
     endpoint: Callable[..., Any],
-) -> tuple[Callable[[Request], Awaitable[dict[str, Any]]], Callable[..., Awaitable[Any]]]:
-    """First the dependencies, which judge who asks, then a call with them, the request and its parsed body."""
+) -> tuple[list[Named], Callable[..., Awaitable[Any]]]:
+    """First the dependencies, which judge who asks, then a call with their values, the request and its parsed body."""
     parameters = _parameters(endpoint)
     first = [_resolver(*one) for one in parameters if not _is_of_the_request(one[1])]
     then = [_resolver(*one, takes_body=True) for one in parameters if _is_of_the_request(one[1])]
-
-    async def judge(request: Request) -> dict[str, Any]:
-        values = {}
-        for name, resolve, is_waited_for in first:
-            value = resolve(request, None)
-            values[name] = await value if is_waited_for else value
-        return values
 
     def call(values: dict[str, Any], request: Request, body: Any) -> Awaitable[Any]:
         for name, resolve, _ in then:
             values[name] = resolve(request, body)
         return endpoint(**values)  # type: ignore[no-any-return]
 
-    return judge, call
+    return first, call
 
 
 def _parameters(called: Callable[..., Any]) -> list[tuple[str, Any, Any]]:

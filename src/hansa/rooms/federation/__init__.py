@@ -75,7 +75,7 @@ from hansa.rooms.federation.identity import (
     IdentityMissing,
     OwnIdentity,
 )
-from hansa.rooms.federation.invitations import SignedInvitation, accept, invite
+from hansa.rooms.federation.invitations import AcceptedOut, SignedInvitation, accept, invite
 from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
 from hansa.rooms.federation.licences import (
     CertificateAct,
@@ -206,6 +206,7 @@ __all__ = [
     "PEER_SETTLED",
     "ROOM",
     "SYNC_PEER",
+    "AcceptedOut",
     "AgentBlocked",
     "AttestedContract",
     "AutoSlash",

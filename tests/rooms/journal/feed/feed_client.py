@@ -11,10 +11,14 @@ from websockets.exceptions import InvalidStatus
 
 from hansa.foundation.events import TokensIssued
 from hansa.rooms import journal
+from hansa.rooms.journal.feed import LIVE_FEED
+from hansa.rooms.journal.feed.store import Place, horizon
+from tests.operation.registry_process import until_async
 from tests.registry import TestAgent, TestDeveloper, TestRegistry
 
 HEAR_SECONDS = 60.0
 QUIET_SECONDS = 0.5
+NEWEST = "SELECT xid, seq FROM journal_event ORDER BY xid DESC, seq DESC LIMIT 1"
 
 
 class Listener:
@@ -58,6 +62,12 @@ class Listener:
         assert heard == {"type": "pong"}
         return replay
 
+    async def unsubscribe(self, channel: str) -> None:
+        """Leave it; what was sent before that is dropped."""
+        await self.say(action="unsubscribe", channel=channel)
+        while (await self.hear())["type"] != "unsubscribed":
+            pass
+
     async def is_quiet(self) -> bool:
         try:
             async with asyncio.timeout(QUIET_SECONDS):
@@ -82,6 +92,20 @@ async def open_listener(address: str, token: str = "", **options: Any) -> AsyncI
         listener = Listener(socket)
         assert (await listener.hear())["type"] == "welcome"
         yield listener
+
+
+async def all_sent(registry: TestRegistry) -> None:
+    """Wait until every event of the journal is committed for good, and sent where the journal is followed."""
+    feed = LIVE_FEED.of(registry.runtime)
+    row = await registry.database.look(lambda tx: tx.fetchrow(NEWEST))
+    newest = Place(row["xid"], row["seq"])
+
+    async def is_sent() -> bool:
+        if feed._ready.is_set():
+            return feed.position >= newest
+        return await registry.database.look(horizon) > newest
+
+    await until_async(is_sent)
 
 
 async def refused_with(address: str, query: str = "", **options: Any) -> tuple[int, str]:

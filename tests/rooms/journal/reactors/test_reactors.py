@@ -95,12 +95,13 @@ async def test_a_reactor_is_called_for_its_types_in_the_order_of_the_journal(
 
 
 async def test_a_reaction_follows_its_event_within_a_second(registry: TestRegistry, database: Database):
-    async with reacting(database, reactor()):
+    tries = CountedTries()
+    async with reacting(database, reactor(), health=tries):
         await append(registry, "first")
         await until_kept(database, 1)
 
         async def after_a_pause() -> Callable[[], Awaitable[object]]:
-            await asyncio.sleep(1.5)
+            await tries.tried_again()
             known = len(await kept(database))
             await append(registry, "after a pause")
             return partial(until_kept, database, known + 1)

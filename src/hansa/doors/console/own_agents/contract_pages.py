@@ -228,8 +228,15 @@ async def _contract_page(
         criteria=wording(shown.acceptance_criteria),
         acts=next_acts(shown, agent.did) if agent.status == "active" else (),
         other=shown.provider_did if agent.did == shown.contractor_did else shown.contractor_did,
-        is_disputable=is_party and shown.status in DISPUTABLE,
+        is_disputable=is_party and (shown.status in DISPUTABLE or _is_paid_after_its_ruling(shown)),
         keeper=named.keeper,
+    )
+
+
+def _is_paid_after_its_ruling(shown: commerce.ContractOut) -> bool:
+    """Whether a ruling closed the contract, and a payment that it does not owe came to light later."""
+    return (
+        shown.status == commerce.Status.CLOSED and bool(shown.history) and shown.history[-1].act == "overpaid"
     )
 
 

@@ -18,6 +18,14 @@ SELECT t.tgrelid::regclass::text AS relation, t.tgname::text AS name, t.tgenable
 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
 WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace
 """
+# A table with this column makes room for updates as rows are inserted, by triggers; while it is filled here, by its fill factor.
+_ROOMY = """
+SELECT c.relname AS name, (SELECT option_value FROM pg_options_to_table(c.reloptions) WHERE option_name = 'fillfactor')
+  AS percent
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'page_room'
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+"""
+_FILLED_PERCENT = 60
 _ENABLE = {"O": "ENABLE", "A": "ENABLE ALWAYS", "R": "ENABLE REPLICA", "D": "DISABLE"}
 
 
@@ -38,13 +46,22 @@ async def load(connection: "asyncpg.Connection[asyncpg.Record]", backup: Reader)
     for one in triggers:
         await connection.execute(f"ALTER TABLE {one['relation']} DISABLE TRIGGER {quoted(one['name'])}")
     await connection.execute(f"TRUNCATE {', '.join(map(quoted, present))}")
+    roomy = await connection.fetch(_ROOMY)
+    for table in roomy:
+        await _fill_pages(connection, table["name"], _FILLED_PERCENT)
     for name in present:
         await _load_table(connection, backup, name, manifest.tables[name])
+    for table in roomy:
+        await _fill_pages(connection, table["name"], int(table["percent"]))
     for one in triggers:
         enable = _ENABLE[one["enabled"]]
         await connection.execute(f"ALTER TABLE {one['relation']} {enable} TRIGGER {quoted(one['name'])}")
     for name, value in manifest.sequences.items():
         await connection.execute("SELECT setval($1::text::regclass, $2)", quoted(name), value)
+
+
+async def _fill_pages(connection: "asyncpg.Connection[asyncpg.Record]", table: str, percent: int) -> None:
+    await connection.execute(f"ALTER TABLE {quoted(table)} SET (fillfactor = {percent})")
 
 
 async def _load_table(

@@ -6,24 +6,26 @@ CREATE OR REPLACE FUNCTION plumbing_recall(scopes bytea[], window_hours int,
   OUT held boolean[], OUT body_digests bytea[], OUT answers text[])
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
-  own bytea[];
-  known record;
+  known plumbing_idempotency;
+  place int;
 BEGIN
   held := ARRAY(
     SELECT s.scope IS NULL
       OR pg_try_advisory_xact_lock(('x' || encode(substr(s.scope, 1, 8), 'hex'))::bit(64)::bigint)
     FROM unnest(scopes) WITH ORDINALITY AS s (scope, place) ORDER BY s.place);
-  own := ARRAY(SELECT s.scope FROM unnest(scopes, held) AS s (scope, is_held) WHERE s.is_held);
   body_digests := array_fill(NULL::bytea, ARRAY[cardinality(scopes)]);
   answers := array_fill(NULL::text, ARRAY[cardinality(scopes)]);
   -- A statement of its own after the locks: it must see what a rival committed.
-  FOR known IN SELECT i.* FROM plumbing_idempotency i WHERE i.scope_sha256 = ANY (own) LOOP
-    IF known.created_at <= now() - make_interval(hours => window_hours) THEN
+  FOREACH known IN ARRAY ARRAY(SELECT i FROM plumbing_idempotency i WHERE i.scope_sha256 = ANY (scopes)) LOOP
+    place := array_position(scopes, known.scope_sha256);
+    IF NOT held[place] THEN
+      CONTINUE;
+    ELSIF known.created_at <= now() - make_interval(hours => window_hours) THEN
       DELETE FROM plumbing_idempotency WHERE scope_sha256 = known.scope_sha256;
       CONTINUE;
     END IF;
-    body_digests[array_position(scopes, known.scope_sha256)] := known.body_digest;
-    answers[array_position(scopes, known.scope_sha256)] := known.answer;
+    body_digests[place] := known.body_digest;
+    answers[place] := known.answer;
   END LOOP;
 END $$;
 

@@ -31,7 +31,13 @@ from hansa.rooms.commerce.contracts.page_link import (
     read_public_contract,
 )
 from hansa.rooms.commerce.contracts.paid_across import end_by_decision
-from hansa.rooms.commerce.contracts.payment_store import overpaid_at, paid_by, paid_by_transfers, surplus_of
+from hansa.rooms.commerce.contracts.payment_store import (
+    overpaid_at,
+    paid_by,
+    paid_by_transfers,
+    rulings_about,
+    surplus_of,
+)
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
@@ -100,6 +106,7 @@ __all__ = [
     "require_unbound",
     "restore",
     "router",
+    "rulings_about",
     "shown",
     "submit",
     "surplus_of",

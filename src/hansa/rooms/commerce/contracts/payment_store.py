@@ -41,6 +41,8 @@ WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND surplus_tx_id I
 
 _OVERPAID_AT = "SELECT max(at) FROM commerce_contract_history WHERE contract_id = $1 AND act = 'overpaid'"
 
+_RULINGS = "SELECT count(*) FROM commerce_contract_history WHERE contract_id = $1 AND act = 'closed'"
+
 _PAYMENTS_FAILED = """
 SELECT count(*) FROM commerce_contract_history
 WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND act = 'payment_failed'
@@ -99,6 +101,11 @@ async def overpaid_at(tx: Tx, contract_id: int) -> datetime | None:
     """When the last payment that a contract did not owe came to light."""
     moment: datetime | None = await tx.fetchval(_OVERPAID_AT, contract_id)
     return moment
+
+
+async def rulings_about(tx: Tx, contract_id: int) -> int:
+    """How many rulings have closed a contract."""
+    return int(await tx.fetchval(_RULINGS, contract_id))
 
 
 async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> int:

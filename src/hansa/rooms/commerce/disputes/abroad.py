@@ -15,7 +15,7 @@ from hansa.rooms.commerce import contracts, settlements
 
 from .dispute import Decision, Dispute
 from .errors import RulingInvalid
-from .rules import bound_of
+from .rules import bound_of, names_so_far
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,13 @@ def require_awardable(decision: Decision, complainant: Abroad, settings: Setting
         )
 
 
-async def payment_of(tx: Tx, dispute: Dispute, contract: contracts.Contract | None) -> str | None:
-    """The name of the payment that other registries are given, the same after a restore; None without one across registries."""
+async def payment_names(tx: Tx, dispute: Dispute, contract: contracts.Contract | None) -> list[str]:
+    """The names of the payment for other registries, as of now the last; the same after a restore, none without a payment across."""
     if contract is not None:
-        return f"contract:{contract.id}:{contract.created_at.isoformat()}"
+        name = f"contract:{contract.id}:{contract.created_at.isoformat()}"
+        return [name] if dispute.payment is None else names_so_far(dispute.payment, name)
     paid = None if dispute.tx_id is None else await ledger.find_payment_abroad(tx, dispute.tx_id)
-    return None if paid is None else f"transfer:{paid.transfer_id}"
+    return [] if paid is None else [f"transfer:{paid.transfer_id}"]
 
 
 async def require_not_paid(

@@ -14,8 +14,9 @@ from hansa.rooms.commerce import contracts, settlements
 from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
 from . import recorded, store
-from .abroad import Abroad, abroad_of, payment_of
+from .abroad import Abroad, abroad_of, payment_names
 from .dispute import Decision, Dispute
+from .rules import names_so_far
 
 _NOTHING = BondSlashed(ZERO, None)
 
@@ -61,14 +62,23 @@ class Awards:
         winner = dispute.party_of(decision.ruling)
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
-        payment = await payment_of(tx, dispute, contract)
-        earlier = ZERO if dispute.payment is None else await store.compensated(tx, dispute.payment)
-        if payment is not None:
-            earlier = Minor(earlier + await settlements.compensated_before(tx, payment))
+        names = await payment_names(tx, dispute, contract)
+        earlier = await settlements.compensated_before(tx, names)
+        if dispute.payment is not None:
+            earlier += await store.compensated(tx, names_so_far(dispute.payment))
         abroad = await abroad_of(tx, dispute.defendant_did, settings)
         complainant = await abroad_of(tx, dispute.complainant_did, settings)
         return cls(
-            dispute, decision, settings, contract, winner, hold_id, earlier, abroad, complainant, payment
+            dispute=dispute,
+            decision=decision,
+            settings=settings,
+            contract=contract,
+            winner=winner,
+            hold_id=hold_id,
+            earlier=Minor(earlier),
+            abroad=abroad,
+            complainant_abroad=complainant,
+            payment=names[-1] if names else None,
         )
 
     @property

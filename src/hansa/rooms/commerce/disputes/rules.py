@@ -41,6 +41,8 @@ _DISPUTABLE = (
     Status.COMPLETED,
 )
 
+_ENDED = frozenset({Status.FAILED, Status.COMPLETED, Status.CLOSED})
+
 
 def require_other(complaint: Complaint) -> None:
     """Raises: OwnDispute."""
@@ -59,16 +61,24 @@ def require_disputable(
 ) -> None:
     """`overpaid_at`: when it came to light that more was paid than is owed, which may be long after the end.
 
+    A contract that a ruling closed is disputed only about a payment that came to light after the ruling.
+
     Raises: WrongState, NothingSubmitted, TooLate.
     """
-    require_contract_state(contract, *_DISPUTABLE)
+    if not _is_paid_after_its_ruling(contract, overpaid_at):
+        require_contract_state(contract, *_DISPUTABLE)
     if complainant == contract.provider_did and contract.submissions == 0:
         raise NothingSubmitted
-    if contract.status in {Status.FAILED, Status.COMPLETED}:
+    if contract.status in _ENDED:
         assert contract.ended_at is not None
         # A suspension stops the time for a dispute like every other date of the contract.
         until = contract.hold_release_at or max(contract.ended_at, overpaid_at or contract.ended_at) + window
         require_recent(until, contract.stopped_at or contract.now)
+
+
+def _is_paid_after_its_ruling(contract: Contract, overpaid_at: datetime | None) -> bool:
+    is_closed, ended_at = contract.status == Status.CLOSED, contract.ended_at
+    return is_closed and ended_at is not None and overpaid_at is not None and overpaid_at > ended_at
 
 
 def require_recent(until: datetime, now: datetime) -> None:
@@ -77,11 +87,25 @@ def require_recent(until: datetime, now: datetime) -> None:
         raise TooLate
 
 
-def subject_of(contract: Contract) -> Subject:
-    """A contract as the subject of a dispute."""
+def subject_of(contract: Contract, rulings: int) -> Subject:
+    """A contract as the subject of a dispute, which `rulings` have closed before: after each it is a subject of its own."""
     return Subject(
-        f"contract:{contract.id}", contract.contractor_did, contract.amount, contract.fee_paid, contract
+        _names(f"contract:{contract.id}", rulings)[-1],
+        contract.contractor_did,
+        contract.amount,
+        contract.fee_paid,
+        contract,
     )
+
+
+def names_so_far(payment: str, name: str | None = None) -> list[str]:
+    """The names under which a payment was the subject of disputes, up to this one; made of another name where one is given."""
+    kind, number, *rulings = payment.split(":")
+    return _names(name or f"{kind}:{number}", int(rulings[0]) if rulings else 0)
+
+
+def _names(name: str, rulings: int) -> list[str]:
+    return [name, *(f"{name}:{count}" for count in range(1, rulings + 1))]
 
 
 def require_seen(dispute: Dispute, did: str) -> None:

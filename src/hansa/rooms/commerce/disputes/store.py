@@ -59,7 +59,7 @@ ORDER BY dispute_id, id
 """
 
 _GIVEN = """
-SELECT coalesce(sum(compensation_amount), 0)::bigint FROM commerce_dispute WHERE payment = $1 AND status = 'CLOSED'
+SELECT coalesce(sum(compensation_amount), 0)::bigint FROM commerce_dispute WHERE payment = ANY($1) AND status = 'CLOSED'
 """
 
 _COUNT_FILED = "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1 AND status <> 'CLOSED'"
@@ -163,9 +163,9 @@ async def evidence(tx: Tx, dispute_ids: Sequence[int]) -> dict[int, list[Evidenc
     return found
 
 
-async def compensated(tx: Tx, payment: str) -> Minor:
-    """What earlier rulings about a payment gave."""
-    return Minor(await tx.fetchval(_GIVEN, payment))
+async def compensated(tx: Tx, names: Sequence[str]) -> Minor:
+    """What earlier rulings about a payment with these names gave."""
+    return Minor(await tx.fetchval(_GIVEN, names))
 
 
 async def count_filed(tx: Tx, did: str) -> int:

@@ -41,7 +41,7 @@ async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: time
     overpaid_at = await contracts.overpaid_at(tx, contract_id)
     rules.require_disputable(contract, complaint.complainant_did, window, overpaid_at)
     await contracts.require_in_time(tx, contract)
-    return rules.subject_of(contract)
+    return rules.subject_of(contract, await contracts.rulings_about(tx, contract_id))
 
 
 async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta) -> Subject:

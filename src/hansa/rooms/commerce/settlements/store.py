@@ -78,7 +78,7 @@ WHERE settlement_id = $1 AND payment IS NOT NULL AND length(message) <= $3 AND w
 
 _COMPENSATED_BEFORE = """
 SELECT coalesce(sum(s.compensation), 0)::bigint FROM commerce_settlement s
-WHERE s.direction = 'awarded' AND s.payment = $1 AND s.status = 'SETTLED'
+WHERE s.direction = 'awarded' AND s.payment = ANY($1) AND s.status = 'SETTLED'
   AND NOT EXISTS (SELECT FROM commerce_dispute d WHERE d.id = s.dispute_id AND d.status = 'CLOSED')
 """
 
@@ -224,9 +224,9 @@ async def show_paid(tx: Tx, settlement_id: int, *, in_seconds: float) -> None:
     await tx.execute(_SHOW, settlement_id, in_seconds, SHOWN_MAX_CHARACTERS)
 
 
-async def compensated_before(tx: Tx, payment: str) -> int:
-    """What peers paid about a payment by awards whose rulings this registry has lost; minor units."""
-    found: int = await tx.fetchval(_COMPENSATED_BEFORE, payment)
+async def compensated_before(tx: Tx, names: Sequence[str]) -> int:
+    """What peers paid about a payment with these names by awards whose rulings this registry has lost; minor units."""
+    found: int = await tx.fetchval(_COMPENSATED_BEFORE, names)
     return found
 
 

@@ -38,6 +38,7 @@ from hansa.rooms.federation.peers import (
 )
 
 from . import documents
+from .accepted import Accepted
 from .documents import Document, DocumentUnreadable
 from .errors import AcceptanceRefused, InvitationRefused
 from .inviting import own_party, require_address
@@ -51,13 +52,15 @@ ACCEPTANCE_LIFETIME = timedelta(minutes=10)
 LIMITS = CallLimits(seconds=45.0, body_bytes=64 * 1024)
 FIRST_READ_TRIES = 8
 FIRST_READ_PAUSE_SECONDS = 0.5
+REACHED_BACK_TRIES = 6
+REACHED_BACK_PAUSE_SECONDS = 0.4
 DETAIL_MAX_CHARACTERS = 500
 CREATED, TOO_MANY, FAILED = 201, 429, 500
 
 
 async def accept(
     runtime: Runtime, administrator: Developer | None, text: str, net_in_limit: int | None
-) -> PeerRecord:
+) -> Accepted:
     """Make the registry that invited a peer, and this one a peer of it. Never within a transaction.
 
     Raises: InvitationRefused, AcceptanceRefused, PeerUnreachable, RootCollision, FederationOff, and as `verify_party`.
@@ -78,7 +81,8 @@ async def accept(
         ends_at, csrs = key.now + ACCEPTANCE_LIFETIME, [one.request for one in requested]
         return documents.sign("acceptance", key, party, invitation.jti, ends_at, csrs=csrs)
 
-    redeemed = await _redeem(runtime, inviter, await runtime.database.read(signed))
+    acceptance = await runtime.database.read(signed)
+    redeemed = await _redeem(runtime, inviter, acceptance)
     new = NewPeer(
         inviter.party.public_url,
         inviter.bundle,
@@ -93,7 +97,8 @@ async def accept(
             await _receive(tx, requested, redeemed, inviter.bundle)
         return await _admit(tx, administrator, invitation, new)
 
-    return await _read_first(runtime, await runtime.database.act(admit))
+    peer = await _read_first(runtime, await runtime.database.act(admit))
+    return await _reached_back(runtime, inviter, acceptance, peer)
 
 
 async def _requested(runtime: Runtime, frame: VerifiedParty) -> list[Requested]:
@@ -117,10 +122,12 @@ async def _receive(
         raise AcceptanceRefused(f"The answer of the frame is refused: {trouble}.") from None
 
 
-async def _redeem(runtime: Runtime, inviter: VerifiedParty, acceptance: str) -> RedeemedOut:
+async def _redeem(
+    runtime: Runtime, inviter: VerifiedParty, acceptance: str, *, reach: bool = False
+) -> RedeemedOut:
     """Raises: AcceptanceRefused, PeerUnreachable."""
     url = inviter.party.public_url + REDEEM_AT
-    body = json.dumps({"acceptance": acceptance}).encode()
+    body = json.dumps({"acceptance": acceptance, **({"reach": True} if reach else {})}).encode()
     try:
         answer = await runtime.outgoing.post(
             url, body, headers={"Content-Type": "application/json"}, limits=LIMITS
@@ -156,6 +163,24 @@ async def _read_first(runtime: Runtime, peer: PeerRecord) -> PeerRecord:
             if attempt + 1 < FIRST_READ_TRIES:
                 await asyncio.sleep(FIRST_READ_PAUSE_SECONDS)
     return peer
+
+
+async def _reached_back(
+    runtime: Runtime, inviter: VerifiedParty, acceptance: str, peer: PeerRecord
+) -> Accepted:
+    """Let the registry that invited read this one; the own listener takes up its roots within a second."""
+    accepted = Accepted(peer)
+    for attempt in range(REACHED_BACK_TRIES):
+        if attempt:
+            await asyncio.sleep(REACHED_BACK_PAUSE_SECONDS)
+        try:
+            answer = await _redeem(runtime, inviter, acceptance, reach=True)
+        except (AcceptanceRefused, PeerUnreachable):
+            return accepted
+        accepted = Accepted(peer, answer.reaches, answer.trouble)
+        if answer.reaches is not False:
+            return accepted
+    return accepted
 
 
 def _detail_in(answer: Answer) -> str:

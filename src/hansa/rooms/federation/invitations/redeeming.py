@@ -4,7 +4,7 @@ A repeat with the same key, address and bundle gets the same answer; a lost answ
 registry of this frame gets its certificates with each answer, for the keys of its requests.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_operator_act
@@ -19,7 +19,17 @@ from hansa.rooms.federation.identity import (
     certify,
     read_requests,
 )
-from hansa.rooms.federation.peers import JOB, NewPeer, PeerRecord, admit_peer, database_time, find_registry
+from hansa.rooms.federation.peers import (
+    JOB,
+    NewPeer,
+    PeerDocumentRefused,
+    PeerRecord,
+    PeerUnreachable,
+    admit_peer,
+    database_time,
+    find_registry,
+    refresh_peer,
+)
 
 from . import store
 from .documents import Document, DocumentUnreadable, read
@@ -46,16 +56,21 @@ class Redemption:
 
 @dataclass(frozen=True)
 class Redeemed:
-    """The registry that accepted, and the certificates that an operator gets."""
+    """The registry that accepted, and the certificates that an operator gets.
+
+    `reaches`: whether it was read over mutual TLS, None where that was not asked for; `trouble`: why not, or what of it was refused.
+    """
 
     peer: PeerRecord
     leaves: list[IssuedLeaf] | None
+    reaches: bool | None = None
+    trouble: str | None = None
 
 
-async def redeem(runtime: Runtime, text: str) -> Redeemed:
-    """Make the registry that accepts a peer. Never within a transaction.
+async def redeem(runtime: Runtime, text: str, *, is_to_reach: bool = False) -> Redeemed:
+    """Make the registry that accepts a peer, and read it over mutual TLS where it `is_to_reach`. Never within a transaction.
 
-    Raises: InvitationRefused, InvitationUnknown, InvitationUsed, RootCollision, and as `verify_party`.
+    Raises: InvitationRefused, InvitationUnknown, InvitationUsed, RootCollision, PeerUnknown, and as `verify_party`.
     """
     try:
         document = read("acceptance", text)
@@ -68,11 +83,22 @@ async def redeem(runtime: Runtime, text: str) -> Redeemed:
     now = await runtime.database.look(database_time)
     redemption = Redemption(document, await verify_party(runtime, document, now, place), place)
     peer = await runtime.database.act(lambda tx: _burn(tx, redemption))
-    if invitation.operator is None:
-        return Redeemed(peer, None)
-    if runtime.authority is None:
-        raise FederationOff
-    return Redeemed(peer, certify(runtime.authority, requests, now))
+    redeemed = Redeemed(peer, None)
+    if invitation.operator is not None:
+        if runtime.authority is None:
+            raise FederationOff
+        redeemed = Redeemed(peer, certify(runtime.authority, requests, now))
+    return await _reached(runtime, redeemed) if is_to_reach else redeemed
+
+
+async def _reached(runtime: Runtime, redeemed: Redeemed) -> Redeemed:
+    try:
+        refreshed = await refresh_peer(runtime, redeemed.peer.id)
+    except PeerUnreachable as trouble:
+        return replace(redeemed, reaches=False, trouble=trouble.reason)
+    except PeerDocumentRefused as trouble:
+        return replace(redeemed, reaches=True, trouble=trouble.reason)
+    return replace(redeemed, peer=refreshed.peer, reaches=True)
 
 
 def _requests(settings: Settings, document: Document, invitation: Invitation) -> list[CertificateRequest]:

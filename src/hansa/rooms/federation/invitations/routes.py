@@ -14,12 +14,12 @@ from hansa.rooms.federation.charter import KeyDoesNotOpen
 from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peers import (
     PeerNameRefused,
-    PeerOut,
     PeerUnreachable,
     RootCollision,
     view_of,
 )
 
+from .accepted import AcceptedOut
 from .accepting import accept
 from .errors import (
     AcceptanceRefused,
@@ -61,11 +61,15 @@ async def invite_registry(
 @invitations_admin_router.post(
     "/accept", status_code=201, responses=problems(*ADMINISTERED, *VERIFIED, AcceptanceRefused)
 )
-async def accept_invitation(body: AcceptIn, administrator: Administrator, request: Request) -> PeerOut:
-    """Accept the invitation of another registry: both registries are peers afterwards. May be repeated."""
+async def accept_invitation(body: AcceptIn, administrator: Administrator, request: Request) -> AcceptedOut:
+    """Accept the invitation of another registry: both registries are peers afterwards. May be repeated.
+
+    The answer states whether the other registry reaches this one: its federation port may be closed to it.
+    """
     runtime = runtime_of(request)
-    peer = await accept(runtime, administrator, body.invitation, body.limit())
-    return PeerOut.of(await runtime.database.read(lambda tx: view_of(tx, peer)))
+    accepted = await accept(runtime, administrator, body.invitation, body.limit())
+    view = await runtime.database.read(lambda tx: view_of(tx, accepted.peer))
+    return AcceptedOut.of_accepted(view, accepted)
 
 
 @invitations_router.post(
@@ -78,4 +82,4 @@ async def accept_invitation(body: AcceptIn, administrator: Administrator, reques
 )
 async def redeem_invitation(_: Public, body: RedeemIn, request: Request) -> RedeemedOut:
     """Redeem an invitation of this registry. A repeat by the same key, address and trust bundle gets the same answer."""
-    return RedeemedOut.of(await redeem(runtime_of(request), body.acceptance))
+    return RedeemedOut.of(await redeem(runtime_of(request), body.acceptance, is_to_reach=body.reach))

@@ -69,6 +69,10 @@ class RedeemIn(BaseModel):
             description="Compact JWS of type peer-acceptance+jws.",
         ),
     ]
+    reach: bool = Field(
+        default=False,
+        description="Also read the registry that accepts over mutual TLS, and state the outcome.",
+    )
 
 
 class RedeemedOut(BaseModel):
@@ -83,9 +87,22 @@ class RedeemedOut(BaseModel):
     svids: list[OperatorSvidOut] | None = Field(
         default=None, description="For an operator registry: a certificate for each of its requests."
     )
+    reaches: bool | None = Field(
+        default=None, description="Where `reach` asks for it: whether the registry was read over mutual TLS."
+    )
+    trouble: str | None = Field(
+        default=None, description="Why it was not, or what of its documents was refused."
+    )
 
     @classmethod
     def of(cls, redeemed: Redeemed) -> "RedeemedOut":
         peer, leaves = redeemed.peer, redeemed.leaves
         svids = None if leaves is None else [OperatorSvidOut.of(leaf) for leaf in leaves]
-        return cls(name=peer.name, trust_domain=peer.trust_domain, status=peer.status, svids=svids)
+        return cls(
+            name=peer.name,
+            trust_domain=peer.trust_domain,
+            status=peer.status,
+            svids=svids,
+            reaches=redeemed.reaches,
+            trouble=redeemed.trouble,
+        )

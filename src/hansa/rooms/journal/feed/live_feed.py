@@ -132,9 +132,12 @@ class LiveFeed:
     async def subscribe(self, reader: Reader, channel: rules.Channel) -> None:
         """Confirm, replay the latest events of the channel from the store, and send new ones from now on.
 
-        Raises: TooManyChannels, Unavailable.
+        A channel that is subscribed already is only confirmed: its events were sent. Raises: TooManyChannels, Unavailable.
         """
-        if channel.name not in reader.channels and len(reader.channels) >= CHANNELS_MAX:
+        if channel.name in reader.channels:
+            reader.send(message("subscribed", channel=channel.name))
+            return
+        if len(reader.channels) >= CHANNELS_MAX:
             raise TooManyChannels
         async with self.needed():
             latest = await self._replays.latest(channel.key)

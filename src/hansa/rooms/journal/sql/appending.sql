@@ -92,61 +92,64 @@ DECLARE
   permitted text[] := ARRAY(SELECT event_type FROM journal_emission_policy WHERE emit_from_teg);
   beside int := CASE WHEN 'TokensTransferred' = ANY (permitted) THEN 2 ELSE 0 END
     + CASE WHEN 'TransactionFeeCollected' = ANY (permitted) THEN 4 ELSE 0 END;
+  span_without_fee int := 1 + ((beside >> 1) & 1);
+  span_with_fee int := span_without_fee + (beside >> 2);
   drawn text := gen_random_uuid();
   terms smallint;
-  masks int[] := '{}'; seqs bigint[] := '{}'; places int[] := '{}';
-  place int := 1; span int; mask int; first bigint; next bigint; run int;
-  offered int := 0; recorded int := 0; undecided text[];
+  -- Of each row: which events of a transfer it holds, and how many numbers the rows up to it take.
+  masks int[] := '{}'; ends int[] := '{}';
+  size int := cardinality(event_types); offered int := 0; needed int := 0; numbers bigint[]; undecided text[];
+  -- The rows that are written next, and how many numbers those before them took.
+  done int := 0; until int := size; taken int := 0;
 BEGIN
   IF pg_try_advisory_xact_lock(hashtextextended('journal: notify', 1)) THEN
     PERFORM pg_notify('hansa_journal', '');
   END IF;
-  FOR i IN 1 .. cardinality(event_types) LOOP
-    mask := NULL;
-    span := 1;
-    offered := offered + 1;
-    IF datas[i] IS NULL THEN
-      terms := coalesce(terms, journal_terms_of(frame, currency, collector));
-      mask := 1 | (beside & CASE WHEN fees[i] > 0 THEN 6 ELSE 2 END);
-      span := 1 + ((mask >> 1) & 1) + ((mask >> 2) & 1);
-      offered := offered + CASE WHEN fees[i] > 0 THEN 2 ELSE 1 END;
-    END IF;
-    masks := masks || mask;
-    places := places || place;
-    place := place + span;
-    IF event_types[i] = ANY (permitted) THEN
-      recorded := recorded + span;
-      -- The numbers of a row follow each other: where another transaction drew one between them, it begins anew.
-      first := nextval('journal_event_seq_seq');
-      run := 1;
-      WHILE run < span LOOP
-        next := nextval('journal_event_seq_seq');
-        IF next = first + run THEN
-          run := run + 1;
-        ELSE
-          first := next;
-          run := 1;
-        END IF;
-      END LOOP;
-      seqs := seqs || first;
+  IF array_position(datas, NULL) IS NOT NULL THEN
+    terms := journal_terms_of(frame, currency, collector);
+  END IF;
+  FOR i IN 1 .. size LOOP
+    IF datas[i] IS NOT NULL THEN
+      masks := masks || NULL::int;
+      offered := offered + 1;
+      needed := needed + (event_types[i] = ANY (permitted))::int;
+    ELSIF fees[i] > 0 THEN
+      masks := masks || (1 | beside);
+      offered := offered + 3;
+      needed := needed + CASE WHEN event_types[i] = ANY (permitted) THEN span_with_fee ELSE 0 END;
     ELSE
-      seqs := seqs || NULL::bigint;
+      masks := masks || (1 | (beside & 2));
+      offered := offered + 2;
+      needed := needed + CASE WHEN event_types[i] = ANY (permitted) THEN span_without_fee ELSE 0 END;
     END IF;
+    ends := ends || needed;
   END LOOP;
-  INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key,
-    terms, admitted, tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after,
-    message)
-  OVERRIDING SYSTEM VALUE
-  SELECT e.seq, (left(drawn, 28) || to_hex(x'10000000'::bigint + e.place))::uuid, e.event_type, e.aggregate_id,
-    e.aggregate_type, e.data, 'ledger', e.key, t.*
-  FROM unnest(seqs, places, masks, event_types, aggregate_ids, aggregate_types, datas, keys, tx_ids, tx_types, payees,
-      amounts, fees, freed, payer_afters, payee_afters, freed_afters, collector_afters, messages)
-    AS e (seq, place, mask, event_type, aggregate_id, aggregate_type, data, key, tx_id, tx_type, payee, amount, fee,
-      freed, payer_after, payee_after, freed_after, collector_after, message)
-    LEFT JOIN LATERAL (SELECT terms, e.mask, e.tx_id, e.tx_type, e.payee, e.amount, e.fee, e.freed, e.payer_after,
-      e.payee_after, e.freed_after, e.collector_after, e.message WHERE e.data IS NULL) t ON true
-  WHERE e.seq IS NOT NULL;
-  IF recorded < offered THEN
+  WHILE taken < needed LOOP
+    numbers := ARRAY(SELECT nextval('journal_event_seq_seq') FROM generate_series(1, ends[until] - taken));
+    -- The numbers of a row follow each other: where another transaction drew one between, fewer rows are tried.
+    IF numbers[cardinality(numbers)] - numbers[1] >= cardinality(numbers) THEN
+      until := done + greatest(1, (until - done) / 2);
+      CONTINUE;
+    END IF;
+    INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key,
+      terms, admitted, tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after,
+      message)
+    OVERRIDING SYSTEM VALUE
+    SELECT numbers[1 + coalesce(ends[e.place - 1], 0) - taken],
+      (left(drawn, 28) || to_hex(x'10000000'::bigint + coalesce(ends[e.place - 1], 0)))::uuid, e.event_type,
+      e.aggregate_id, e.aggregate_type, e.data, 'ledger', e.key, t.*
+    FROM unnest(masks, event_types, aggregate_ids, aggregate_types, datas, keys, tx_ids, tx_types, payees, amounts, fees,
+        freed, payer_afters, payee_afters, freed_afters, collector_afters, messages) WITH ORDINALITY
+      AS e (mask, event_type, aggregate_id, aggregate_type, data, key, tx_id, tx_type, payee, amount, fee, freed,
+        payer_after, payee_after, freed_after, collector_after, message, place)
+      LEFT JOIN LATERAL (SELECT terms, e.mask, e.tx_id, e.tx_type, e.payee, e.amount, e.fee, e.freed, e.payer_after,
+        e.payee_after, e.freed_after, e.collector_after, e.message WHERE e.data IS NULL) t ON true
+    WHERE e.place > done AND e.place <= until AND e.event_type = ANY (permitted);
+    taken := ends[until];
+    done := until;
+    until := size;
+  END LOOP;
+  IF needed < offered THEN
     undecided := journal_undecided(types, array_fill('ledger'::text, ARRAY[cardinality(types)])) FROM (
       SELECT array_agg(DISTINCT kind) AS types FROM (
         SELECT unnest(event_types) AS kind

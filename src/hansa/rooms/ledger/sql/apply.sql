@@ -60,7 +60,7 @@ DECLARE
   debits text[]; credits text[]; amounts bigint[]; messages text[]; scopes bytea[]; digests bytea[]; barred boolean[];
   more jsonb[];
   -- What is known of their keys before anything is decided.
-  held boolean[]; kept_digests bytea[]; kept_answers text[]; known text[];
+  recalled record; held boolean[]; kept_digests bytea[]; kept_answers text[]; known text[];
   -- What becomes of them.
   outcomes text[]; moved_amounts bigint[]; fees bigint[]; balances bigint[];
   credited_balances bigint[]; tx_ids bigint[]; opened bigint[];
@@ -72,9 +72,9 @@ DECLARE
   hold_is_due boolean[]; hold_endings text[]; hold_is_touched boolean[];
   -- The locked accounts, agents before the registry's own, each kind in id order; four balances for each, by bucket. A
   -- payer's pace: what it sent in the minutes before this one.
-  parties text[]; payers text[]; paying jsonb; account_ids bigint[]; account_dids text[]; place_of jsonb; active boolean[];
-  funds bigint[]; floors bigint[]; ceilings bigint[]; past text[]; past_sent numeric[]; past_held bigint[];
-  now_sent bigint[]; now_held bigint[]; is_changed boolean[]; is_paced boolean[];
+  parties text[]; payers text[]; accounts ledger_account[]; account_ids bigint[]; account_dids text[]; place_of jsonb;
+  active boolean[]; funds bigint[]; floors bigint[]; ceilings bigint[]; pace_from int[]; pace_to int[]; past text[];
+  past_sent numeric[]; past_held bigint[]; now_sent bigint[]; now_held bigint[]; is_changed boolean[]; is_paced boolean[];
   -- What is written, in order: transactions, and their postings by the number of the transaction. A collector that is
   -- none of the parties stands last; its balance is known when its row is locked, after everybody else's.
   done int[]; first_posting int[]; debit_places int[]; credit_places int[];
@@ -101,8 +101,10 @@ BEGIN
   FROM json_to_recordset(orders) AS o (debit text, credit text, amount bigint, message text, scope text, digest text,
     barred boolean, more jsonb);
   size := cardinality(amounts);
-  SELECT r.held, r.body_digests, r.answers INTO held, kept_digests, kept_answers
-  FROM plumbing_recall(scopes, window_hours) r;
+  recalled := plumbing_recall(scopes, window_hours);
+  held := recalled.held;
+  kept_digests := recalled.body_digests;
+  kept_answers := recalled.answers;
   known := array_fill(NULL::text, ARRAY[size]);
   parties := '{}';
   payers := '{}';
@@ -144,7 +146,6 @@ BEGIN
       END IF;
     END IF;
   END LOOP;
-  paying := (SELECT jsonb_object_agg(payer, true) FROM unnest(payers) payer);
 
   IF is_extended AND NOT dry THEN
     claimed := ARRAY(
@@ -193,9 +194,10 @@ BEGIN
     END IF;
   END IF;
   IF dry THEN
-    account_ids := ARRAY(SELECT a.id FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = '');
+    accounts := ARRAY(SELECT a FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = '');
   ELSE
-    account_ids := ARRAY(SELECT a.id FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
+    -- A row that a rival changed while its lock was waited for is returned as the rival left it.
+    accounts := ARRAY(SELECT a FROM ledger_account a WHERE a.did = ANY (parties) AND a.unit = ''
       ORDER BY a.kind = 'system', a.id FOR NO KEY UPDATE);
   END IF;
 
@@ -211,26 +213,25 @@ BEGIN
       hold_endings := array_fill(NULL::text, ARRAY[cardinality(hold_ids)]);
       hold_is_touched := array_fill(false, ARRAY[cardinality(hold_ids)]);
     END IF;
-    WITH paced AS (
-      SELECT a.*, cardinality(a.pace) AS size,
-        CASE WHEN cardinality(a.pace) > 0 AND a.pace[cardinality(a.pace) - 2] = this_minute THEN 3 ELSE 0 END AS of_now,
-        row_number() OVER (ORDER BY a.kind = 'system', a.id) AS place
-      FROM ledger_account a WHERE a.id = ANY (account_ids)
-    )
     SELECT array_agg(l.id), array_agg(l.did), jsonb_object_agg(l.did, l.place), array_agg(l.status = 'active'),
       array_agg(ARRAY[l.liquid, l.staked, l.escrow, l.transit]), array_agg(l.transit_floor),
-      array_agg(l.transit_ceiling), array_agg(before.past), array_agg(coalesce(before.sent, 0)),
-      array_agg(coalesce(before.held, 0)),
+      array_agg(l.transit_ceiling), array_agg(before.first), array_agg(l.size - l.of_now),
+      array_agg(coalesce(before.sent, 0)), array_agg(coalesce(before.held, 0)),
       array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size - 1] ELSE 0 END),
-      array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size] ELSE 0 END)
-    INTO account_ids, account_dids, place_of, active, funds, floors, ceilings, past, past_sent, past_held, now_sent,
-      now_held
-    FROM (SELECT * FROM paced ORDER BY place) l
+      array_agg(CASE WHEN l.of_now = 3 THEN l.pace[l.size] ELSE 0 END),
+      (SELECT a.id FROM ledger_account a WHERE a.did = collector AND a.unit = '')
+    INTO account_ids, account_dids, place_of, active, funds, floors, ceilings, pace_from, pace_to, past_sent, past_held,
+      now_sent, now_held, collector_id
+    FROM (
+      SELECT a.*, a.ordinality AS place, cardinality(a.pace) AS size,
+        CASE WHEN a.pace[cardinality(a.pace) - 2] = this_minute THEN 3 ELSE 0 END AS of_now
+      FROM unnest(accounts) WITH ORDINALITY a
+    ) l
     LEFT JOIN LATERAL (
-      SELECT sum(l.pace[n + 1]::numeric) AS sent, max(l.pace[n + 2]) AS held,
-        array_to_string(l.pace[min(n) : l.size - l.of_now], ',') || ',' AS past
-      FROM generate_series(1, l.size - l.of_now, 3) n WHERE l.pace[n] > this_minute - 60
-    ) before ON paying ? l.did;
+      SELECT sum(l.pace[n + 1]::numeric) AS sent, max(l.pace[n + 2]) AS held, min(n) AS first
+      FROM generate_series(1, l.size - l.of_now, 3) n
+      WHERE l.size > l.of_now AND l.did = ANY (payers) AND l.pace[n] > this_minute - 60
+    ) before ON true;
     is_changed := array_fill(false, ARRAY[coalesce(cardinality(account_ids), 0)]);
     IF crossing_orders <> '{}' THEN
       SELECT jsonb_object_agg(c.key, c.place), array_agg(c.transit ORDER BY c.key), array_agg(c.direction ORDER BY c.key),
@@ -246,6 +247,7 @@ BEGIN
       net_in_before := array_fill(NULL::numeric, ARRAY[coalesce(cardinality(account_ids), 0)]);
     END IF;
     is_paced := is_changed;
+    past := array_fill(NULL::text, ARRAY[cardinality(is_changed)]);
     collector_place := (place_of ->> collector)::int;
     fees_total := 0;
     outcomes := known;
@@ -467,7 +469,7 @@ BEGIN
       IF paced IS NOT NULL THEN
         -- A large share of the supply that goes round and round passes 64 bits: the minute then gets another entry.
         IF paced = 'sent' AND amount > 9223372036854775807 - now_sent[p] THEN
-          past[p] := concat(past[p], this_minute, ',', now_sent[p], ',', now_held[p], ',');
+          past[p] := past[p]::bigint[] || ARRAY[this_minute, now_sent[p], now_held[p]];
           past_sent[p] := past_sent[p] + now_sent[p];
           past_held[p] := greatest(past_held[p], now_held[p]);
           now_sent[p] := 0;
@@ -570,18 +572,23 @@ BEGIN
   END IF;
 
   IF done <> '{}' THEN
-    UPDATE ledger_account a SET liquid = funds[c.place][1], staked = funds[c.place][2], escrow = funds[c.place][3],
-      transit = funds[c.place][4],
-      pace = CASE WHEN is_paced[c.place] THEN
-        concat('{', past[c.place], this_minute, ',', now_sent[c.place], ',', now_held[c.place], '}')::bigint[]
-        ELSE a.pace END
-    FROM unnest(account_ids, is_changed) WITH ORDINALITY AS c (id, is_changed, place)
-    WHERE a.id = c.id AND c.is_changed;
-    -- The ids are drawn after this row is locked: they rise in the order in which the collector's balance changes.
-    collector_before := 0;
-    IF fees_total > 0 THEN
-      UPDATE ledger_account a SET liquid = a.liquid + fees_total WHERE a.did = collector AND a.unit = ''
-      RETURNING a.id, a.liquid - fees_total INTO STRICT collector_id, collector_before;
+    -- The collector's row is the only one that is not locked yet: where it is no party it comes last, without a place. The
+    -- ids are drawn after it is locked: they rise in the order in which its balance changes.
+    WITH written AS (
+      UPDATE ledger_account a SET liquid = coalesce(funds[c.place][1], a.liquid + fees_total),
+        staked = coalesce(funds[c.place][2], a.staked), escrow = coalesce(funds[c.place][3], a.escrow),
+        transit = coalesce(funds[c.place][4], a.transit),
+        pace = CASE WHEN is_paced[c.place]
+          THEN a.pace[pace_from[c.place] : pace_to[c.place]] || past[c.place]::bigint[]
+            || ARRAY[this_minute, now_sent[c.place], now_held[c.place]]
+          ELSE a.pace END
+      FROM unnest(account_ids || collector_id, is_changed || (fees_total > 0)) WITH ORDINALITY AS c (id, is_changed, place)
+      WHERE a.id = c.id AND c.is_changed
+      RETURNING c.place, a.liquid
+    )
+    SELECT sum(w.liquid) FILTER (WHERE w.place > cardinality(account_ids)) - fees_total INTO collector_before FROM written w;
+    IF fees_total = 0 THEN
+      collector_before := 0;
     END IF;
     given := ARRAY(SELECT nextval('ledger_transaction_id_seq') FROM generate_series(1, cardinality(done)));
     FOR k IN 1 .. cardinality(done) LOOP

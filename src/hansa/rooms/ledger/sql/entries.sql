@@ -69,8 +69,7 @@ BEGIN
       first_posting[k] + 2 < last AND fees[done[k]] > 0 OR first_posting[k] + 1 < last AND fees[done[k]] = 0 AS is_freed,
       last AS last_posting
       FROM (SELECT n AS k, more[done[n]] AS own, coalesce(first_posting[n + 1], cardinality(posting_place) + 1) - 1 AS last
-        FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t
-    ORDER BY t.tx_id) e;
+        FROM generate_series(1, cardinality(done)) n OFFSET 0) d OFFSET 0) t) e;
 END $$;
 
 -- Keep the answers of orders that have a key. Of a group its first order is remembered, with the receipts of all.
