@@ -102,7 +102,7 @@ class AwardingRegistry(BusyRegistry):
                 self._record(peer, known)
                 kept.shown.add(claim.dispute_id)
         self._require_sound()
-        return Receipt(known.claim, known.status, known.reason)
+        return Receipt(claim, known.status, known.reason)
 
     def take_receipt(self, peer: str, receipt: Receipt, positions: Message, sent: Message) -> None:
         """The peer has an award of this registry."""
@@ -110,7 +110,7 @@ class AwardingRegistry(BusyRegistry):
             return
         kept, dispute = self.awards[peer], receipt.claim.dispute_id
         one = kept.awarded.get(dispute)
-        if one is None or not one.claim.is_again(receipt.claim):
+        if one is None or not awards.is_of(receipt, one):
             return
         if one.is_closed and dispute not in kept.due:
             return

@@ -180,8 +180,9 @@ async def _receipt_for(runtime: Runtime, peer: federation.PeerRecord, text: str)
         after = await _take_award(runtime, _request_of(peer, award, text), award)
     if after is None or not after.is_closed:
         return None
-    is_owed = after.direction is Direction.OWED
-    return Receipt(after.claim, after.status, after.reason if is_owed else None)
+    if award is None:
+        return Receipt(after.claim, after.status)
+    return Receipt(award.claim, after.status, after.reason)
 
 
 def _request_of(peer: federation.PeerRecord, award: envelope.SignedAward, text: str) -> Request:

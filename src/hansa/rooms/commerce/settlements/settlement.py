@@ -287,6 +287,13 @@ def on_time(settlement: Settlement, now: float) -> Settlement:
     return replace(settlement, status=Status.EXPIRED, reason="EXPIRED")
 
 
+def is_of(receipt: Receipt, settlement: Settlement) -> bool:
+    """Whether a receipt is for this settlement. That of an award names its amount: an earlier one of the dispute may have been lost."""
+    if settlement.direction is Direction.INCOMING:
+        return settlement.claim.is_again(receipt.claim)
+    return settlement.claim == receipt.claim
+
+
 def acknowledged(settlement: Settlement, receipt: Receipt) -> Settlement:
     """The peer has the outcome. An award that it refused fails for its reason; what was destroyed stays destroyed."""
     if settlement.direction is Direction.AWARDED and receipt.status is Status.FAILED:

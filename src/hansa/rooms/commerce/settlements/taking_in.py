@@ -123,7 +123,7 @@ async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceip
         return
     receipt, direction = signed.stated, sent.direction
     kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
-    if kept is None or not kept.settlement.claim.is_again(receipt.claim):
+    if kept is None or not protocol.is_of(receipt, kept.settlement):
         return
     if kept.settlement.is_closed and kept.row["next_at"] is None:
         return
