@@ -15,7 +15,7 @@ from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
 from hansa.rooms.commerce.settlements.administering import approve, reject, write_off
 from hansa.rooms.commerce.settlements.awarding import take_award
-from hansa.rooms.commerce.settlements.envelope import Confirmation, SignedAward
+from hansa.rooms.commerce.settlements.envelope import Confirmation, SignedAward, SignedReceipt
 from hansa.rooms.commerce.settlements.opening import Request
 from hansa.rooms.commerce.settlements.paid_awards import ShownAward, take_paid
 from hansa.rooms.commerce.settlements.settlement import (
@@ -28,7 +28,7 @@ from hansa.rooms.commerce.settlements.settlement import (
     Status,
 )
 from hansa.rooms.commerce.settlements.slashing import apply_slash
-from hansa.rooms.commerce.settlements.taking_in import SignedReceipt, take_outcome, take_receipt, take_request
+from hansa.rooms.commerce.settlements.taking_in import Sent, take_outcome, take_receipt, take_request
 from hansa.rooms.transfers.crossing.store import open_pair
 from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
@@ -37,6 +37,7 @@ from tests.rooms.ledger.purses import Purses, open_purses
 
 PEER = "peer.example"
 AMOUNT = 10**8
+NO_POSITIONS = transfers.positions_at(transfers.NOWHERE, transfers.NOWHERE)
 
 
 @dataclass
@@ -101,17 +102,16 @@ async def _outcome(scene: Scene) -> Asking:
     claim, settings = scene.claim(against_own=False), scene.purses.registry.settings
     await scene.kept(protocol.opened(claim, AMOUNT, 0.0))
     outcome = Outcome(claim, Status.SLASHED, AMOUNT, "tx-7")
-    stated = Confirmation(outcome, transfers.positions_at(transfers.NOWHERE, transfers.NOWHERE), "signed")
+    stated = Confirmation(outcome, NO_POSITIONS, "signed")
     return scene.asking(lambda tx: take_outcome(tx, scene.peer, stated, settings))
 
 
 async def _confirmed(scene: Scene, stated: Receipt, direction: Direction) -> Asking:
     """A receipt for what is sent to the peer now."""
     key, database = scene.peer.spiffe_id or "", scene.purses.registry.database
-    receipt = SignedReceipt(
-        stated, "signed", await database.look(lambda tx: transfers.positions_in_chain(tx, key))
-    )
-    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, direction))
+    sent = Sent(direction, await database.look(lambda tx: transfers.positions_in_chain(tx, key)))
+    receipt = SignedReceipt(stated, "signed", NO_POSITIONS)
+    return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, sent))
 
 
 async def _receipt(scene: Scene) -> Asking:
@@ -131,14 +131,14 @@ async def _award(scene: Scene) -> Asking:
 
 def signed_award(claim: Claim) -> SignedAward:
     """As it was read from the message of its author."""
-    nowhere = transfers.positions_at(transfers.NOWHERE, transfers.NOWHERE)
-    return SignedAward(claim, Award(AMOUNT, AMOUNT, "tx-7", f"contract:{claim.dispute_id}"), {}, nowhere)
+    award = Award(AMOUNT, AMOUNT, "tx-7", f"contract:{claim.dispute_id}")
+    return SignedAward(claim, award, {}, NO_POSITIONS)
 
 
 async def _paid_award(scene: Scene) -> Asking:
     """The peer has paid an award that this registry has lost."""
     registry, signed = scene.purses.registry, signed_award(scene.claim(against_own=True))
-    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), ShownAward(scene.peer, signed)
+    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), ShownAward(scene.peer, signed, NO_POSITIONS)
     return scene.asking(lambda tx: take_paid(tx, shown, slash_bond, registry.settings))
 
 
@@ -148,7 +148,10 @@ async def _paid_award_ruled_again(scene: Scene) -> Asking:
     again = replace(claim, dispute_id=next(scene.numbers), amount=AMOUNT // 2)
     payment = signed_award(claim).award.payment
     await scene.kept(protocol.awarded(again, AMOUNT // 2, AMOUNT // 2, 0.0, payment))
-    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), ShownAward(scene.peer, signed_award(claim))
+    slash_bond, shown = (
+        commerce.SLASH_BOND.of(registry.runtime),
+        ShownAward(scene.peer, signed_award(claim), NO_POSITIONS),
+    )
     return scene.asking(lambda tx: take_paid(tx, shown, slash_bond, registry.settings))
 
 

@@ -260,6 +260,7 @@ async def test_a_ruling_that_is_made_again_after_a_restore_finds_what_was_slashe
     await court.what_is_due_happens(court.pair.b)
     assert (await alice.balance(), await bob.balance()) == ("92", "104.9")
     await put_back_later(court.pair.a, backup, lost["dispute_id"])
+    await settle(court.pair.a, court.pair.b)
     again = await court.ruled(alice, bob, tx_id, slash=slash, compensation=compensation)
     assert again["dispute_id"] > lost["dispute_id"]
     await court.what_is_due_happens(court.pair.a, court.pair.b)
@@ -278,6 +279,7 @@ async def test_a_slash_that_was_applied_is_compensated_by_a_ruling_with_another_
     await court.decide(await court.incoming(lost), "approve")
     await court.what_is_due_happens(court.pair.b)
     await put_back_later(court.pair.a, backup, lost["dispute_id"])
+    await settle(court.pair.a, court.pair.b)
     again = await court.settlement_of(dispute_id, slash="10", compensation="10")
     assert again["dispute_id"] == lost["dispute_id"]
     await court.what_is_due_happens(court.pair.a, court.pair.b)

@@ -97,12 +97,12 @@ class _Award(_Placed, frozen=True, kw_only=True):
     payment: Payment | None = None
 
 
-class _Paid(_Claim, frozen=True, kw_only=True):
+class _Paid(_Placed, frozen=True, kw_only=True):
     type: Literal["slash-paid"]
     proof: Annotated[str, msgspec.Meta(max_length=MESSAGE_MAX_CHARACTERS)]
 
 
-class _Receipt(_Claim, frozen=True, kw_only=True):
+class _Receipt(_Placed, frozen=True, kw_only=True):
     type: Literal["slash-receipt"]
     status: Status
     reason: Text | None = None
@@ -156,14 +156,19 @@ def signed_award(
     return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
 
 
-def signed_paid(key: federation.SigningKey, claim: Claim, award: str) -> str:
+def signed_paid(key: federation.SigningKey, claim: Claim, award: str, positions: transfers.Message) -> str:
     """An award of the addressee is paid here: shown to it as it signed it, as it may have lost it in a restore."""
-    return _signed(key, claim, {"type": "slash-paid", "proof": award})
+    return _signed(key, claim, {**_places(positions), "type": "slash-paid", "proof": award})
 
 
-def signed_receipt(key: federation.SigningKey, receipt: Receipt) -> str:
+def signed_receipt(key: federation.SigningKey, receipt: Receipt, positions: transfers.Message) -> str:
     """The outcome of an own claim is recorded here, or an award is paid or refused."""
-    members = {"type": "slash-receipt", "status": receipt.status.value, "reason": receipt.reason}
+    members = {
+        **_places(positions),
+        "type": "slash-receipt",
+        "status": receipt.status.value,
+        "reason": receipt.reason,
+    }
     return _signed(key, receipt.claim, {name: value for name, value in members.items() if value is not None})
 
 
@@ -255,13 +260,14 @@ class Paid:
 
     claim: Claim
     award: str
+    positions: transfers.Message
 
 
 def read_paid(text: str, peer: federation.PeerRecord) -> Paid | None:
     """Which award this peer has paid; None where the text is no such statement."""
     payload = federation.read_signed(text, TYPE, _Paid, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else Paid(payload.claim(), payload.proof)
+        return None if payload is None else Paid(payload.claim(), payload.proof, payload.positions())
     except NotAnAmount:
         return None
 
@@ -281,11 +287,23 @@ def _award(stated: _Award) -> SignedAward:
     return SignedAward(stated.claim(), award, stated.verdict, stated.positions())
 
 
-def read_receipt(text: str, peer: federation.PeerRecord) -> Receipt | None:
+@dataclass(frozen=True)
+class SignedReceipt:
+    """A receipt of a peer as it came; `positions` are nowhere where it states none."""
+
+    stated: Receipt
+    text: str
+    positions: transfers.Message
+
+
+def read_receipt(text: str, peer: federation.PeerRecord) -> SignedReceipt | None:
     """What this peer did with an outcome or an award of this registry; None where the text is no receipt."""
     payload = federation.read_signed(text, TYPE, _Receipt, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else Receipt(payload.claim(), payload.status, payload.reason)
+        if payload is None:
+            return None
+        receipt = Receipt(payload.claim(), payload.status, payload.reason)
+        return SignedReceipt(receipt, text, payload.positions())
     except NotAnAmount:
         return None
 

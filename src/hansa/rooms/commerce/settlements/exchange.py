@@ -22,7 +22,7 @@ from .opening import Request
 from .paid_awards import ShownAward, take_paid
 from .records import Kept
 from .settlement import Award, Claim, Direction, Outcome, Receipt, Settlement
-from .taking_in import SignedReceipt, take_outcome, take_receipt, take_request
+from .taking_in import Sent, take_outcome, take_receipt, take_request
 
 REQUESTS = "/api/v1/federation/disputes/slash-request"
 CONFIRMATIONS = "/api/v1/federation/disputes/slash-confirmation"
@@ -67,7 +67,7 @@ async def _send(runtime: Runtime, peer: federation.PeerRecord, direction: Direct
         if direction is Direction.OUTGOING:
             await take_confirmation(runtime, peer, text)
         else:
-            await _take_receipt(runtime, peer, text, direction, sent_at)
+            await _take_receipt(runtime, peer, text, Sent(direction, sent_at))
     return True
 
 
@@ -77,7 +77,8 @@ async def _statement(runtime: Runtime, kept: Kept) -> str:
     if direction is Direction.INCOMING:
         return await _confirmation(runtime, kept)
     if direction is Direction.OWED:
-        return envelope.signed_paid(await _key(runtime), claim, kept.row["message"])
+        positions = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, kept.peer))
+        return envelope.signed_paid(await _key(runtime), claim, kept.row["message"], positions)
     verdict = await _verdict_of(runtime, kept)
     key = await _key(runtime)
     if direction is Direction.OUTGOING:
@@ -87,17 +88,10 @@ async def _statement(runtime: Runtime, kept: Kept) -> str:
     return envelope.signed_award(key, claim, _stated_award(kept), verdict, positions)
 
 
-async def _take_receipt(
-    runtime: Runtime,
-    peer: federation.PeerRecord,
-    text: str,
-    direction: Direction,
-    sent_at: transfers.Message,
-) -> None:
-    stated = envelope.read_receipt(text, peer)
-    if stated is not None:
-        receipt = SignedReceipt(stated, text, sent_at)
-        await runtime.database.act(lambda tx: take_receipt(tx, peer, receipt, direction))
+async def _take_receipt(runtime: Runtime, peer: federation.PeerRecord, text: str, sent: Sent) -> None:
+    signed = envelope.read_receipt(text, peer)
+    if signed is not None:
+        await runtime.database.act(lambda tx: take_receipt(tx, peer, signed, sent))
 
 
 def _stated_award(kept: Kept) -> Award:
@@ -169,7 +163,11 @@ async def answer_confirmations(
     for text in texts:
         receipt = await _receipt_for(runtime, peer, text)
         if receipt is not None:
-            answers.append(envelope.signed_receipt(await _key(runtime), receipt))
+            # Read after the receipt: they are never behind what it confirms.
+            positions = await runtime.database.look(
+                lambda tx: transfers.positions_in_chain(tx, _key_of(peer))
+            )
+            answers.append(envelope.signed_receipt(await _key(runtime), receipt, positions))
     return answers
 
 
@@ -182,8 +180,9 @@ async def _receipt_for(runtime: Runtime, peer: federation.PeerRecord, text: str)
         after = await _take_award(runtime, _request_of(peer, award, text), award)
     if after is None or not after.is_closed:
         return None
-    is_owed = after.direction is Direction.OWED
-    return Receipt(after.claim, after.status, after.reason if is_owed else None)
+    if award is None:
+        return Receipt(after.claim, after.status)
+    return Receipt(award.claim, after.status, after.reason)
 
 
 def _request_of(peer: federation.PeerRecord, award: envelope.SignedAward, text: str) -> Request:
@@ -197,7 +196,7 @@ async def _take_paid(runtime: Runtime, peer: federation.PeerRecord, paid: envelo
         await _count_malformed(runtime, peer)
         return None
     await _learn_parties(runtime, signed.claim)
-    shown, slash_bond = ShownAward(peer, signed), SLASH_BOND.of(runtime)
+    shown, slash_bond = ShownAward(peer, signed, paid.positions), SLASH_BOND.of(runtime)
     return await runtime.database.act(lambda tx: take_paid(tx, shown, slash_bond, runtime.settings))
 
 

@@ -23,10 +23,11 @@ from .settlement import Direction, Receipt, Settlement, Status
 
 @dataclass(frozen=True)
 class ShownAward:
-    """An award with the signature of this registry, and the peer that has paid it."""
+    """An award with the signature of this registry, the peer that has paid it, and the positions with which it is shown."""
 
     peer: federation.PeerRecord
     signed: SignedAward
+    positions: transfers.Message
 
     @property
     def spiffe_id(self) -> str:
@@ -38,7 +39,8 @@ class ShownAward:
 async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: Settings) -> Receipt | None:
     """Record an award that the peer has paid; what is confirmed to it, None where it speaks of agents that are not its own."""
     claim, award = shown.signed.claim, shown.signed.award
-    await transfers.lock_chain(tx, shown.spiffe_id)
+    if not await transfers.observe_in_chain(tx, shown.spiffe_id, shown.positions, store.reopen):
+        return None
     is_own = await federation.is_own_did(tx, claim.defendant_did, settings)
     if not is_own or not await federation.speaks_for(tx, shown.peer, claim.complainant_did, settings):
         await federation.count_refusal(tx, shown.peer.id, "foreign_namespace")
@@ -57,7 +59,10 @@ async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: 
         # It is still sent, and the receipt for it is kept as evidence.
         return Receipt(claim, Status.SETTLED)
     left = protocol.left_to_destroy(None if known is None else known.settlement, award)
-    slash = Slash(claim, Minor(left), f"{ledger.DISPUTE_REFERENCE}{claim.dispute_id}:paid")
+    # What was destroyed in part is a transaction of its own.
+    already = 0 if known is None else known.settlement.slashed
+    reference = f"{ledger.DISPUTE_REFERENCE}{claim.dispute_id}:paid:{already}"
+    slash = Slash(claim, Minor(left), reference)
     done = await destroy(tx, slash, slash_bond, settings) if left else None
     moment = await store.now(tx)
     before = replace(protocol.awarded(claim, 0, 0, moment, payment), status=Status.SLASHING)

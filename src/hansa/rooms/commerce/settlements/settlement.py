@@ -187,11 +187,16 @@ def left_to_destroy(known: Settlement | None, paid: Award) -> int:
 
 
 def after_payment(new: Settlement, paid: Award, destroyed: int) -> Settlement:
-    """An award that the peer has paid and shows. `new`: what is recorded here of that payment, or nothing slashed yet."""
+    """An award that the peer has paid and shows. `new`: what is recorded here of that payment, or nothing slashed yet.
+
+    It stays open while less was destroyed than was issued for it.
+    """
     slashed = new.slashed + destroyed
-    if slashed == 0:
-        return replace(new, status=Status.FAILED, reason=NO_FUNDS, is_closed=True)
     claim = replace(new.claim, amount=max(new.claim.amount, slashed))
+    if slashed < paid.compensation:
+        return replace(
+            new, claim=claim, status=Status.FAILED, slashed=slashed, reason=NO_FUNDS, is_closed=True
+        )
     return replace(
         new,
         claim=claim,
@@ -280,6 +285,13 @@ def on_time(settlement: Settlement, now: float) -> Settlement:
     if settlement.status is not Status.PENDING_SLASH or now < settlement.expires_at:
         return settlement
     return replace(settlement, status=Status.EXPIRED, reason="EXPIRED")
+
+
+def is_of(receipt: Receipt, settlement: Settlement) -> bool:
+    """Whether a receipt is for this settlement. That of an award names its amount: an earlier one of the dispute may have been lost."""
+    if settlement.direction is Direction.INCOMING:
+        return settlement.claim.is_again(receipt.claim)
+    return settlement.claim == receipt.claim
 
 
 def acknowledged(settlement: Settlement, receipt: Receipt) -> Settlement:

@@ -12,7 +12,7 @@ from hansa.rooms import agents, federation, journal, ledger, transfers
 
 from . import settlement as protocol
 from . import store
-from .envelope import Confirmation
+from .envelope import Confirmation, SignedReceipt
 from .opening import Request, admit, is_signed_verdict, open_settlement
 from .records import Kept
 from .settlement import Direction, Outcome, Receipt, Settlement, Status
@@ -104,27 +104,26 @@ async def take_outcome(
 
 
 @dataclass(frozen=True)
-class SignedReceipt:
-    """A receipt of a peer as it came, and the positions of the chains when that was sent which it confirms."""
+class Sent:
+    """What a receipt is for: the direction of the settlement, and the positions of the chains when it was sent."""
 
-    stated: Receipt
-    text: str
-    sent_at: transfers.Message
+    direction: Direction
+    positions: transfers.Message
 
 
-async def take_receipt(
-    tx: Tx, peer: federation.PeerRecord, signed: SignedReceipt, direction: Direction
-) -> None:
+async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceipt, sent: Sent) -> None:
     """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused.
 
     Its author may have lost since what it confirms, where a new epoch began: it is sent again, and confirmed by another receipt.
     """
     assert peer.spiffe_id is not None
-    if not await transfers.lock_chain_of_epochs(tx, peer.spiffe_id, signed.sent_at):
+    if not await transfers.observe_in_chain(tx, peer.spiffe_id, signed.positions, store.reopen):
         return
-    receipt = signed.stated
+    if not await transfers.lock_chain_of_epochs(tx, peer.spiffe_id, sent.positions):
+        return
+    receipt, direction = signed.stated, sent.direction
     kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
-    if kept is None or not kept.settlement.claim.is_again(receipt.claim):
+    if kept is None or not protocol.is_of(receipt, kept.settlement):
         return
     if kept.settlement.is_closed and kept.row["next_at"] is None:
         return
