@@ -1,6 +1,7 @@
 """The totals of a day, on which budgets are judged, are what the entries of the journal hold."""
 
 import asyncio
+import os
 import random
 import signal
 import sqlite3
@@ -41,18 +42,18 @@ def intent(payee: str = PAYEES[0], amount: str = "0.1", call_id: str | None = No
     )
 
 
-def pay_for_ever(path: str) -> None:
-    """Make entries and end each as it comes, until the process is killed."""
-    journal, chance = Journal(path), random.Random()
-    while True:
+def pay_until_killed(path: str) -> None:
+    """Make entries and end each as it comes, until the process is killed or its parent has ended."""
+    journal, chance, parent = Journal(path), random.Random(), os.getppid()
+    while os.getppid() == parent:
         begun = journal.begin(intent(chance.choice(PAYEES), f"0.0{chance.randrange(1, 10)}"), MUCH).result()
         journal.move(begun.entry.payment_id, chance.choice(ENDS)).result()
 
 
 PAYING = f"""
 import sys
-from {pay_for_ever.__module__} import {pay_for_ever.__name__}
-{pay_for_ever.__name__}(sys.argv[1])
+from {pay_until_killed.__module__} import {pay_until_killed.__name__}
+{pay_until_killed.__name__}(sys.argv[1])
 """
 
 
