@@ -206,8 +206,9 @@ async def test_an_operator_takes_no_connection_and_publishes_no_roots_before_its
     first = await OWN_IDENTITY.of(runtime).svid()
     assert timedelta(days=6) < first.expires_at - datetime.now(UTC) <= timedelta(days=7)
     for _ in range(2):
-        peer = await following(apart.frame, apart.operator, federation.accept(runtime, None, text, 10**12))
-        assert (peer.status, peer.peer_type) == ("active", "frame")
+        accepting = federation.accept(runtime, None, text, 10**12)
+        accepted = await following(apart.frame, apart.operator, accepting)
+        assert (accepted.peer.status, accepted.peer.peer_type) == ("active", "frame")
     assert len(await apart.registry.database.read(federation.peers)) == 1
 
 

@@ -96,9 +96,10 @@ async def enrol(frame: Neighbour, operator: Neighbour) -> PeerRecord:
 async def join(one: Neighbour, other: Neighbour, *, operator: str | None = None) -> PeerRecord:
     """`hansa peer invite` at one and `hansa peer accept` at the other; both have read each other afterwards."""
     invitation = await invitation_of(one, operator)
-    peer = await following(one, other, federation.accept(other.registry.runtime, None, invitation, 10**12))
+    accepting = federation.accept(other.registry.runtime, None, invitation, 10**12)
+    accepted = await following(one, other, accepting)
     await following(one, other, run_due(one.registry.runtime, READ_A_PEER))
-    return peer
+    return accepted.peer
 
 
 async def invitation_of(one: Neighbour, operator: str | None = None) -> str:

@@ -4,7 +4,7 @@ A repeat with the same key, address and bundle gets the same answer; a lost answ
 registry of this frame gets its certificates with each answer, for the keys of its requests.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_operator_act
@@ -83,22 +83,24 @@ async def redeem(runtime: Runtime, text: str, *, is_to_reach: bool = False) -> R
     now = await runtime.database.look(database_time)
     redemption = Redemption(document, await verify_party(runtime, document, now, place), place)
     peer = await runtime.database.act(lambda tx: _burn(tx, redemption))
-    redeemed = Redeemed(peer, None)
-    if invitation.operator is not None:
-        if runtime.authority is None:
-            raise FederationOff
-        redeemed = Redeemed(peer, certify(runtime.authority, requests, now))
-    return await _reached(runtime, redeemed) if is_to_reach else redeemed
+    if is_to_reach:
+        # An operator has its certificates from the answer before this one.
+        return await _reached(runtime, peer)
+    if invitation.operator is None:
+        return Redeemed(peer, None)
+    if runtime.authority is None:
+        raise FederationOff
+    return Redeemed(peer, certify(runtime.authority, requests, now))
 
 
-async def _reached(runtime: Runtime, redeemed: Redeemed) -> Redeemed:
+async def _reached(runtime: Runtime, peer: PeerRecord) -> Redeemed:
     try:
-        refreshed = await refresh_peer(runtime, redeemed.peer.id)
+        refreshed = await refresh_peer(runtime, peer.id)
     except PeerUnreachable as trouble:
-        return replace(redeemed, reaches=False, trouble=trouble.reason)
+        return Redeemed(peer, None, reaches=False, trouble=trouble.reason)
     except PeerDocumentRefused as trouble:
-        return replace(redeemed, reaches=True, trouble=trouble.reason)
-    return replace(redeemed, peer=refreshed.peer, reaches=True)
+        return Redeemed(peer, None, reaches=True, trouble=trouble.reason)
+    return Redeemed(refreshed.peer, None, reaches=True)
 
 
 def _requests(settings: Settings, document: Document, invitation: Invitation) -> list[CertificateRequest]:

@@ -85,7 +85,8 @@ class RedeemedOut(BaseModel):
     )
 
     svids: list[OperatorSvidOut] | None = Field(
-        default=None, description="For an operator registry: a certificate for each of its requests."
+        default=None,
+        description="For an operator registry: a certificate for each of its requests; not where `reach` is asked for.",
     )
     reaches: bool | None = Field(
         default=None, description="Where `reach` asks for it: whether the registry was read over mutual TLS."

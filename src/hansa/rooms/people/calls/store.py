@@ -12,10 +12,12 @@ from .batch import Call
 _INSERT = """
 INSERT INTO people_call
   (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key)
-SELECT c.* FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::smallint[],
-  $8::bigint[], $9::text[])
-  AS c (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key)
+SELECT c.developer_id, c.agent_did, c.request_id, c.called_at, c.method, c.route, c.status, c.took_microseconds, c.idempotency_key
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::smallint[],
+  $8::bigint[], $9::text[]) WITH ORDINALITY
+  AS c (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key, place)
 WHERE EXISTS (SELECT FROM people_developer d WHERE d.id = c.developer_id AND d.closed_at IS NULL)
+ORDER BY c.place
 """
 
 _TRIM = """
