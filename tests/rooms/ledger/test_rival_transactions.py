@@ -67,6 +67,22 @@ async def test_an_order_that_waited_for_a_rival_counts_what_the_rival_left(regis
     assert (second.tx_id or 0) > (first.tx_id or 0) > 0
 
 
+async def test_a_batch_passes_one_that_waits_for_the_account_of_a_rival(registry: TestRegistry):
+    payer, payee, other, another = [await registry.agent() for _ in range(4)]
+    group = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    async with rival_of(registry) as rival:
+        locking = rival.transaction()
+        await locking.start()
+        await rival.execute("SELECT FROM ledger_account WHERE did = $1 FOR UPDATE", payer.did)
+        waiting = asyncio.create_task(group.transfer(paying(payer, payee), None, str))
+        while not await rival.fetchval(IS_BLOCKED):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await asyncio.gather(*(group.transfer(paying(other, another), None, str) for _ in range(BATCH)))
+        assert not waiting.done()
+        await locking.commit()
+        await waiting
+
+
 async def test_the_numbers_of_the_events_of_a_transfer_follow_each_other_whatever_a_rival_draws(
     registry: TestRegistry,
 ):

@@ -5,6 +5,8 @@
 - The queue is bounded: what does not fit is refused with 503 at once.
 - Between two batches the database waits for as little as possible: an order is encoded when it arrives and its result
   read by its own caller, while the next batch runs. So that there is a next batch, one is only half of what is about.
+- A second batch is sent beside the first as soon as as many wait as are under way: its keys are looked up, and accounts that
+  the first does not have locked are decided on, while the first is written.
 """
 
 import asyncio
@@ -37,6 +39,8 @@ TOGETHER_MAX = 100
 WAITING_MAX = 4000
 # Fewer are not halved: a batch by itself costs about as much as the transfers of 32.
 WHOLE_MAX = 32
+BATCHES_MAX = 2
+"""How many are under way at a time."""
 
 _POSTED = postings_total.labels("transfer")
 
@@ -117,7 +121,9 @@ class GroupCommit:
         self._policy = policy
         self._waiting: deque[Ticket] = deque()
         self._scopes: set[str] = set()
-        self._worker: asyncio.Task[None] | None = None
+        self._workers: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+        """How many tickets the database decides on."""
 
     async def transfer(
         self, order: TransferOrder, request: Repeatable | None, render: Callable[[Receipt], str]
@@ -166,16 +172,23 @@ class GroupCommit:
                 raise KeyInProgress
             self._scopes.add(ticket.scope)
         self._waiting.append(ticket)
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._commit_batches())
+        working = {worker for worker in self._workers if not worker.done()}
+        if not working or (len(working) < BATCHES_MAX and self._under_way and self._is_due()):
+            self._workers = working | {asyncio.create_task(self._commit_batches())}
         return await ticket.outcome
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
         return await self._database.read(lambda tx: preview(tx, order, self._book, self._policy))
 
+    def _is_due(self) -> bool:
+        """Whether a batch is to be sent now: none is under way, or as many wait as are."""
+        return bool(self._waiting) and (
+            not self._under_way or len(self._waiting) >= max(WHOLE_MAX, self._under_way)
+        )
+
     async def _commit_batches(self) -> None:
-        while self._waiting:
+        while self._is_due():
             try:
                 async with self._database.lane() as lane:
                     await self._keep_committing(lane)
@@ -185,8 +198,9 @@ class GroupCommit:
     async def _keep_committing(self, lane: Lane) -> None:
         """One batch after the other, until none waits or the lane is no longer good."""
         decided: Decided = []
-        while self._waiting:
+        while self._is_due():
             tickets = self._next_batch(still_to_come=len(decided))
+            self._under_way += len(tickets)
             posting = partial(post_batch, tickets=tickets, book=self._book, policy=self._policy)
             committing = asyncio.create_task(lane.act_at_once(posting))
             # The next batch is sent before the callers of the last one go on.
@@ -200,15 +214,18 @@ class GroupCommit:
             except Exception:  # noqa: BLE001
                 # Something in the batch cannot be written, which half of it after half finds.
                 await self._settle_halves(tickets)
+            finally:
+                self._under_way -= len(tickets)
         self._return_outcomes(decided)
 
     def _next_batch(self, still_to_come: int) -> list[Ticket]:
         """Half of the transfers that are about, those `still_to_come` from callers not yet answered included.
 
-        While the database decides on one half, this process answers and takes in the other.
+        While the database decides on one half, this process answers and takes in the other. All that wait where a batch is under way.
         """
         about = len(self._waiting) + still_to_come
-        tickets = self._taken(min(max(WHOLE_MAX, (about + 1) // 2), BATCH_MAX))
+        share = len(self._waiting) if self._under_way else (about + 1) // 2
+        tickets = self._taken(min(max(WHOLE_MAX, share), BATCH_MAX))
         batch_size.observe(len(tickets))
         return tickets
 
