@@ -15,7 +15,7 @@ from hansa.rooms.enforcement.blocklist import BLOCKLIST
 from hansa.rooms.federation import is_blocklisted as in_blocklist
 from tests.quickest import assert_within
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry, at_once, open_registry
-from tests.rooms.journal.feed.feed_client import Listener, open_listener
+from tests.rooms.journal.feed.feed_client import Listener, all_sent, open_listener
 
 NOBODY = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
 REASON = "Sold what it did not have."
@@ -173,6 +173,8 @@ async def test_the_live_feed_sends_a_suspended_agent_nothing_private_within_a_se
 
         async def suspend_another() -> Callable[[], Awaitable[object]]:
             agent = await enforcement.registry.agent()
+            # The grant of the agent was sent before it listens.
+            await all_sent(enforcement.registry)
             stopped = await listeners.enter_async_context(open_listener(address, agent.token))
             await stopped.subscribe("balance:updates")
             await enforcement.suspend(agent.did, soft_suspend=True)

@@ -144,7 +144,9 @@ class RegistryProcess:
 
     async def kill(self) -> None:
         if self.running:
-            self.send_signal(signal.SIGKILL)
+            # It may have ended by an earlier signal, which is not known here yet.
+            with suppress(ProcessLookupError):
+                self.send_signal(signal.SIGKILL)
         if self._process is not None:
             await self._process.wait()
 
