@@ -173,7 +173,7 @@ class _Server:
         signal.set_wakeup_fd(self._ending.fileno(), warn_on_full_buffer=False)
 
     def serve(self) -> int | None:
-        """Returns None once nobody asks any more, and the reading end of the pipe in a fork."""
+        """Returns None when the socket for requests is closed, and the reading end of the pipe in a fork."""
         waiting = b""
         with selectors.DefaultSelector() as selector:
             selector.register(self._requests, selectors.EVENT_READ)
