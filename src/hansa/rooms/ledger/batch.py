@@ -170,7 +170,8 @@ class GroupCommit:
         ticket = Ticket.of(given, None, lambda _: "")
         return receipts_of(ticket, await self._decided(ticket))
 
-    async def _decided(self, ticket: Ticket) -> Sequence[Row]:
+    def _decided(self, ticket: Ticket) -> asyncio.Future[Sequence[Row]]:
+        """What the database will have decided on the ticket. Raises: KeyInProgress, Unavailable."""
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("Too many transfers are waiting; retry shortly.", retry_after=1)
         if (scope := ticket.scope) is not None:
@@ -181,7 +182,7 @@ class GroupCommit:
         working = {worker for worker in self._workers if not worker.done()}
         if not working or (len(working) < BATCHES_MAX and self._under_way and self._is_due()):
             self._workers = working | {asyncio.create_task(self._commit_batches())}
-        return await ticket.outcome
+        return ticket.outcome
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
