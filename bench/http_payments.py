@@ -56,7 +56,7 @@ async def run(*, full: bool, workers: int = 1) -> Figures:
                 callers, await _prepare_tokens(runtime, dids[CALLERS : 2 * CALLERS], directory)
             )
         async with (
-            served(directory, workers=workers, RATE_LIMIT_WRITES="off") as service,
+            served(directory, workers, RATE_LIMIT_WRITES="off") as service,
             beside(directory) as runtime,
         ):
             baseline = Pgbench(runtime.database.dsn)

@@ -47,7 +47,7 @@ async def run(*, full: bool, workers: int = 1) -> Figures:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory, workers=workers) as service, beside(directory) as runtime:
+        async with served(directory, workers) as service, beside(directory) as runtime:
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()
             await use_log(runtime)
@@ -126,7 +126,7 @@ class Service:
 
     url: str
     pid: int
-    workers: int
+    workers: int = 1
 
     @property
     def named_workers(self) -> str:
@@ -141,7 +141,7 @@ class Service:
 
 
 @asynccontextmanager
-async def served(directory: Path, *, workers: int = 1, **settings: str) -> AsyncIterator[Service]:
+async def served(directory: Path, workers: int = 1, /, **settings: str) -> AsyncIterator[Service]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}",
         f"--workers={workers}", stdout=asyncio.subprocess.PIPE, env={**os.environ, **settings},

@@ -16,7 +16,7 @@ from hansa.doors.http.admission import Admission
 from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
 from hansa.doors.http.connection_bounds import HEAD_END
-from hansa.doors.http.direct_request import HELD_BODY, SEND_WHOLE
+from hansa.doors.http.direct_request import HELD_BODY, SEND_WHOLE, SendWhole
 from hansa.foundation.plumbing.lines import IS_GONE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
@@ -46,6 +46,7 @@ class AdmittedRequest:
     ) -> None:
         self._app, self._admission, self._flow, self._is_gone = app, admission, flow, is_gone
         self._has_left = self._is_long = False
+        self._send_whole: SendWhole | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._send, self._send_whole = send, scope.get(SEND_WHOLE)

@@ -108,8 +108,9 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
 
 def _keyed(order: Order, request: Repeatable | None, *, barred: bool) -> Order:
     """The order with the key of its request."""
-    scope = request and request.scope.hex()
-    body_digest = request and digest(request.body).hex()
+    scope = body_digest = None
+    if request is not None:
+        scope, body_digest = request.scope.hex(), digest(request.body).hex()
     return Order(
         order.debit, order.credit, order.amount, order.message, order.more, scope, body_digest, barred
     )
