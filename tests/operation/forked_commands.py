@@ -38,7 +38,7 @@ READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FO
 
 @dataclass(frozen=True)
 class Program:
-    """An installed program: its name, the package to load, the module with its `main`, and the interpreter it runs on."""
+    """An installed program: its name, the package to load, the module with its `run` and `main`, and the interpreter."""
 
     name: str
     package: str
@@ -155,7 +155,7 @@ async def _reading(descriptor: int) -> asyncio.StreamReader:
     return reader
 
 
-def load(package: str, main: Callable[[], None]) -> None:
+def load(package: str, run: Callable[[], None]) -> None:
     """Import all that a command may need, and leave it out of what each fork's collector looks through."""
     for module in pkgutil.walk_packages(
         import_module(package).__path__, f"{package}.", onerror=lambda _: None
@@ -166,7 +166,7 @@ def load(package: str, main: Callable[[], None]) -> None:
     # A command that reads nothing brings in what is imported when a command line is read.
     sys.argv[1:] = ["completion", "bash"]
     with suppress(SystemExit):
-        main()
+        run()
     gc.collect()
     gc.freeze()
 
@@ -254,9 +254,9 @@ def become(name: str, request: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     requests_from, program_name, loaded, module_of_main = sys.argv[1:]
-    entry = import_module(module_of_main).main
-    load(loaded, entry)
+    entry = import_module(module_of_main)
+    load(loaded, entry.run)
     command = serve(socket.socket(fileno=int(requests_from)))
     if command is not None:
         become(program_name, command)
-        entry()
+        entry.main()
