@@ -20,6 +20,7 @@ from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.people import passwords
+from tests.data_directories import make_small
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
@@ -170,6 +171,7 @@ async def make_migrated_data(factory: pytest.TempPathFactory) -> Path:
             server = EmbeddedPostgres(directory / "data")
             await migrate(await server.start())
             await server.stop()
+            make_small(directory / "data")
     return directory / "data"
 
 

@@ -156,7 +156,7 @@ async def _reading(descriptor: int) -> asyncio.StreamReader:
 
 
 def load(package: str, run: Callable[[], None]) -> None:
-    """Import all that a command may need, and leave it out of what each fork's collector looks through."""
+    """Import and make all that a command may need, and leave it out of what each fork's collector looks through."""
     for module in pkgutil.walk_packages(
         import_module(package).__path__, f"{package}.", onerror=lambda _: None
     ):
@@ -167,8 +167,21 @@ def load(package: str, run: Callable[[], None]) -> None:
     sys.argv[1:] = ["completion", "bash"]
     with suppress(SystemExit):
         run()
+    if package == HANSA.package:
+        prepare_service()
     gc.collect()
     gc.freeze()
+
+
+def prepare_service() -> None:
+    """Make what each `hansa serve` would make for itself, and have it take less than in use: work for passwords, memory for tables."""
+    passwords = import_module("hansa.rooms.people.passwords")
+    passwords._hasher = type(passwords._hasher)(time_cost=1, memory_cost=8, parallelism=1)
+    configuration = import_module("hansa.foundation.plumbing.embedded.configuration")
+    configuration.BUFFERS_MAX_MIB = configuration.BUFFERS_MIN_MIB
+    for route in import_module("hansa.doors.http.app").service_routes().routes:
+        # The framework builds it now.
+        getattr(route, "dependant", None)
 
 
 def serve(requests: socket.socket) -> dict[str, Any] | None:
