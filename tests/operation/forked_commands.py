@@ -167,6 +167,8 @@ def load(package: str, run: Callable[[], None]) -> None:
     sys.argv[1:] = ["completion", "bash"]
     with suppress(SystemExit):
         run()
+    for trust_env in (True, False):
+        import_module("hansa_client.trust").trusted_authorities(trust_env=trust_env)
     if package == HANSA.package:
         prepare_service()
     gc.collect()
