@@ -116,13 +116,24 @@ class CommandServer:
 
     def shell_function(self, path: Path) -> str:
         """A function of a shell named as the program is, which asks for forks at the socket `path`, made now."""
+        return f'{self._program.name}() {{ {self._asking_at(path)} "$@"; }}\n'
+
+    def put_program(self, folder: Path) -> None:
+        """Put a program of the same name into a folder, which asks for forks: a shell has no functions with such a name."""
+        program = folder / self._program.name
+        program.write_text(f'#!/bin/sh\nexec {self._asking_at(folder / "socket")} "$@"\n')
+        program.chmod(0o755)
+
+    def _asking_at(self, path: Path) -> str:
+        """The command line that asks for a fork at the socket `path`, made now; the arguments of the program follow."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with listener:
             listener.bind(str(path))
             listener.listen()
             socket.send_fds(self._server(), [LISTEN], [listener.fileno()])
-        asking = [sys.executable, "-IS", str(Path(__file__).with_name("asked_command.py")), str(path)]
-        return f'{self._program.name}() {{ {shlex.join(asking)} "$@"; }}\n'
+        return shlex.join(
+            [sys.executable, "-IS", str(Path(__file__).with_name("asked_command.py")), str(path)]
+        )
 
     def _server(self) -> socket.socket:
         if self._requests is None:
