@@ -174,6 +174,8 @@ WITHOUT_A_PEER = {
     ("POST /api/v1/bridge/transfer", "approval_id"),
     ("POST /api/v1/bridge/transfer", "X-Spend-Approval"),
     ("POST /api/v1/bridge/transfer", "X-Capability-Token"),
+    ("POST /api/v1/bridge/redeem", "approval_id"),
+    ("POST /api/v1/bridge/redeem", "X-Spend-Approval"),
     ("POST /api/v1/teg/cross-registry-transfer", "approval_id"),
     ("POST /api/v1/teg/cross-registry-transfer", "X-Spend-Approval"),
     ("POST /api/v1/teg/cross-registry-transfer", "X-Capability-Token"),
