@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import httpx2
 import pytest
 
+from hansa.foundation.plumbing import idempotency
 from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.paying import ELSEWHERE, Payments
 from tests.properties.proof import prove_book
@@ -170,7 +171,9 @@ async def test_a_repeated_key_returns_the_same_token(payments: Payments):
     assert "Idempotent-Replayed" not in first.headers
 
 
-async def test_the_answer_kept_under_a_key_holds_no_token_in_clear(registry_of_test: TestRegistry):
+async def test_the_answer_kept_under_a_key_holds_no_token_in_clear_and_is_deleted_after_24_hours(
+    registry_of_test: TestRegistry,
+):
     payments = await Payments.between_two(registry_of_test)
     made = await payments.authorized(key="order-17")
     kept = await payments.registry.database.look(
@@ -179,6 +182,15 @@ async def test_the_answer_kept_under_a_key_holds_no_token_in_clear(registry_of_t
     assert len(kept) == 1
     assert made["token"] not in kept[0]["answer"]
     assert made["token_id"] not in kept[0]["answer"]
+    database = payments.registry.database
+    for hours, deleted in ((23, 0), (1, 1)):
+        await database.act(
+            lambda tx, hours=hours: tx.execute(
+                "UPDATE plumbing_idempotency SET created_at = created_at - make_interval(hours => $1)", hours
+            )
+        )
+        assert await database.act(idempotency.forget_expired) == deleted
+    assert (await payments.authorized(key="order-17"))["token_id"] != made["token_id"], "the key is free"
 
 
 async def test_a_repeated_key_with_another_body_is_refused(payments: Payments):
