@@ -24,6 +24,8 @@ _.total_requests  # uvicorn
 _.data_received  # asyncio
 _.on_chunk_header  # httptools
 _.on_header  # httptools
+_.on_status  # httptools
+_.eof_received  # asyncio
 _.wait_closed  # uvicorn
 _._body  # Starlette
 _._json  # Starlette

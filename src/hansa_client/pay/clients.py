@@ -8,6 +8,7 @@ import httpx2
 
 from hansa_client.amounts import Amount
 from hansa_client.asynchronous import AsyncRegistry
+from hansa_client.http1 import AsyncHttp1Transport
 from hansa_client.synchronous import Registry
 
 from .asynchronous.payer import PATIENCE_SECONDS, AsyncPayer
@@ -24,7 +25,7 @@ class AsyncPayingTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, payer: AsyncPayer, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self._payer = payer
-        self._transport = transport or httpx2.AsyncHTTPTransport(trust_env=False)
+        self._transport = transport or AsyncHttp1Transport()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """See AsyncPayer.send."""
