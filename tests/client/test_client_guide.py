@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.client.paid import shop_of
+from tests.client.terminal import commands_of
 from tests.doors.guides import BLOCK, ROOT, follow
 from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry
@@ -16,7 +17,10 @@ async def test_the_guide_of_the_client_works_in_an_environment_of_its_own(
     programs: Path, address: str, registry: TestRegistry, tmp_path: Path
 ):
     await registry.indexed()
-    around = {"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    forks = tmp_path / "forks"
+    forks.mkdir()
+    commands_of(programs).put_program(forks)
+    around = {"PATH": f"{forks}:{programs}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     printed = await follow("client.md", address, tmp_path, **around)
     for line in (
         "98.4925",
