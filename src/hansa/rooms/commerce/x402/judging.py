@@ -30,6 +30,7 @@ WRONG_SIGNATURE = "invalid_exact_evm_payload_signature"
 INVALID_PAYLOAD = "invalid_payload"
 INVALID_REQUIREMENTS = "invalid_payment_requirements"
 INSUFFICIENT_FUNDS = "insufficient_funds"
+AMOUNT_MISMATCH = "invalid_exact_hansa_payload_amount_mismatch"
 
 _UINT = re.compile(r"[0-9]{1,78}", re.ASCII)
 
@@ -226,7 +227,7 @@ def require_capturable(token: Token, required: Requirements) -> None:
         )
     if required.amount > token.amount:
         raise PaymentInvalid(
-            "invalid_exact_hansa_payload_amount_mismatch",
+            AMOUNT_MISMATCH,
             "The amount that is required is above that of the token.",
             token.caller,
         )
