@@ -152,8 +152,8 @@ class OwnAgentDetails(BaseModel):
     )
 
     @classmethod
-    def of(cls, agent: KnownAgent, name: str) -> "OwnAgentDetails":
-        """What the agent may read about itself; `name` is that of its card."""
+    def of(cls, agent: KnownAgent, name: str, public_key: bytes) -> "OwnAgentDetails":
+        """What the agent may read about itself; `name` is that of its card, `public_key` its present one."""
         return cls(
             did=agent.did,
             client_id=agent.client_id,
@@ -163,7 +163,7 @@ class OwnAgentDetails(BaseModel):
             roles=list(agent.roles),
             created_at=agent.created_at,
             last_active_at=agent.last_active_at,
-            public_key_jwk=PublicKey.of(agent.public_key),
+            public_key_jwk=PublicKey.of(public_key),
             actor=agent.actor,
         )
 
