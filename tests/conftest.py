@@ -8,23 +8,30 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import httpcore2
 import pytest
+import structlog
 import uvloop
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from hansa.doors.http.app import service_routes
+from hansa.doors.console import rendering
+from hansa.doors.http.app import build_app, service_routes
+from hansa.doors.startup import runtime_on
+from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.people import passwords
+from tests.data_directories import make_small
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
 from tests.operation.registry_process import COMMANDS
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash, settings_of
 from tests.workers import number_of_workers, temporary_folders
 
 keep_temporary_files_in_memory()
@@ -35,6 +42,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # What is loaded and collected stays to the end of the run: it is not looked through for garbage, neither meanwhile nor later.
 gc.disable()
 gc.set_threshold(50_000, 20, 20)
+
+# Reading the authorities that the system trusts costs 20 ms of CPU, and tests make thousands of clients of HTTP.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 # Begun first, none of these is left to one worker at the end. Then come the folders whose tests start processes.
 LONGEST_FILES = (
@@ -102,6 +112,14 @@ class LoopPolicy(asyncio.DefaultEventLoopPolicy):
 
 asyncio.set_event_loop_policy(LoopPolicy())
 
+# As a service writes it. The default of the library draws each traceback with its source, for a quarter of a second.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
+
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Where several processes will run tests, make meanwhile what all of them need: collecting occupies one core."""
@@ -138,8 +156,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for route in service_routes().routes:
             # The framework builds it now.
             getattr(route, "dependant", None)
+        for template in rendering._PAGES.list_templates():
+            rendering._PAGES.get_template(template)
+        write_the_description_of_the_api()
     gc.freeze()
     gc.enable()
+
+
+def write_the_description_of_the_api() -> None:
+    """As the first registry of a process does that is asked for it; this one never serves."""
+    with tempfile.TemporaryDirectory() as directory:
+        settings = settings_of("postgresql://nowhere", Path(directory))
+        build_app(runtime_on(Database("postgresql://nowhere"), settings)).openapi()
 
 
 def place_in(names: tuple[str, ...], name: str) -> int:
@@ -170,6 +198,7 @@ async def make_migrated_data(factory: pytest.TempPathFactory) -> Path:
             server = EmbeddedPostgres(directory / "data")
             await migrate(await server.start())
             await server.stop()
+            make_small(directory / "data")
     return directory / "data"
 
 
