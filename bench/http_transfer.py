@@ -88,10 +88,11 @@ async def _measure(
         "/s",
         ours,
     )
-    figures.add("p99", "ms", p99s)
+    p99 = figures.add("p99", "ms", p99s)
     median_theirs = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
     figures.notes.append(
-        f"ratio {median_ours / median_theirs:.2f} x pgbench; {refused} answers other than 2xx"
+        f"ratio {median_ours / median_theirs:.2f} x pgbench, p99 {p99 * median_theirs / 64_000:.2f} x its mean latency;"
+        f" {refused} answers other than 2xx"
     )
     # What was under way when wrk stopped may be written without having been acknowledged.
     figures.books_are_sound = refused == 0 and await sound_between(

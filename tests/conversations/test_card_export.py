@@ -14,7 +14,8 @@ from jwt import PyJWK
 from hansa.rooms import catalogue, federation
 from hansa.rooms.catalogue.signatures import EXPORT_DESK, export
 from hansa_verify import read_entry, read_keys, verify_card
-from tests.registry import another_process, card_of
+from tests.doors.guides import BLOCK, ROOT
+from tests.registry import TestRegistry, another_process, card_of
 
 ENFORCEMENT = "https://hansa.dev/extensions/v1/enforcement"
 PAYMENT = "https://hansa.dev/extensions/v1/auth/a2a-payment"
@@ -218,3 +219,12 @@ async def test_what_is_kept_of_exports_is_bounded(registry, monkeypatch):
         assert await desk.export(agent.did) == (await exported(agent)).content
     assert len(desk._kept) == 2
     assert desk._kept_bytes == sum(len(kept) for kept in desk._kept.values())
+
+
+async def test_the_example_of_the_verifiers_distribution_verifies_an_exported_card(
+    registry: TestRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [(_, _, example)] = BLOCK.findall((ROOT / "verify" / "README.md").read_text())
+    keys = await registry.http.get("/.well-known/registry-jwks.json")
+    exec(example, {"card_text": (await exported(await registry.agent())).text, "keys_text": keys.text})
+    assert capsys.readouterr().out.startswith("verified ")

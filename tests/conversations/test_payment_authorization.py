@@ -352,3 +352,47 @@ async def test_an_owner_who_acts_as_the_agent_authorizes_within_the_agents_limit
     made = await acting.authorized("5")
     assert (await acting.settle(made["token"], wait=10)).json()["status"] == "settled"
     assert await agent.balance() == "94.975"
+
+
+async def test_of_several_reasons_to_refuse_the_first_in_the_order_of_the_checks_is_stated(
+    payments: Payments,
+):
+    registry, payee = payments.registry, payments.service
+    developer = await registry.developer()
+    caller = await developer.agent()
+    asking = Payments(registry, caller, payee)
+    for _ in range(20):
+        await asking.authorized("1")
+
+    async def rights(*roles: str, most: str) -> None:
+        body = {"roles": roles, "spend_policy": {"per_tx_max": most}}
+        path = f"/api/v1/agents/{caller.did}/authz"
+        answer = await registry.http.put(path, json=body, headers=developer.headers)
+        assert answer.status_code == 200, answer.text
+
+    async def refused(by: TestAgent | None, target: str, amount: str) -> tuple[int, str]:
+        body = {"target_agent_did": target, "amount": amount}
+        answer = await payments.post("authorize", by, body)
+        return answer.status_code, answer.json()["error"]["code"]
+
+    await rights("staker", most="5")
+    administrator = await registry.administrator("admin_enforcement")
+    path, body = "/admin/agents/bulk/{}", {"agent_dids": [payee.did], "reason": "test"}
+    await registry.post(path.format("suspend"), json=body, headers=administrator.headers)
+    assert (await refused(None, "short", "much"))[0] == 401
+    # The permission of the roles is judged with the credential, before the body is read.
+    assert await refused(caller, "short", "much") == (403, "PERMISSION_MISSING")
+    await rights("client", most="5")
+    assert (await refused(caller, "short", "much"))[0] == 422
+    assert await refused(caller, "short", "0") == (400, "AMOUNT_NOT_POSITIVE")
+    assert (await refused(caller, "short", "200"))[0] == 400
+    assert await refused(caller, "did:hansa:system:treasury", "200") == (403, "SYSTEM_ACCOUNT")
+    assert await refused(caller, payee.did, "200") == (403, "SPEND_OVER_PER_TX_MAX")
+    await rights("client", most="1000")
+    assert await refused(caller, payee.did, "200") == (403, "PAYEE_NOT_ADMITTED")
+    await registry.post(path.format("reinstate"), json=body, headers=administrator.headers)
+    assert (await refused(caller, payee.did, "200"))[0] == 429
+    listed = await registry.get("/a2a-payment/my-tokens", headers=caller.headers)
+    released = await payments.post(f"release-by-id/{listed.json()[0]['token_id']}", caller, None)
+    assert released.status_code == 200, released.text
+    assert (await refused(caller, payee.did, "200"))[0] == 402

@@ -53,6 +53,9 @@ async def test_counts_and_marks_move_with_the_payment_and_the_score_with_the_epo
     await rated.follow()
     record = await rated.track_record(seller.did)
     assert (record["jobs_verified"], record["volume"], record["mark"]) == (1, "50", "Proven")
+    page = (await rated.registry.http.get(f"/agents/{seller.did}")).text
+    assert "<dt>Verified jobs</dt><dd>1</dd>" in page
+    assert "<dt>Volume received</dt><dd>50 AVT</dd>" in page
     assert record["since"] is not None
     assert (await rated.reputation(seller.did))["score"] == 0
     epoch = await rated.compute()

@@ -1,7 +1,7 @@
 """x402, version 2: payments with a wallet and with a payment token, verified and settled by the registry."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
@@ -483,12 +483,68 @@ async def test_a_token_is_captured_for_less_than_its_amount_and_once(
 ) -> None:
     made = await token_of(payer, payee)
     body = native(networks, payee.did, made["token"], 4 * UNIT)
+    assert (await ask(purses, "verify", body))["isValid"] is True
     first = await ask(purses, "settle", body)
     assert (first["success"], first["amount"]) == (True, "400000000")
     assert await ask(purses, "settle", body) == first
     other = native(networks, payee.did, made["token"], 5 * UNIT)
     assert (await ask(purses, "settle", other))["errorReason"] == "invalid_exact_hansa_token_status"
     assert (await payer.balance(), await payee.balance()) == ("95.98", "4")
+
+
+AMOUNT_MISMATCH = "invalid_exact_hansa_payload_amount_mismatch"
+
+
+async def test_a_payer_captures_no_part_of_its_token_that_the_service_did_not_ask_for(
+    purses: Purses, networks: Networks, payer: TestAgent, payee: TestAgent
+) -> None:
+    """The payer has the token as well: it could settle it for the least amount while the service works."""
+    least, whole = (part_of(minor, networks, payee) for minor in (1, 10 * UNIT))
+    for asks_here in (True, False):
+        token = (await token_of(payer, payee))["token"]
+        if asks_here:
+            assert (await ask(purses, "verify", whole(token)))["isValid"] is True
+        else:
+            assert (await verified_by_a_service(purses, payee, token))["valid"] is True
+        refused_part = await ask(purses, "settle", least(token))
+        assert (refused_part["success"], refused_part["errorReason"]) == (False, AMOUNT_MISMATCH)
+        assert (await ask(purses, "settle", whole(token)))["amount"] == str(10 * UNIT)
+    # A part that nobody asked for is not captured, whether or not the token is used meanwhile.
+    unused = (await token_of(payer, payee))["token"]
+    assert (await ask(purses, "settle", least(unused)))["errorReason"] == AMOUNT_MISMATCH
+    assert await payee.balance() == "20"
+
+
+async def test_a_token_that_was_verified_for_a_part_is_good_for_nothing_else(
+    purses: Purses, networks: Networks, payer: TestAgent, payee: TestAgent
+) -> None:
+    least, whole = (part_of(minor, networks, payee) for minor in (1, 10 * UNIT))
+    token = (await token_of(payer, payee))["token"]
+    assert (await ask(purses, "verify", least(token)))["isValid"] is True
+    assert (await ask(purses, "verify", least(token)))["isValid"] is True
+    other = await ask(purses, "verify", whole(token))
+    assert (other["isValid"], other["invalidReason"]) == (False, AMOUNT_MISMATCH)
+    by_a_service = await verified_by_a_service(purses, payee, token)
+    assert (by_a_service["valid"], by_a_service["error"]) == (
+        False,
+        "Token verified for a part of its amount",
+    )
+    # A service that was shown it first is paid the whole.
+    token = (await token_of(payer, payee))["token"]
+    assert (await verified_by_a_service(purses, payee, token))["valid"] is True
+    assert (await ask(purses, "verify", least(token)))["invalidReason"] == AMOUNT_MISMATCH
+    assert (await ask(purses, "verify", whole(token)))["isValid"] is True
+
+
+def part_of(minor: int, networks: Networks, payee: TestAgent) -> Callable[[str], dict[str, Any]]:
+    return lambda token: native(networks, payee.did, token, minor)
+
+
+async def verified_by_a_service(purses: Purses, payee: TestAgent, token: str) -> dict[str, Any]:
+    body = {"token": token, "target_agent_did": payee.did, "use_id": "service.1"}
+    answer = await purses.registry.post("/a2a-payment/verify", json=body)
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 async def test_a_hundred_settlements_of_one_token_pay_once(

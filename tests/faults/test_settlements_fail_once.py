@@ -15,7 +15,7 @@ from hansa.rooms.commerce.settlements import awarding, store
 from hansa.rooms.commerce.settlements import settlement as protocol
 from hansa.rooms.commerce.settlements.administering import approve, reject, write_off
 from hansa.rooms.commerce.settlements.awarding import take_award
-from hansa.rooms.commerce.settlements.envelope import Confirmation, SignedAward, SignedReceipt
+from hansa.rooms.commerce.settlements.envelope import Confirmation, Paid, SignedAward, SignedReceipt
 from hansa.rooms.commerce.settlements.opening import Request
 from hansa.rooms.commerce.settlements.paid_awards import ShownAward, take_paid
 from hansa.rooms.commerce.settlements.settlement import (
@@ -135,10 +135,15 @@ def signed_award(claim: Claim) -> SignedAward:
     return SignedAward(claim, award, {}, NO_POSITIONS)
 
 
+def shown_award(scene: Scene, signed: SignedAward) -> ShownAward:
+    """As the peer that has paid it shows it."""
+    return ShownAward(scene.peer, signed, Paid(signed.claim, signed.award, "signed", NO_POSITIONS, "shown"))
+
+
 async def _paid_award(scene: Scene) -> Asking:
     """The peer has paid an award that this registry has lost."""
     registry, signed = scene.purses.registry, signed_award(scene.claim(against_own=True))
-    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), ShownAward(scene.peer, signed, NO_POSITIONS)
+    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), shown_award(scene, signed)
     return scene.asking(lambda tx: take_paid(tx, shown, slash_bond, registry.settings))
 
 
@@ -148,10 +153,7 @@ async def _paid_award_ruled_again(scene: Scene) -> Asking:
     again = replace(claim, dispute_id=next(scene.numbers), amount=AMOUNT // 2)
     payment = signed_award(claim).award.payment
     await scene.kept(protocol.awarded(again, AMOUNT // 2, AMOUNT // 2, 0.0, payment))
-    slash_bond, shown = (
-        commerce.SLASH_BOND.of(registry.runtime),
-        ShownAward(scene.peer, signed_award(claim), NO_POSITIONS),
-    )
+    slash_bond, shown = commerce.SLASH_BOND.of(registry.runtime), shown_award(scene, signed_award(claim))
     return scene.asking(lambda tx: take_paid(tx, shown, slash_bond, registry.settings))
 
 

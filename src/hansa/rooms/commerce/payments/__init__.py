@@ -19,7 +19,15 @@ from hansa.rooms.commerce.payments.reading import (
 from hansa.rooms.commerce.payments.receipt import signed_receipt
 from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
-from hansa.rooms.commerce.payments.rules import Terms, Token
+from hansa.rooms.commerce.payments.rules import (
+    OPEN,
+    USED_FOR_PART,
+    Terms,
+    Token,
+    VerifyOrder,
+    may_be_captured_for,
+    use_for_part,
+)
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
 from hansa.rooms.commerce.payments.settlements import (
     HAS_LEFT,
@@ -30,7 +38,7 @@ from hansa.rooms.commerce.payments.settlements import (
 from hansa.rooms.commerce.payments.settling_across import begin_within, end_by_decision
 from hansa.rooms.commerce.payments.store import HAS_DUE
 from hansa.rooms.commerce.payments.store import named as named_tokens
-from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier, VerifyOrder
+from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier
 
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens, HAS_DUE),
@@ -41,9 +49,11 @@ JOBS: tuple[JobKind, ...] = (
 __all__ = [
     "GATHERED",
     "JOBS",
+    "OPEN",
     "PURCHASES",
     "SETTLEMENTS",
     "SIGNATORY",
+    "USED_FOR_PART",
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
@@ -64,6 +74,7 @@ __all__ = [
     "end_by_decision",
     "hot_router",
     "list_tokens",
+    "may_be_captured_for",
     "named_tokens",
     "router",
     "same_work",
@@ -73,5 +84,6 @@ __all__ = [
     "token_of_id",
     "token_of_payment",
     "token_of_secret",
+    "use_for_part",
     "was_used",
 ]

@@ -1,6 +1,6 @@
 """What a payment token is and what may be done with it, without I/O. Amounts are minor units."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -33,6 +33,17 @@ MEMO_MAX_CHARACTERS = 256
 Status: TypeAlias = Literal["authorized", "consumed", "settling", "settled", "released", "expired", "failed"]
 CaptureBy: TypeAlias = Literal["caller", "payee"]
 OPEN = ("authorized", "consumed")
+PART_USE = "x402:"
+USED_FOR_PART = "Token verified for a part of its amount"
+
+
+@dataclass(frozen=True)
+class VerifyOrder:
+    """A token that is presented for `target`; `use_id` names the use that may ask again."""
+
+    secret: str = field(repr=False)
+    target: str | None = None
+    use_id: str | None = None
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -228,7 +239,17 @@ def require_releasable(token: Token | None, by: str) -> Token:
     return token
 
 
-def verify_error(token: Token | None, target: str | None, *, is_expired: bool) -> str | None:
+def use_for_part(amount: Minor) -> str:
+    """The use of a token by a service that verified it for this part of its amount, by x402."""
+    return f"{PART_USE}{amount}"
+
+
+def may_be_captured_for(token: Token, amount: Minor) -> bool:
+    """Whether whoever has the token may capture so much: all of it, or the part that its service verified."""
+    return amount == token.amount or token.use_id == use_for_part(amount)
+
+
+def verify_error(token: Token | None, order: VerifyOrder, *, is_expired: bool) -> str | None:
     """Why a token is not valid for this payee, in the order of the specification; None: it is."""
     if token is None:
         return "Token not found"
@@ -236,9 +257,11 @@ def verify_error(token: Token | None, target: str | None, *, is_expired: bool) -
         return "Token expired"
     if token.status not in OPEN:
         return f"Token status: {token.status}"
-    if target is not None and target != token.payee:
+    if order.target is not None and order.target != token.payee:
         return "Token not issued for this agent"
-    return None
+    # Its payer may have verified it: who does not know for how much is not paid the whole.
+    is_part = (token.use_id or "").startswith(PART_USE) and token.use_id != use_for_part(token.amount)
+    return USED_FOR_PART if is_part and token.use_id != order.use_id else None
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from hansa.foundation.values.money import Amount, format_amount, parse_amount
 from hansa.foundation.values.request_body import RequestBody
 
 from .authorize import AuthorizeOrder
-from .rules import CaptureBy, Status, Token, positive_amount
+from .rules import CaptureBy, Status, Token, VerifyOrder, positive_amount
 from .settle import SettleOrder
-from .verify import Verification, VerifyOrder, first_use_of
+from .verify import Verification, first_use_of
 
 TTL_SECONDS_DEFAULT = 900
 ISSUER_HEADER = "X-Payment-Issuer"

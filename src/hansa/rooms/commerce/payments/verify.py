@@ -7,7 +7,7 @@ not wait until the first uses of another statement are on the disk.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hansa.foundation.plumbing.gather import take_in
 from hansa.foundation.plumbing.runtime import Runtime, Slot
@@ -15,7 +15,7 @@ from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
 from .release import expire
-from .rules import Token
+from .rules import Token, VerifyOrder
 from .store import Verified
 
 BATCH_MAX = 500
@@ -24,15 +24,6 @@ BATCHES_MAX = 2
 # Fewer do not justify a statement and a commit of their own beside another one.
 FEWEST_BESIDE = 16
 UNKNOWN_STATUS = "unknown"
-
-
-@dataclass(frozen=True)
-class VerifyOrder:
-    """A token that is presented for `target`; `use_id` names the use that may ask again."""
-
-    secret: str = field(repr=False)
-    target: str | None = None
-    use_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,7 @@ class Verifier:
         """Judge a token in the order of the specification; an expired one is marked as such. Raises: Unavailable."""
         verified = await self._consumed(order)
         token = verified.token
-        error = rules.verify_error(token, order.target, is_expired=token is not None and token.is_expired)
+        error = rules.verify_error(token, order, is_expired=token is not None and token.is_expired)
         if token is None or error is not None:
             if token is not None and token.is_expired and token.status in rules.OPEN:
                 await expire(self._runtime, token.id)

@@ -8,7 +8,7 @@ from hansa.foundation.values import ethereum
 from hansa.foundation.values.money import AMOUNT_MAX_UNITS, DECIMALS
 from hansa.rooms import agents, catalogue
 
-from .networks import SHOWN_ASSET, Networks
+from .networks import Networks
 from .schemas import (
     AcceptedPayment,
     DiscoveredPagination,
@@ -64,7 +64,7 @@ def _accepted(did: str, stated: dict[str, Any] | None, networks: Networks) -> li
         AcceptedPayment(
             network=networks.wallet,
             amount=amount,
-            asset=SHOWN_ASSET,
+            asset=networks.asset,
             pay_to=receive,
             extra=wallet_extra(networks),
         ),

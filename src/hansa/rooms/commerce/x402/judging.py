@@ -15,7 +15,7 @@ from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, Minor
 from hansa.rooms.commerce.payments import Token
 from hansa.rooms.ledger import InsufficientBalance
 
-from .networks import DOMAIN_VERSION, SCHEME, SHOWN_ASSET, Networks
+from .networks import DOMAIN_VERSION, SCHEME, Networks
 from .typed_data import authorization_digest
 
 VERSION = 2
@@ -30,6 +30,7 @@ WRONG_SIGNATURE = "invalid_exact_evm_payload_signature"
 INVALID_PAYLOAD = "invalid_payload"
 INVALID_REQUIREMENTS = "invalid_payment_requirements"
 INSUFFICIENT_FUNDS = "insufficient_funds"
+AMOUNT_MISMATCH = "invalid_exact_hansa_payload_amount_mismatch"
 
 _UINT = re.compile(r"[0-9]{1,78}", re.ASCII)
 
@@ -110,7 +111,7 @@ def read_requirements(
         raise PaymentInvalid(
             INVALID_REQUIREMENTS, "amount must be a whole number of minor units above 0, as a string."
         )
-    own_asset = SHOWN_ASSET.lower() if network == networks.wallet else networks.currency
+    own_asset = networks.asset.lower() if network == networks.wallet else networks.currency
     if not isinstance(asset, str) or (asset.lower() if network == networks.wallet else asset) != own_asset:
         raise PaymentInvalid(INVALID_REQUIREMENTS, "asset is not the one of this network: /x402/supported.")
     if not isinstance(pay_to, str):
@@ -226,7 +227,7 @@ def require_capturable(token: Token, required: Requirements) -> None:
         )
     if required.amount > token.amount:
         raise PaymentInvalid(
-            "invalid_exact_hansa_payload_amount_mismatch",
+            AMOUNT_MISMATCH,
             "The amount that is required is above that of the token.",
             token.caller,
         )

@@ -20,11 +20,28 @@ async def verify_native(
 ) -> str:
     """The DID of the payer. A token that is good is consumed: its caller can release it no longer. Raises: PaymentInvalid."""
     token = await _found(database, payment, required)
-    verification = await verifier.verify(payments.VerifyOrder(payment.token, token.payee))
+    use_id = payments.use_for_part(required.amount)
+    verification = await verifier.verify(payments.VerifyOrder(payment.token, token.payee, use_id))
     if verification.error is not None:
-        reason = EXPIRED if verification.error == "Token expired" else WRONG_STATUS
-        raise PaymentInvalid(reason, verification.error, token.caller)
+        raise PaymentInvalid(_reason_of(verification.error), verification.error, token.caller)
+    assert verification.token is not None
+    _require_asked_for(verification.token, required)
     return token.caller
+
+
+def _reason_of(error: str) -> str:
+    reasons = {"Token expired": EXPIRED, payments.USED_FOR_PART: judging.AMOUNT_MISMATCH}
+    return reasons.get(error, WRONG_STATUS)
+
+
+def _require_asked_for(token: payments.Token, required: Requirements) -> None:
+    """The payer has the token as well: a part of its amount is only for the service that verified it for that part."""
+    if not payments.may_be_captured_for(token, required.amount):
+        raise PaymentInvalid(
+            judging.AMOUNT_MISMATCH,
+            "A part of the token's amount is captured only after the token was verified for that part first.",
+            token.caller,
+        )
 
 
 async def settle_native(
@@ -38,6 +55,8 @@ async def settle_native(
     token = await _found(database, payment, required)
     if token.status == "settled" and token.paid == required.amount:
         return _outcome(token)
+    if token.status in payments.OPEN:
+        _require_asked_for(token, required)
     order = payments.SettleOrder(payment.token, token.payee, capture_amount=required.amount)
     try:
         settled = await payments.settle_and_answer(database, settlements, order, book, WAIT_SECONDS)

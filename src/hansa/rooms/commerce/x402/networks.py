@@ -18,7 +18,6 @@ from .typed_data import domain_separator
 SCHEME = "exact"
 DOMAIN_VERSION = "1"
 ASSET = sha256(b"hansa-asset").digest()[-ethereum.ADDRESS_BYTES :]
-SHOWN_ASSET = ethereum.shown_address(ASSET)
 _TOP_BIT = 1 << 47
 
 
@@ -52,10 +51,11 @@ class Networks:
         """The network on which signatures of wallets are settled."""
         return f"eip155:{self.chain_id}"
 
-    @property
+    # Its checksum takes a library that a process loads with its first wallet.
+    @cached_property
     def asset(self) -> str:
         """The pseudo address of the unit on the wallet network, with its checksum."""
-        return SHOWN_ASSET
+        return ethereum.shown_address(ASSET)
 
     @cached_property
     def domain_name(self) -> str:

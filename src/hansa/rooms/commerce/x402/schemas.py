@@ -10,7 +10,7 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import ledger
 
 from .judging import VERSION, PaymentInvalid, Requirements
-from .networks import DOMAIN_VERSION, SCHEME, SHOWN_ASSET, Networks
+from .networks import DOMAIN_VERSION, SCHEME, Networks
 from .settlement import Settlement
 
 ASSET_TRANSFER_METHOD = "eip3009"
@@ -66,7 +66,7 @@ def wallet_extra(networks: Networks) -> dict[str, Any]:
         "name": networks.domain_name,
         "version": DOMAIN_VERSION,
         "assetTransferMethod": ASSET_TRANSFER_METHOD,
-        "asset": SHOWN_ASSET,
+        "asset": networks.asset,
         **native_extra(networks),
     }
 
