@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce.payments.authorize import AuthorizeOrder
-from hansa.rooms.commerce.payments.rules import Token
+from hansa.rooms.commerce.payments.rules import Token, VerifyOrder
 from hansa.rooms.commerce.payments.schemas import AuthorizeOut, PaymentVerifyOut, SettleOut
-from hansa.rooms.commerce.payments.verify import Verification, VerifyOrder
+from hansa.rooms.commerce.payments.verify import Verification
 
 AMOUNTS = st.integers(1, 10**19).map(Minor)
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
