@@ -153,8 +153,8 @@ class OwnAgentDetails(LazyModel):
     )
 
     @classmethod
-    def of(cls, agent: KnownAgent, name: str) -> "OwnAgentDetails":
-        """What the agent may read about itself; `name` is that of its card."""
+    def of(cls, agent: KnownAgent, name: str, public_key: bytes) -> "OwnAgentDetails":
+        """What the agent may read about itself; `name` is that of its card, `public_key` its present one."""
         return cls(
             did=agent.did,
             client_id=agent.client_id,
@@ -164,7 +164,7 @@ class OwnAgentDetails(LazyModel):
             roles=list(agent.roles),
             created_at=agent.created_at,
             last_active_at=agent.last_active_at,
-            public_key_jwk=PublicKey.of(agent.public_key),
+            public_key_jwk=PublicKey.of(public_key),
             actor=agent.actor,
         )
 
