@@ -10,6 +10,7 @@ from random import SystemRandom
 import asyncpg
 import pytest
 
+from hansa.foundation.plumbing import key_bundle
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from tests.data_directories import copy_data_directory
 from tests.operation.conftest import Launch
@@ -196,3 +197,15 @@ async def test_exported_keys_are_encrypted_and_no_file_and_no_key_is_ever_replac
     assert imported.read_text() == "fedcba9876543210" * 4
     none = await run("keys", "export", str(tmp_path / "d"), data_dir=tmp_path / "e", **passphrase)
     assert "no keys in" in none.complaint
+
+
+async def test_a_guess_at_the_passphrase_of_exported_keys_takes_128_mib(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "keys.json"
+    ended = await run(
+        "keys", "export", str(file), data_dir=keys, as_program=True, HANSA_KEYS_PASSPHRASE=SECRET
+    )
+    assert ended.code == 0, ended
+    monkeypatch.setattr(key_bundle, "SCRYPT_COST", (128 << 20) // (128 * key_bundle.SCRYPT_BLOCKS))
+    assert key_bundle.open_keys(file.read_bytes(), SECRET) == {"sealing-key": b"0123456789abcdef" * 4}
