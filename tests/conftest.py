@@ -14,11 +14,15 @@ from pathlib import Path
 
 import httpcore2
 import pytest
+import structlog
 import uvloop
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from hansa.doors.http.app import service_routes
+from hansa.doors.console import rendering
+from hansa.doors.http.app import build_app, service_routes
+from hansa.doors.startup import runtime_on
 from hansa.foundation.plumbing import key_bundle
+from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import Settings
@@ -29,7 +33,7 @@ from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
 from tests.operation.forked_commands import SCRYPT_COST
 from tests.operation.registry_process import COMMANDS
-from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash
+from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash, settings_of
 from tests.workers import number_of_workers, temporary_folders
 
 keep_temporary_files_in_memory()
@@ -110,6 +114,14 @@ class LoopPolicy(asyncio.DefaultEventLoopPolicy):
 
 asyncio.set_event_loop_policy(LoopPolicy())
 
+# As a service writes it. The default of the library draws each traceback with its source, for a quarter of a second.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
+
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Where several processes will run tests, make meanwhile what all of them need: collecting occupies one core."""
@@ -146,8 +158,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for route in service_routes().routes:
             # The framework builds it now.
             getattr(route, "dependant", None)
+        for template in rendering._PAGES.list_templates():
+            rendering._PAGES.get_template(template)
+        write_the_description_of_the_api()
     gc.freeze()
     gc.enable()
+
+
+def write_the_description_of_the_api() -> None:
+    """As the first registry of a process does that is asked for it; this one never serves."""
+    with tempfile.TemporaryDirectory() as directory:
+        settings = settings_of("postgresql://nowhere", Path(directory))
+        build_app(runtime_on(Database("postgresql://nowhere"), settings)).openapi()
 
 
 def place_in(names: tuple[str, ...], name: str) -> int:

@@ -6,12 +6,14 @@ anew. What a database holds after `KeptDatabase.restore` is what it held when it
 - Every table has its founded rows, and every sequence its founded value.
 - A database whose schema a test changed is dropped, as is one whose connections are still in use.
 - Connections that a test opened for itself are ended.
+
+The server counts the rows that each connection writes, in the catalogs as well. Before a database is used again every connection
+has reported its counts: only tables whose count has changed are restored, and the schema is compared only if that of a catalog has.
 """
 
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Any, Self
 
 import asyncpg
@@ -25,33 +27,54 @@ RESTORING = {
     "session_replication_role": "replica",
     "lock_timeout": "2s",
     "application_name": "tests: restore",
+    "track_counts": "off",
+    "stats_fetch_consistency": "none",
 }
-"""Triggers and foreign keys do not apply to what is restored."""
-AS_NEW = "RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES; CLOSE ALL"
+"""Triggers and foreign keys do not apply to what is restored, and it is not counted."""
+AS_NEW = (
+    "RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES; CLOSE ALL;"
+    " SELECT pg_stat_force_next_flush()"
+)
 
 TABLES = """
-    SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    SELECT n.nspname, c.relname, c.oid, ARRAY(
+      SELECT quote_ident(attname) FROM pg_attribute
+      WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum
+    ) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'
     ORDER BY c.oid
 """
 SEQUENCES = """
-    SELECT format('%I.%I', schemaname, sequencename), coalesce(last_value, start_value), last_value IS NOT NULL
-    FROM pg_sequences ORDER BY 1
+    SELECT seqrelid, seqstart, pg_sequence_last_value(seqrelid)
+    FROM pg_sequence JOIN pg_class c ON c.oid = seqrelid WHERE c.relpersistence <> 't' ORDER BY 1
+"""
+# How many rows were written in each of these tables, and how far each of these sequences is, in the given order.
+WRITTEN = """
+    SELECT array_agg(
+      pg_stat_get_tuples_inserted(oid) + pg_stat_get_tuples_updated(oid) + pg_stat_get_tuples_deleted(oid) ORDER BY place
+    ) FROM unnest($1::oid[]) WITH ORDINALITY AS given (oid, place)
+"""
+LAST_VALUES = """
+    SELECT array_agg(pg_sequence_last_value(oid) ORDER BY place) FROM unnest($1::oid[]) WITH ORDINALITY AS given (oid, place)
+"""
+SET_VALUES = """
+    SELECT setval(oid::regclass, value, used) FROM unnest($1::oid[], $2::bigint[], $3::bool[]) AS given (oid, value, used)
 """
 # Each change of a catalog leaves a row with a newer transaction; what belongs to the system never changes.
+CATALOGS = {
+    "pg_class": "oid",
+    "pg_attribute": "attrelid",
+    "pg_attrdef": "oid",
+    "pg_constraint": "oid",
+    "pg_index": "indexrelid",
+    "pg_proc": "proname <> 'restore_tables' AND oid",
+    "pg_trigger": "oid",
+    "pg_type": "oid",
+    "pg_rewrite": "oid",
+}
 SCHEMA = " UNION ALL ".join(
     f"SELECT count(*), sum(xmin::text::bigint)::bigint FROM {catalog} WHERE {owner} >= 16384"
-    for catalog, owner in [
-        ("pg_class", "oid"),
-        ("pg_attribute", "attrelid"),
-        ("pg_attrdef", "oid"),
-        ("pg_constraint", "oid"),
-        ("pg_index", "indexrelid"),
-        ("pg_proc", "proname <> 'empty_tables' AND oid"),
-        ("pg_trigger", "oid"),
-        ("pg_type", "oid"),
-        ("pg_rewrite", "oid"),
-    ]
+    for catalog, owner in CATALOGS.items()
 )
 STRANGERS = """
     SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity
@@ -65,30 +88,21 @@ class Table:
 
     schema: str
     name: str
+    oid: int
+    columns: list[str]
+    """Those that are written, quoted."""
 
     def __str__(self) -> str:
         return f'"{self.schema}"."{self.name}"'
 
-    async def rows(self, connection: "asyncpg.Connection[asyncpg.Record]") -> bytes:
-        rows = BytesIO()
-        await connection.copy_from_table(self.name, schema_name=self.schema, output=rows, format="binary")
-        return rows.getvalue()
-
 
 @dataclass(frozen=True)
-class Filled:
-    """A table with rows that founding wrote."""
+class Sequence:
+    """A sequence and the last value that it gave, None before the first."""
 
-    table: Table
-    count: int
-    rows: bytes
-
-    async def fill(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-        """Write the rows into the table, which is empty."""
-        table = self.table
-        await connection.copy_to_table(
-            table.name, schema_name=table.schema, source=BytesIO(self.rows), format="binary"
-        )
+    oid: int
+    start: int
+    last: int | None
 
 
 @dataclass(frozen=True)
@@ -96,11 +110,11 @@ class FoundedContent:
     """What a founded database holds."""
 
     schema: list[tuple[Any, ...]]
-    tables: list["Table"]
-    filled: dict[str, "Filled"]
-    sequences: dict[str, tuple[int, bool]]
-    newest: str
-    """A transaction that began when all of this was there."""
+    catalogs: list[int]
+    tables: list[Table]
+    rows: list[str | None]
+    """Those of each table, an array as a literal; None where it is empty."""
+    sequences: list[Sequence]
 
     @classmethod
     async def of(cls, dsn: str) -> Self:
@@ -108,36 +122,43 @@ class FoundedContent:
         connection = await asyncpg.connect(dsn)
         try:
             tables = [Table(*names) for names in await connection.fetch(TABLES)]
-            filled = {}
-            for table in tables:
-                count = await connection.fetchval(f"SELECT count(*) FROM ONLY {table}")
-                if count:
-                    filled[str(table)] = Filled(table, count, await table.rows(connection))
-            sequences = {name: (value, used) for name, value, used in await connection.fetch(SEQUENCES)}
-            schema = [tuple(row) for row in await connection.fetch(SCHEMA)]
-            newest = await connection.fetchval("SELECT pg_current_xact_id()::xid::text")
+            rows = ", ".join(f"(SELECT quote_literal(array_agg(t)) FROM ONLY {table} t)" for table in tables)
+            return cls(
+                schema=[tuple(row) for row in await connection.fetch(SCHEMA)],
+                catalogs=await connection.fetchval("SELECT $1::text[]::regclass[]::oid[]", list(CATALOGS)),
+                tables=tables,
+                rows=await connection.fetchval(f"SELECT ARRAY[{rows}]"),
+                sequences=[Sequence(*row) for row in await connection.fetch(SEQUENCES)],
+            )
         finally:
             await connection.close()
-        return cls(schema, tables, filled, sequences, newest)
 
     @property
-    def emptying(self) -> str:
-        """The statement that makes a function which deletes what founding did not write, and names the tables to fill."""
-        steps = []
-        for table in self.tables:
-            if found := self.filled.get(str(table)):
-                changed = f"count(*) <> {found.count} OR bool_or(age(xmin) < age(newest))"
-                steps.append(
-                    f"IF (SELECT {changed} FROM ONLY {table}) THEN DELETE FROM ONLY {table};"
-                    f" to_fill := array_append(to_fill, '{table}'); END IF;"
-                )
-            else:
-                size = f"pg_relation_size('{table}')"
-                steps.append(f"IF {size} > 0 THEN DELETE FROM ONLY {table}; END IF;")
-        body = "\n".join(steps)
+    def counted(self) -> list[int]:
+        """The catalogs and tables whose written rows are counted."""
+        return [*self.catalogs, *(table.oid for table in self.tables)]
+
+    @property
+    def restoring(self) -> str:
+        """The statement that makes a function which restores the tables at these places; it plans each step once."""
+        steps = "\n".join(
+            f"IF {place} = ANY (places) THEN\n{self._restoring(table, rows)} END IF;"
+            for place, (table, rows) in enumerate(zip(self.tables, self.rows, strict=True))
+        )
         return (
-            "CREATE FUNCTION pg_temp.empty_tables(newest xid) RETURNS text[] LANGUAGE plpgsql AS $$\n"
-            f"DECLARE to_fill text[] := '{{}}';\nBEGIN\n{body}\nRETURN to_fill;\nEND $$"
+            "CREATE FUNCTION pg_temp.restore_tables(places int[]) RETURNS void LANGUAGE plpgsql AS"
+            f" $function$ BEGIN\n{steps}\nEND $function$"
+        )
+
+    @staticmethod
+    def _restoring(table: Table, rows: str | None) -> str:
+        emptying = f"DELETE FROM ONLY {table};"
+        if rows is None:
+            return emptying
+        columns, values = ", ".join(table.columns), ", ".join(f"(t).{column}" for column in table.columns)
+        return (
+            f"{emptying} INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE"
+            f" SELECT {values} FROM unnest({rows}::{table}[]) t;"
         )
 
 
@@ -158,7 +179,9 @@ class KeptDatabase:
         self.database = database
         self.uses = 1
         self._content = content
-        self._newest = content.newest
+        self._written = [0] * len(content.counted)
+        self._changed: list[int] = []
+        """The places of the tables that the last test wrote in."""
         self._restorer: asyncpg.Connection[asyncpg.Record] | None = None
 
     async def end_test(self) -> bool:
@@ -183,23 +206,44 @@ class KeptDatabase:
                 await pool.release(connection)
             restorer = await self._connected()
             await restorer.fetch(STRANGERS, [*own, restorer.get_server_pid()])
-            return [tuple(row) for row in await restorer.fetch(SCHEMA)] == self._content.schema
+            return await self._has_founded_schema(restorer)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
             return False
 
+    async def _has_founded_schema(self, restorer: "asyncpg.Connection[asyncpg.Record]") -> bool:
+        """Whether no test has changed it; notes the tables that the last one wrote in."""
+        content, before = self._content, self._written
+        self._written = await restorer.fetchval(WRITTEN, content.counted)
+        changed = [
+            place
+            for place, counts in enumerate(zip(before, self._written, strict=True))
+            if counts[0] != counts[1]
+        ]
+        catalogs = len(content.catalogs)
+        self._changed = [place - catalogs for place in changed if place >= catalogs]
+        return len(self._changed) == len(changed) or (
+            [tuple(row) for row in await restorer.fetch(SCHEMA)] == content.schema
+        )
+
     async def restore(self) -> None:
         """Bring back what founding left."""
-        restorer = await self._connected()
+        restorer, content = await self._connected(), self._content
+        sequences = [sequence.oid for sequence in content.sequences]
         async with restorer.transaction():
-            to_fill = await restorer.fetchval("SELECT pg_temp.empty_tables($1::text::xid)", self._newest)
-            for table in to_fill:
-                await self._content.filled[table].fill(restorer)
-            self._newest = await restorer.fetchval("SELECT pg_current_xact_id()::xid::text")
-            for name, value, used in await restorer.fetch(SEQUENCES):
-                if self._content.sequences[name] != (value, used):
-                    await restorer.execute(
-                        "SELECT setval($1::text::regclass, $2, $3)", name, *self._content.sequences[name]
-                    )
+            await restorer.execute("SELECT pg_temp.restore_tables($1)", self._changed)
+            last_values = await restorer.fetchval(LAST_VALUES, sequences)
+            moved = [
+                sequence
+                for sequence, last in zip(content.sequences, last_values, strict=True)
+                if sequence.last != last
+            ]
+            if moved:
+                await restorer.execute(
+                    SET_VALUES,
+                    [sequence.oid for sequence in moved],
+                    [sequence.start if sequence.last is None else sequence.last for sequence in moved],
+                    [sequence.last is not None for sequence in moved],
+                )
         self.uses += 1
 
     async def close(self) -> None:
@@ -210,5 +254,5 @@ class KeptDatabase:
     async def _connected(self) -> "asyncpg.Connection[asyncpg.Record]":
         if self._restorer is None:
             self._restorer = await asyncpg.connect(self.database.dsn, server_settings=RESTORING)
-            await self._restorer.execute(self._content.emptying)
+            await self._restorer.execute(self._content.restoring)
         return self._restorer
