@@ -21,6 +21,7 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from hansa.doors.console import rendering
 from hansa.doors.http.app import build_app, service_routes
 from hansa.doors.startup import runtime_on
+from hansa.foundation.plumbing import key_bundle
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
@@ -30,6 +31,7 @@ from tests.data_directories import make_small
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
+from tests.operation.forked_commands import SCRYPT_COST
 from tests.operation.registry_process import COMMANDS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash, settings_of
 from tests.workers import number_of_workers, temporary_folders
@@ -178,6 +180,12 @@ def place_in(names: tuple[str, ...], name: str) -> int:
 def hash_passwords_with_little_work() -> None:
     """In this process; whatever tests start as a process of its own hashes with all the work."""
     passwords._hasher = LIGHT_HASHER
+
+
+@pytest.fixture(scope="session", autouse=True)
+def seal_key_files_with_little_work() -> None:
+    """In this process, which reads what forked commands write."""
+    key_bundle.SCRYPT_COST = SCRYPT_COST
 
 
 @pytest.fixture
