@@ -107,6 +107,9 @@ def main() -> None:
         "--accounts", metavar="N,N…", help="ledger/posting: the numbers of accounts to measure at"
     )
     parser.add_argument("--events", type=int, default=0, help="ledger/posting: events recorded before")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="http/transfer, http/payments: workers of the service"
+    )
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHES)
@@ -122,6 +125,11 @@ def main() -> None:
             parser.error("--accounts, and --events beside it, are of ledger/posting")
         accounts = [int(number) for number in arguments.accounts.split(",")]
         BENCHES["ledger/posting"] = partial(ledger_posting.run, accounts=accounts, events=arguments.events)
+    if arguments.workers != 1:
+        if not arguments.names or not set(arguments.names) <= {"http/transfer", "http/payments"}:
+            parser.error("--workers is of http/transfer and http/payments")
+        BENCHES["http/transfer"] = partial(http_transfer.run, workers=arguments.workers)
+        BENCHES["http/payments"] = partial(http_payments.run, workers=arguments.workers)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     )

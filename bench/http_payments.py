@@ -9,7 +9,7 @@ import asyncpg
 import httpx2
 
 from bench.figures import Figures
-from bench.http_transfer import CONNECTIONS, beside, prepare_callers, served
+from bench.http_transfer import CONNECTIONS, Service, beside, prepare_callers, served
 from bench.seed import Pgbench, bench_runtime, seed_agents, temporary_directory, use_log
 from bench.wrk import drive, is_missing
 from hansa.foundation.plumbing.runtime import Runtime
@@ -43,7 +43,8 @@ class Prepared:
     tokens: Path
 
 
-async def run(*, full: bool) -> Figures:
+async def run(*, full: bool, workers: int = 1) -> Figures:
+    """Measure a service of so many workers."""
     figures = Figures()
     if is_missing(figures):
         return figures
@@ -54,18 +55,23 @@ async def run(*, full: bool) -> Figures:
             prepared = Prepared(
                 callers, await _prepare_tokens(runtime, dids[CALLERS : 2 * CALLERS], directory)
             )
-        async with served(directory, RATE_LIMIT_WRITES="off") as service, beside(directory) as runtime:
+        async with (
+            served(directory, workers, RATE_LIMIT_WRITES="off") as service,
+            beside(directory) as runtime,
+        ):
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()
             await use_log(runtime)
-            await _drive_all(service.url, prepared, baseline, figures, SECONDS_IN_FULL if full else SECONDS)
+            await _drive_all(service, prepared, baseline, figures, SECONDS_IN_FULL if full else SECONDS)
             await _pay_with_wallets(service.url, callers, runtime, figures)
             figures.books_are_sound &= (await runtime.database.read(auditor.audit_supply)).is_ok
             figures.books_are_sound &= await _are_paid(runtime)
     return figures
 
 
-async def _drive_all(url: str, prepared: Prepared, baseline: Pgbench, figures: Figures, seconds: int) -> None:
+async def _drive_all(
+    service: Service, prepared: Prepared, baseline: Pgbench, figures: Figures, seconds: int
+) -> None:
     modes = {"cycle": CONNECTIONS, "verify": CONNECTIONS, "bulk": BULK_CONNECTIONS}
     rates: dict[str, list[float]] = {mode: [] for mode in modes}
     p99s: dict[str, list[float]] = {mode: [] for mode in modes}
@@ -75,16 +81,17 @@ async def _drive_all(url: str, prepared: Prepared, baseline: Pgbench, figures: F
             # Tokens are verified from another place on in each round.
             name = number * CALLERS * TOKENS_OF_EACH // PERIODIC_TASKS
             driven = await drive(
-                "payments.lua", url, mode, prepared.callers, prepared.tokens, name,
+                "payments.lua", service.url, mode, prepared.callers, prepared.tokens, name,
                 connections=connections, seconds=seconds,
             )  # fmt: skip
             rates[mode].append(driven.per_second)
             p99s[mode].append(driven.p99_ms)
             figures.books_are_sound &= driven.refused == 0
         theirs.append(await baseline.per_second(seconds))
-    figures.add(f"authorize, verify, settle: {CONNECTIONS} connections", "/s", rates["cycle"])
+    connected = f"{service.named_workers}{CONNECTIONS} connections"
+    figures.add(f"authorize, verify, settle: {connected}", "/s", rates["cycle"])
     figures.add("p99 of a request of these", "ms", p99s["cycle"])
-    figures.add(f"verify, 9 repeated to 1 first, {CONNECTIONS} connections", "/s", rates["verify"])
+    figures.add(f"verify, 9 repeated to 1 first, {connected}", "/s", rates["verify"])
     figures.add("p99 of verify", "ms", p99s["verify"])
     ours = figures.add("transfers by POST /teg/transfers, 500 lines", "/s", rates["bulk"])
     base = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)

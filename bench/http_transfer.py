@@ -38,7 +38,8 @@ INSERT INTO agents_key (agent_id, number, public_key) SELECT id, 1, sha256(conve
 """
 
 
-async def run(*, full: bool) -> Figures:
+async def run(*, full: bool, workers: int = 1) -> Figures:
+    """Measure a service of so many workers."""
     figures = Figures()
     if is_missing(figures):
         return figures
@@ -46,14 +47,14 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             dids = await seed_agents(runtime, 1_000_000 if full else 10_000)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
-        async with served(directory) as service, beside(directory) as runtime:
+        async with served(directory, workers) as service, beside(directory) as runtime:
             baseline = Pgbench(runtime.database.dsn)
             await baseline.prepare()
             await use_log(runtime)
             before = service.resident_mib()
             seconds = SECONDS_FULL if full else SECONDS
             done = await _measure(
-                service.url, callers, runtime, baseline, figures, accounts=len(dids), seconds=seconds
+                service, callers, runtime, baseline, figures, accounts=len(dids), seconds=seconds
             )
             figures.notes.append(
                 f"memory of the service: {before:.0f} MiB before, {service.resident_mib():.0f} MiB after"
@@ -63,7 +64,7 @@ async def run(*, full: bool) -> Figures:
 
 
 async def _measure(
-    url: str,
+    service: "Service",
     callers: Path,
     runtime: Runtime,
     baseline: Pgbench,
@@ -75,7 +76,7 @@ async def _measure(
     ours, theirs, p99s, acknowledged, refused = [], [], [], 0, 0
     for number in range(PERIODIC_TASKS):
         driven = await drive(
-            "transfer.lua", url, callers, f"round{number}", connections=CONNECTIONS, seconds=seconds
+            "transfer.lua", service.url, callers, f"round{number}", connections=CONNECTIONS, seconds=seconds
         )
         ours.append((driven.answered - driven.refused) / driven.seconds)
         p99s.append(driven.p99_ms)
@@ -83,7 +84,9 @@ async def _measure(
         refused += driven.refused
         theirs.append(await baseline.per_second(SECONDS))
     median_ours = figures.add(
-        f"POST /teg/transfer, {CONNECTIONS} connections, {accounts:,} accounts", "/s", ours
+        f"POST /teg/transfer, {service.named_workers}{CONNECTIONS} connections, {accounts:,} accounts",
+        "/s",
+        ours,
     )
     figures.add("p99", "ms", p99s)
     median_theirs = figures.add("pgbench TPC-B-like, 64 clients", "/s", theirs)
@@ -123,23 +126,30 @@ class Service:
 
     url: str
     pid: int
+    workers: int = 1
+
+    @property
+    def named_workers(self) -> str:
+        """How a figure names them, where there are several."""
+        return f"{self.workers} workers, " if self.workers > 1 else ""
 
     def resident_mib(self) -> float:
+        """What its first process holds in memory."""
         found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
         assert found
         return int(found[1]) / 1024
 
 
 @asynccontextmanager
-async def served(directory: Path, **settings: str) -> AsyncIterator[Service]:
+async def served(directory: Path, workers: int = 1, /, **settings: str) -> AsyncIterator[Service]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", "serve", "--port=0", f"--data-dir={directory}",
-        stdout=asyncio.subprocess.PIPE, env={**os.environ, **settings},
+        f"--workers={workers}", stdout=asyncio.subprocess.PIPE, env={**os.environ, **settings},
     )  # fmt: skip
     assert process.stdout is not None
     try:
         line = (await process.stdout.readline()).decode()
-        yield Service(line.removeprefix("ready ").strip(), process.pid)
+        yield Service(line.removeprefix("ready ").strip(), process.pid, workers)
     finally:
         process.terminate()
         await process.wait()

@@ -28,6 +28,8 @@ CALLERS = 64
 SECONDS = 5
 # With two parties each, 98 % of the pages of accounts, of which one holds about twenty, are changed once and thereby logged whole.
 WARMED_SHARE = 10
+# After many events the same holds for the index of postings: by then each of its pages was changed several times.
+WARMED_SECONDS = 60
 PERIODIC_TASKS = 3
 
 
@@ -57,11 +59,14 @@ async def _measure(
 ) -> None:
     where = f"{len(dids):,} accounts" + (f", {2 * past_transfers:,} events" if past_transfers else "")
     ours, theirs, p99s, wal, acknowledged = [], [], [], [], past_transfers
-    counters = await DatabaseCounters.begin(runtime.database.dsn)
     cpu = []
     # Just after a checkpoint the log would be of whole pages, as it is not in most of the time between two.
-    warming, _ = await _storm(runtime, dids, lambda done, _: done >= len(dids) // WARMED_SHARE)
+    warm_seconds = WARMED_SECONDS if past_transfers else 0
+    warming, _ = await _storm(
+        runtime, dids, lambda done, seconds: done >= len(dids) // WARMED_SHARE and seconds >= warm_seconds
+    )
     acknowledged += warming
+    counters = await DatabaseCounters.begin(runtime.database.dsn)
     for _ in range(PERIODIC_TASKS):
         await counters.before()
         began = time.process_time()

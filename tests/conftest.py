@@ -8,9 +8,11 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import httpcore2
 import pytest
 import structlog
 import uvloop
@@ -24,6 +26,7 @@ from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.people import passwords
+from tests.data_directories import make_small
 from tests.founded import FoundedRegistries, RegistriesOfATest, founded_by
 from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
@@ -39,6 +42,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # What is loaded and collected stays to the end of the run: it is not looked through for garbage, neither meanwhile nor later.
 gc.disable()
 gc.set_threshold(50_000, 20, 20)
+
+# Reading the authorities that the system trusts costs 20 ms of CPU, and tests make thousands of clients of HTTP.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 # Begun first, none of these is left to one worker at the end. Then come the folders whose tests start processes.
 LONGEST_FILES = (
@@ -192,6 +198,7 @@ async def make_migrated_data(factory: pytest.TempPathFactory) -> Path:
             server = EmbeddedPostgres(directory / "data")
             await migrate(await server.start())
             await server.stop()
+            make_small(directory / "data")
     return directory / "data"
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 import pkcs11
 from pkcs11 import Attribute, KeyType, Mechanism
 
+from tests import debian_packages
+
 SYSTEM_PATHS = "/usr/local/bin:/usr/bin:/bin"
 LIBRARIES = (
     "/usr/lib/softhsm/libsofthsm2.so",
     "/usr/lib64/pkcs11/libsofthsm2.so",
     "/usr/local/lib/softhsm/libsofthsm2.so",
 )
-INSTALL_SECONDS = 300
 PIN = "7391-4410"
 # The name of the curve as a DER PrintableString.
 EDWARDS25519 = b"\x13\x0cedwards25519"
@@ -27,14 +28,7 @@ def library() -> str:
     """The module. Where there is none, Debian's package is installed."""
     found = [path for path in LIBRARIES if Path(path).exists()]
     if not found:
-        for arguments in (["update"], ["install", "-y", "--no-install-recommends", "softhsm2"]):
-            subprocess.run(
-                ["apt-get", "-q", *arguments],
-                env={**environ, "DEBIAN_FRONTEND": "noninteractive"},
-                timeout=INSTALL_SECONDS,
-                check=True,
-                stdin=subprocess.DEVNULL,
-            )
+        debian_packages.install("softhsm2")
         found = [path for path in LIBRARIES if Path(path).exists()]
     assert found, "SoftHSM is needed: apt-get install softhsm2"
     return found[0]
@@ -49,6 +43,7 @@ class Token:
 
     @classmethod
     def make(cls, directory: Path, label: str) -> "Token":
+        library()
         made = cls(directory, label)
         made.store.mkdir(parents=True)
         configuration = (

@@ -1,6 +1,6 @@
 """Whether a registry stands behind its part of a slash across registries (Specification 2, "Federation slash settlement").
 
-The evidence has signed messages (`fed-slash+jws`) of one registry about one claim: what it asked for, applied, awarded or
+The evidence has signed messages (`fed-slash+jws`) of one registry about one claim: what it asked for, applied, awarded, paid or
 acknowledged. A request and an award have the facts of the dispute, which the same registry signed.
 """
 
@@ -26,9 +26,18 @@ _MEMBERS = {
     "slash-request": ("verdict",),
     "slash-confirmation": ("settlement_id", "status", "slashed_amount"),
     "slash-award": ("slashed_amount", "compensation_amount", "verdict"),
+    "slash-paid": ("slashed_amount", "compensation_amount", "proof"),
     "slash-receipt": ("status",),
 }
-_OPTIONAL = {"slash-confirmation": ("tx_id", "reason"), "slash-award": ("tx_id",)}
+# What names an award; a receipt of an outcome has none of it.
+_AWARD = ("slashed_amount", "compensation_amount", "payment")
+_OPTIONAL = {
+    "slash-confirmation": ("tx_id", "reason"),
+    "slash-award": ("tx_id", "payment"),
+    "slash-paid": ("payment",),
+    "slash-receipt": ("reason", *_AWARD),
+}
+_NOT_SHOWN = {"verdict", "proof"}
 _DESTROYED = {"SLASHED", "SETTLED"}
 _DECIDED = {*_DESTROYED, "FAILED", "EXPIRED"}
 
@@ -90,7 +99,11 @@ class _Judged(JudgedText):
         return f"dispute {stated['dispute_id']}, {stated['amount']} {stated['currency']} of {stated['defendant_did']}"
 
     def outcome(self) -> str:
-        return "; ".join(_outcome_of(message.payload) for message in self.messages)
+        said = "; ".join(_outcome_of(message.payload) for message in self.messages)
+        named = [message.payload for message in self.messages if _names_award(message.payload)]
+        if len({tuple(stated.get(name) for name in _AWARD) for stated in named}) > 1:
+            raise Refusal("outcome", "the messages are about different awards")
+        return said
 
     def facts(self) -> str:
         """A registry asks and awards on facts that it signed itself."""
@@ -143,21 +156,36 @@ def _outcome_of(stated: Mapping[str, Any]) -> str:
     if kind == "slash-receipt":
         if stated["status"] not in _DECIDED:
             raise Refusal("outcome", f"a receipt is for a final status, not for {stated['status']}")
-        return f"{stated['status']} acknowledged"
-    slashed = Decimal(stated["slashed_amount"])
-    if slashed > Decimal(stated["amount"]):
-        raise Refusal("outcome", "more was slashed than the amount of the claim")
-    said = f"{stated['slashed_amount']} slashed"
+        said = f"{stated['status']} acknowledged"
+        return f"{said} of {_award_of(stated)}" if _names_award(stated) else said
     if kind == "slash-award":
-        if not 0 < Decimal(stated["compensation_amount"]) <= slashed:
-            raise Refusal("outcome", "a compensation is greater than 0, and at most what was slashed")
-        return f"{said}, {stated['compensation_amount']} awarded"
-    if (stated["status"] in _DESTROYED) != (slashed > 0):
+        return _award_of(stated)
+    if kind == "slash-paid":
+        return f"{_award_of(stated)} and paid"
+    said = _slash_of(stated)
+    if (stated["status"] in _DESTROYED) != (Decimal(stated["slashed_amount"]) > 0):
         raise Refusal("outcome", f"{said} does not agree with {stated['status']}")
     return f"{stated['status']}, {said}"
+
+
+def _names_award(stated: Mapping[str, Any]) -> bool:
+    return "compensation_amount" in stated and "slashed_amount" in stated
+
+
+def _slash_of(stated: Mapping[str, Any]) -> str:
+    if Decimal(stated["slashed_amount"]) > Decimal(stated["amount"]):
+        raise Refusal("outcome", "more was slashed than the amount of the claim")
+    return f"{stated['slashed_amount']} slashed"
+
+
+def _award_of(stated: Mapping[str, Any]) -> str:
+    said = _slash_of(stated)
+    if not 0 < Decimal(stated["compensation_amount"]) <= Decimal(stated["slashed_amount"]):
+        raise Refusal("outcome", "a compensation is greater than 0, and at most what was slashed")
+    return f"{said}, {stated['compensation_amount']} awarded"
 
 
 def _statement(stated: Mapping[str, Any]) -> dict[str, Any]:
     kind = stated["type"]
     shown = ("type", *_CLAIM, *_MEMBERS[kind], *_OPTIONAL.get(kind, ()), "iat")
-    return {name: stated[name] for name in shown if name in stated and name != "verdict"}
+    return {name: stated[name] for name in shown if name in stated and name not in _NOT_SHOWN}

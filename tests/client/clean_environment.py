@@ -1,4 +1,4 @@
-"""An environment with the client's own distribution, what it declares to need, and nothing else."""
+"""An environment with the client's own distribution, what it declares to need, extras that are named, and nothing else."""
 
 import subprocess
 import sys
@@ -23,11 +23,17 @@ def declared() -> list[Requirement]:
     return [Requirement(one) for one in project["dependencies"]]
 
 
-def make(directory: Path) -> Path:
-    """Make the environment; returns its directory of programs."""
+def extras(*names: str) -> list[Requirement]:
+    """What these extras of the client's distribution require."""
+    optional = tomllib.loads(METADATA.read_text())["project"]["optional-dependencies"]
+    return [Requirement(text) for name in names or optional for text in optional[name]]
+
+
+def make(directory: Path, *more: Requirement) -> Path:
+    """Make the environment, with these distributions too; returns its directory of programs."""
     venv.create(directory, symlinks=True)
     (site,) = directory.glob("lib/python*/site-packages")
-    for name in sorted(_closure()):
+    for name in sorted(_closure([*declared(), *more])):
         for entry in _entries(name):
             target = site / entry
             if not target.exists():
@@ -41,9 +47,9 @@ def make(directory: Path) -> Path:
     return directory / "bin"
 
 
-def _closure() -> set[str]:
+def _closure(wanted: list[Requirement]) -> set[str]:
     found: set[str] = set()
-    waiting = [(one.name, frozenset(one.extras)) for one in declared()]
+    waiting = [(one.name, frozenset(one.extras)) for one in wanted]
     seen: set[tuple[str, frozenset[str]]] = set()
     while waiting:
         name, extras = waiting.pop()

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 import httpx2
 
+from hansa_client.trust import trusted_authorities
+
 
 @dataclass
 class Faults:
@@ -43,7 +45,7 @@ class Faults:
 
 class _Asynchronous(httpx2.AsyncHTTPTransport):
     def __init__(self, faults: Faults) -> None:
-        super().__init__()
+        super().__init__(verify=trusted_authorities())
         self._faults = faults
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -57,7 +59,7 @@ class _Asynchronous(httpx2.AsyncHTTPTransport):
 
 class _Synchronous(httpx2.HTTPTransport):
     def __init__(self, faults: Faults) -> None:
-        super().__init__()
+        super().__init__(verify=trusted_authorities())
         self._faults = faults
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -150,6 +150,11 @@ async def test_a_command_that_fails_says_why_in_one_line(terminal: Callable[...,
     )
     assert "AUTH_FAILED" in await at.run("login", address, "--email", "nobody@example.org", code=1)
     assert "http or https" in await at.run("login", "ftp://x", "--email", "a@example.org", code=1)
+    at.environment["HANSA_CLIENT_PASSWORD"] = "Short-1"
+    named = ("--name", "Ada", "--email", "ada@example.org", "--recovery-keys", str(at.home / "keys"))
+    refused = await at.run("register", address, *named, "--accept-terms", code=1)
+    assert "password: at least 12 characters" in refused
+    at.environment.pop("HANSA_CLIENT_PASSWORD")
     await logged_in(at, address)
     assert "no agent yet" in await at.run("balance", code=1)
     await at.run("agent", "create", "--name", "Painter")

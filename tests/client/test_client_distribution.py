@@ -7,9 +7,7 @@ import tomllib
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
-from tests.client.clean_environment import METADATA, ROOT, declared
+from tests.client.clean_environment import METADATA, ROOT, declared, extras
 
 # A paid service brings the framework, or the shared store, that it chose; a caller with httpx brings httpx.
 NO_SERVER = """
@@ -23,11 +21,6 @@ print([name for name in ("hansa", "fastapi", "asyncpg", "a2a") if importlib.util
 
 def test_it_has_at_most_six_dependencies():
     assert len(declared()) <= 6
-
-
-def extras() -> list[Requirement]:
-    optional = tomllib.loads(METADATA.read_text())["project"]["optional-dependencies"]
-    return [Requirement(text) for extra in optional.values() for text in extra]
 
 
 def imported() -> set[str]:

@@ -1,16 +1,26 @@
-"""The guide of the client, followed exactly with its own distribution and nothing else."""
+"""The guide of the client, followed exactly with its own distribution and nothing else; the examples that the distribution shows."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
-from tests.doors.guides import follow
-from tests.registry import TestRegistry
+import pytest
+
+from tests.client.paid import shop_of
+from tests.client.terminal import commands_of
+from tests.doors.guides import BLOCK, ROOT, follow
+from tests.doors.served import served
+from tests.registry import StartRegistry, TestRegistry
 
 
 async def test_the_guide_of_the_client_works_in_an_environment_of_its_own(
     programs: Path, address: str, registry: TestRegistry, tmp_path: Path
 ):
     await registry.indexed()
-    around = {"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    forks = tmp_path / "forks"
+    forks.mkdir()
+    commands_of(programs).put_program(forks)
+    around = {"PATH": f"{forks}:{programs}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     printed = await follow("client.md", address, tmp_path, **around)
     for line in (
         "98.4925",
@@ -26,3 +36,30 @@ async def test_the_guide_of_the_client_works_in_an_environment_of_its_own(
         "received 2.5",
     ):
         assert line in printed, printed
+
+
+async def test_the_examples_of_the_distribution_read_a_balance_and_pay_for_a_call(
+    start_registry: StartRegistry,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setenv("HANSA_CLIENT_DIR", str(tmp_path / "client"))
+    text = (ROOT / "client" / "README.md").read_text()
+    async with served(start_registry) as registry, shop_of(registry, tmp_path) as shop:
+        agent = shop.payer.created
+        places = {
+            "https://registry.example": registry.settings.base_url,
+            "https://service.example": shop.url,
+            '"agent-…", "hsk_…"': repr((agent["client_id"], agent["client_secret"]))[1:-1],
+        }
+        for shown, here in places.items():
+            assert shown in text
+            text = text.replace(shown, here)
+        names: dict[str, Any] = {"agent": agent}
+        for _, _, example in BLOCK.findall(text):
+            await asyncio.to_thread(exec, example, names)
+        assert names["answer"].status_code == 200
+        names["registry"].close()
+        assert [token["status"] for token in await shop.tokens()] == ["settled"]
+    assert capsys.readouterr().out == "100\n"

@@ -65,7 +65,7 @@ async def test_a_form_of_sign_up_that_is_sent_again_makes_one_account_and_shows_
     [
         ({"name": ""}, "name", "This field is required."),
         ({"email": "nobody"}, "email", "Must be an e-mail address, such as name@example.org."),
-        ({"password": "Short-1"}, "password", "String should have at least 12 characters."),
+        ({"password": "Short-1"}, "password", "At least 12 characters."),
         ({"password": "My-PassWord-Is-1-Long"}, "password", "The password contains a common word."),
         ({"age_confirmed": ""}, "age_confirmed", "Confirm that you are old enough for an account."),
         (

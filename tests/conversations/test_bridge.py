@@ -11,7 +11,7 @@ from hansa.rooms import transfers
 from hansa.rooms.federation.peers import posting
 from tests.neighbours.crossing_scene import LostCalls, refusal, run
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
-from tests.registry import DatabaseFarm, TestAgent
+from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
 from tests.running_jobs import run_due, run_scheduled_transactions, time_passes
 
 DELIVERY, DUE = transfers.BRIDGE_JOBS
@@ -111,6 +111,53 @@ async def test_wrapped_units_are_redeemed_for_an_agent_at_their_home(pair: Neigh
     assert steps(read) == ["BURN_REQUESTED", "BURNED", "UNLOCK_REQUESTED", "UNLOCKED", "COMPLETED"]
     assert await holds(bob) == {"AVT.a.example": "6"}
     assert (await carol.balance(), await bob.balance()) == ("104", "100")
+
+
+async def test_a_redemption_is_judged_by_the_spend_policy_of_the_holder(pair: Neighbours):
+    owner = await pair.b.registry.developer()
+    alice, bob = await pair.a.registry.agent(), await owner.agent()
+    carol, mallory = await pair.a.registry.agent(), await pair.a.registry.agent()
+    nobody = f"did:hansa:a.example:{uuid4()}"
+    await wrapped(alice, bob, "20")
+    policy = {"allowlist": [carol.did, nobody], "per_tx_max": "9", "per_day_max": "10", "approval_over": "5"}
+    await governed(owner, bob, policy)
+    wanted = {"wrapped_currency": "AVT.a.example", "receiver_did": carol.did}
+    elsewhere = await ask(bob, "redeem", **{**wanted, "receiver_did": mallory.did}, amount="1")
+    assert await refusal(elsewhere) == (403, "SPEND_PAYEE_NOT_ALLOWED")
+    assert await refusal(await ask(bob, "redeem", **wanted, amount="9.5")) == (403, "SPEND_OVER_PER_TX_MAX")
+    assert (await holds(bob), await spent(pair.b, bob)) == ({"AVT.a.example": "20"}, 0)
+    # What the home refuses is given back with its budget.
+    refused = await ask(bob, "redeem", **{**wanted, "receiver_did": nobody}, amount="4")
+    assert (await status(bob, refused.json()["saga_id"]))["state"] == "FAILED"
+    assert (await holds(bob), await spent(pair.b, bob)) == ({"AVT.a.example": "20"}, 0)
+    assert (await ask(bob, "redeem", **wanted, amount="4")).json()["state"] == "COMPLETED"
+    assert await refusal(await ask(bob, "redeem", **wanted, amount="7")) == (403, "SPEND_OVER_PER_DAY_MAX")
+    waiting = await ask(bob, "redeem", **wanted, amount="6")
+    assert (waiting.status_code, waiting.json()["status"]) == (202, "pending")
+    approval_id = waiting.json()["approval_id"]
+    assert await refusal(await ask(bob, "redeem", **wanted, amount="6", approval_id=approval_id)) == (
+        409,
+        "SPEND_APPROVAL_UNUSABLE",
+    )
+    path = f"/agents/{bob.did}/spend-approvals/{approval_id}/approve"
+    assert (await pair.b.registry.post(path, headers=owner.headers)).status_code == 200
+    done = await ask(bob, "redeem", **wanted, amount="6", approval_id=approval_id)
+    assert (done.status_code, done.json()["state"]) == (200, "COMPLETED")
+    assert (await holds(bob), await carol.balance()) == ({"AVT.a.example": "10"}, "110")
+    await governed(owner, bob, {**policy, "per_tx_max": None, "per_day_max": None})
+    assert await refusal(await ask(bob, "redeem", **wanted, amount="11")) == (402, "WRAPPED_INSUFFICIENT")
+
+
+async def governed(owner: TestDeveloper, agent: TestAgent, policy: dict[str, Any]) -> None:
+    path = f"/api/v1/agents/{agent.did}/authz"
+    put = await agent.registry.http.put(path, json={"spend_policy": policy}, headers=owner.headers)
+    assert put.status_code == 200, put.text
+
+
+async def spent(one: Neighbour, agent: TestAgent) -> int:
+    """What the policy of the agent has counted."""
+    counted = "SELECT coalesce(sum(s.spent), 0)::bigint FROM agents_spending s JOIN agents_agent a ON a.id = s.agent_id WHERE a.did = $1"
+    return int(await one.registry.database.look(lambda tx: tx.fetchval(counted, agent.did)))
 
 
 async def test_the_supply_audit_shows_wrapped_units_apart_and_no_more_than_are_locked(pair: Neighbours):

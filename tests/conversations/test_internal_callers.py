@@ -205,6 +205,14 @@ async def test_an_admission_out_of_bounds_is_refused(
     assert answer.status_code == 422, answer.text
 
 
+async def test_the_registry_admits_every_domain_but_its_own(
+    registry: TestRegistry, administrator: TestDeveloper
+):
+    body = {"trust_domain": registry.settings.trust_domain}
+    answer = await registry.post(KEYS, json=body, headers=administrator.headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "FEDERATION_LICENCE_SELF")
+
+
 async def test_a_licence_that_is_not_there_is_not_found(administrator: TestDeveloper):
     for act in ("suspend", "reinstate", "revoke"):
         assert (await change(administrator, "1b4e28ba-2fa1-41d2-883f-0016d3cca427", act)).status_code == 404

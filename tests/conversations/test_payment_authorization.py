@@ -3,8 +3,10 @@
 import re
 from datetime import datetime, timedelta
 
+import httpx2
 import pytest
 
+from hansa.foundation.plumbing import idempotency
 from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.paying import ELSEWHERE, Payments
 from tests.properties.proof import prove_book
@@ -169,7 +171,9 @@ async def test_a_repeated_key_returns_the_same_token(payments: Payments):
     assert "Idempotent-Replayed" not in first.headers
 
 
-async def test_the_answer_kept_under_a_key_holds_no_token_in_clear(registry_of_test: TestRegistry):
+async def test_the_answer_kept_under_a_key_holds_no_token_in_clear_and_is_deleted_after_24_hours(
+    registry_of_test: TestRegistry,
+):
     payments = await Payments.between_two(registry_of_test)
     made = await payments.authorized(key="order-17")
     kept = await payments.registry.database.look(
@@ -178,6 +182,15 @@ async def test_the_answer_kept_under_a_key_holds_no_token_in_clear(registry_of_t
     assert len(kept) == 1
     assert made["token"] not in kept[0]["answer"]
     assert made["token_id"] not in kept[0]["answer"]
+    database = payments.registry.database
+    for hours, deleted in ((23, 0), (1, 1)):
+        await database.act(
+            lambda tx, hours=hours: tx.execute(
+                "UPDATE plumbing_idempotency SET created_at = created_at - make_interval(hours => $1)", hours
+            )
+        )
+        assert await database.act(idempotency.forget_expired) == deleted
+    assert (await payments.authorized(key="order-17"))["token_id"] != made["token_id"], "the key is free"
 
 
 async def test_a_repeated_key_with_another_body_is_refused(payments: Payments):
@@ -295,3 +308,47 @@ async def test_a_payment_that_the_owner_has_to_approve_answers_403_and_passes_on
     )
     assert decided.status_code == 200, decided.text
     assert (await governed.ask("6", approval_id=approval)).status_code == 200
+
+
+async def capability_of(payments: Payments, **members: object) -> dict[str, str]:
+    """The header with a capability that the caller issued to itself."""
+    body = {"caveats": {"permissions": ["payment.pay"]}, **members}
+    made = await payments.registry.post("/agents/capabilities", json=body, headers=payments.caller.headers)
+    assert made.status_code == 200, made.text
+    return {"X-Capability-Token": made.json()["token"]}
+
+
+async def test_a_capability_bounds_what_is_authorized_holds_it_and_gets_it_back(payments: Payments):
+    shown = await capability_of(payments, budget_total="5")
+
+    async def ask(amount: str) -> httpx2.Response:
+        body = {"target_agent_did": payments.service.did, "amount": amount}
+        return await payments.post("authorize", payments.caller, body, **shown)
+
+    refused = await ask("6")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "CAPABILITY_BUDGET")
+    made = await ask("4")
+    assert made.status_code == 200, made.text
+    assert (await ask("2")).json()["error"]["code"] == "CAPABILITY_BUDGET", "it is held when it is authorized"
+    assert (await payments.release(made.json()["token"])).status_code == 200
+    settled = await ask("5")
+    assert settled.status_code == 200, settled.text
+    assert (await payments.settle(settled.json()["token"], wait=10)).json()["status"] == "settled"
+    assert (await ask("1")).json()["error"]["code"] == "CAPABILITY_BUDGET"
+
+
+async def test_an_owner_who_acts_as_the_agent_authorizes_within_the_agents_limits_and_settles(
+    payments: Payments,
+):
+    registry = payments.registry
+    developer = await registry.developer()
+    agent = await developer.agent()
+    await bound(developer, agent, {"per_tx_max": "5"})
+    headers = {**developer.headers, **registry.elsewhere()}
+    acts = await registry.post(f"/agents/{agent.did}/act-token", headers=headers)
+    owner = TestAgent(registry, agent.did, acts.json()["access_token"], agent.created)
+    acting = Payments(registry, owner, payments.service)
+    assert (await acting.ask("6")).json()["error"]["code"] == "SPEND_OVER_PER_TX_MAX"
+    made = await acting.authorized("5")
+    assert (await acting.settle(made["token"], wait=10)).json()["status"] == "settled"
+    assert await agent.balance() == "94.975"

@@ -4,6 +4,7 @@ from time import time
 
 import pytest
 
+from hansa.foundation.plumbing.request_log import RequestLine
 from hansa.rooms import people
 from hansa.rooms.people.calls.batch import CALLS_AT_ONCE, CALLS_KEPT, Call, CallBatch
 from hansa.rooms.people.deletion.store import erase_person
@@ -13,7 +14,8 @@ from tests.registry import TestRegistry, at_once
 
 
 def call(number: int) -> Call:
-    return Call(None, f"call-{number}", time() + number / 1000, "GET", "/api/v1/agents", 200, 0.001, None)
+    at, route = time() + number / 1000, "/api/v1/agents"
+    return Call(None, RequestLine(at, "GET", route.encode(), route, 200, 0.001, b"call-%d" % number), None)
 
 
 async def note(registry: TestRegistry, developer_id: int, numbers: range) -> None:
@@ -155,6 +157,6 @@ def test_a_batch_is_bounded_and_one_developer_takes_no_more_than_a_thousand_of_i
         batch.note(developer_id, call(0))
     taken = batch.take()
     assert len(taken[1]) == CALLS_KEPT
-    assert taken[1][-1].request_id == f"call-{3 * CALLS_AT_ONCE - 1}"
+    assert taken[1][-1].line.request_id == b"call-%d" % (3 * CALLS_AT_ONCE - 1)
     assert sum(map(len, taken.values())) == CALLS_AT_ONCE
     assert batch.take() == {}

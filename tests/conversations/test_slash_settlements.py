@@ -468,10 +468,12 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     assert (awarded["status"], owed["status"]) == ("SETTLED", "SETTLED")
     assert (owed["compensated_amount"], owed["slashed_amount"]) == ("7", "8")
     assert owed["peer_tx_id"] == awarded["tx_id"]
-    (award,) = await verified(court, court.pair.b, owed, by=court.pair.a)
+    award, *_ = await verified(court, court.pair.b, owed, by=court.pair.a)
     assert (award["type"], award["compensation_amount"]) == ("slash-award", "7")
     (receipt,) = await verified(court, court.pair.a, awarded, by=court.pair.b)
     assert (receipt["type"], receipt["status"]) == ("slash-receipt", "SETTLED")
+    named = ("slashed_amount", "compensation_amount", "payment")
+    assert [receipt[name] for name in named] == [award[name] for name in named]
     assert (await contractor.balance(), await provider.balance()) == ("92", "107")
     minted = await typed(court.pair.b, "DisputeCompensationMinted", provider.did)
     assert (minted["amount"], minted["counterparty_frame"]) == ("7", "a.example")

@@ -356,3 +356,26 @@ async def test_a_settled_payment_is_sent_to_the_owners_of_caller_and_payee(regis
             (delivery,) = shown
             assert delivery["event_type"] == "payment.settled"
             assert delivery["payload"]["data"] == {**settled.json(), "task_id": "task 7"}
+
+
+async def test_a_failed_settlement_is_sent_to_both_owners_with_its_reason(registry: TestRegistry):
+    owners = [await registry.developer() for _ in range(2)]
+    hooks = [await hook(owner, URL, "payment.settlement_failed") for owner in owners]
+    caller, payee = [await owner.agent() for owner in owners]
+    asked = {"target_agent_did": payee.did, "amount": "60"}
+    authorized = await registry.post("/a2a-payment/authorize", json=asked, headers=caller.headers)
+    assert (await caller.transfer(payee, "60")).status_code == 200
+    failed = await registry.post(
+        "/a2a-payment/settle",
+        json={"token": authorized.json()["token"], "task_id": "task 8"},
+        headers={**caller.headers, "Prefer": "wait=10"},
+    )
+    assert failed.json()["reason"] == "insufficient_balance", failed.text
+    async with reacting(registry.database, OWNER_NOTICES):
+        for hooked in hooks:
+            async with asyncio.timeout(20):
+                while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            (delivery,) = shown
+            assert delivery["event_type"] == "payment.settlement_failed"
+            assert delivery["payload"]["data"] == {**failed.json(), "task_id": "task 8"}

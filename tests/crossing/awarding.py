@@ -102,7 +102,7 @@ class AwardingRegistry(BusyRegistry):
                 self._record(peer, known)
                 kept.shown.add(claim.dispute_id)
         self._require_sound()
-        return Receipt(claim, known.status, known.reason)
+        return Receipt(claim, known.status, known.reason, award)
 
     def take_receipt(self, peer: str, receipt: Receipt, positions: Message, sent: Message) -> None:
         """The peer has an award of this registry."""
@@ -130,9 +130,9 @@ class AwardingRegistry(BusyRegistry):
         known = _about(kept.awarded, claim, payment)
         if known is not None and known.status is Status.SETTLED:
             kept.due.discard(known.claim.dispute_id)
-            return Receipt(claim, Status.SETTLED)
+            return Receipt(claim, Status.SETTLED, award=award)
         if known is not None and awards.is_sent(known, claim, award):
-            return Receipt(claim, Status.SETTLED)
+            return Receipt(claim, Status.SETTLED, award=award)
         left = awards.left_to_destroy(known, award) if has_units else 0
         done = self._destroy(kept, payment, left)
         before = replace(awards.awarded(claim, 0, 0, 0.0, payment), status=Status.SLASHING)
@@ -141,7 +141,7 @@ class AwardingRegistry(BusyRegistry):
         if after.status is Status.SETTLED:
             self._record(peer, after)
         self._require_sound()
-        return Receipt(claim, after.status, after.reason)
+        return Receipt(claim, after.status, after.reason, award)
 
     def take_receipt_of_paid(self, peer: str, receipt: Receipt, positions: Message, sent: Message) -> None:
         """The registry that ruled has recorded that its award was paid."""

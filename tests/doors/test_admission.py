@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
 from hansa.doors.http.connection_bounds import ConnectionBounds
-from hansa.doors.http.connections import LONG_ANSWER_BYTES, SENT_AHEAD_MAX, giving_back
+from hansa.doors.http.connections import LONG_ANSWER_BYTES, SENT_AHEAD_MAX, AdmittedRequest
 from hansa.doors.http.direct_request import SEND_WHOLE
 from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
@@ -336,7 +336,7 @@ async def test_a_long_answer_holds_its_place_until_it_is_written_or_its_client_d
 
     admission.ask(lambda: True, lambda: None)
     scope = {SEND_WHOLE: lambda _, __: False}
-    await giving_back(app, admission, flow, lambda: False)(scope, receive, send)  # type: ignore[arg-type]
+    await AdmittedRequest(app, admission, flow, lambda: False)(scope, receive, send)  # type: ignore[arg-type]
     assert seen == [holds, holds and not goes_slow, False]
 
 

@@ -13,10 +13,11 @@ from uuid import uuid4
 import pytest
 
 from hansa.doors.console.agent_page import AgentPage, export_path_of, path_of
-from hansa.doors.console.call_snippets import interfaces_of, payment_steps, snippets_of
+from hansa.doors.console.call_snippets import interfaces_of, payment_steps, snippets_of, wallet_step
 from hansa.doors.console.prices import price_of
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
+from hansa.rooms.commerce import Networks
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry, card_of
 
@@ -263,7 +264,9 @@ def listed_at(url):
 def test_an_address_of_a_card_stays_one_word_in_every_snippet():
     listed = listed_at('https://agent.example.org/$(touch+pwned)\'";`id`#"')
     curl, python = snippets_of(listed, export_path="/$(id)'\"", is_paid=True, base_url="https://r.example/'")
-    compile(python.code, "snippet", "exec")
+    (wallet,) = wallet_step(listed, "eip155:1", "0x1")
+    for snippet in (python, wallet):
+        compile(snippet.code, "snippet", "exec")
     first = shlex.split(curl.code)
     assert first[:4] == ["curl", "-sSw", "\\n", "https://agent.example.org/$(touch+pwned)'%22;%60id%60#%22"]
 
@@ -351,7 +354,9 @@ async def test_the_snippets_of_the_page_are_those_that_were_tried(registry: Test
         base_url=registry.settings.base_url,
     )
     paid = payment_steps(agent.did, "2", registry.settings.base_url)
-    assert ReadPage(text).commands == [snippet.code for snippet in (*paid, *expected)]
+    networks = Networks.of(registry.settings)
+    wallet = wallet_step(interfaces_of(card), networks.wallet, networks.asset)
+    assert ReadPage(text).commands == [snippet.code for snippet in (*paid, *wallet, *expected)]
 
 
 async def test_a_call_is_paid_by_the_steps_of_the_page(registry: TestRegistry, tmp_path):

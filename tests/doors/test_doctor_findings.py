@@ -1,13 +1,16 @@
 """What `hansa doctor` makes of the facts: the findings that a sound registry on a sound machine never shows."""
 
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import hansa
+from hansa.doors.commands import inspection
 from hansa.doors.diagnosis import Facts, Finding, check
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
 from hansa.foundation.plumbing.process_files import ServingProcess
@@ -67,6 +70,10 @@ def test_background_work_that_fails_is_a_problem_with_its_error(sound: Facts):
     found = worst(failing, "background")
     assert found.severity == "problem"
     assert "sweep x failed 3 times" in found.message
+    state = inspection._state_of(failing)
+    assert state["failing_jobs"] == [job]
+    shown = "failing job     sweep x: 3 failures since 2026-11-23T10:00:00+00:00, TimeoutError"
+    assert shown in inspection._lines(state)
 
 
 def test_a_registry_that_is_not_ready_is_a_problem(sound: Facts):
@@ -111,6 +118,14 @@ def test_a_federation_port_on_which_nothing_listens_is_a_problem(sound: Facts):
 def test_a_data_directory_that_others_can_write_to_is_a_problem(sound: Facts):
     sound.data_dir.chmod(0o777)
     assert worst(sound, "permissions").severity == "problem"
+
+
+@pytest.mark.parametrize(("free", "severity"), [(200 << 20, "problem"), (1 << 30, "warning")])
+def test_a_disk_with_little_space_is_found(
+    sound: Facts, monkeypatch: pytest.MonkeyPatch, free: int, severity: str
+):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    assert worst(sound, "disk").severity == severity
 
 
 def test_peers_on_which_there_is_evidence_are_to_be_acted_on(sound: Facts):

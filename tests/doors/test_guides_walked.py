@@ -7,13 +7,17 @@ from pathlib import Path
 import asyncpg
 import httpx2
 import pytest
+from packaging.requirements import Requirement
 
+from tests.client import clean_environment
 from tests.doors.guides import BLOCK, GUIDES, ROOT, follow, run_shell
+from tests.made_once import made_once
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, free_port, until_async
 from tests.properties.scale import by_tier
 
 README = "README.md"
+PAID = {"be-paid.md", "pay-for-a-call.md"}
 # A guide that promises it is walked; one for several machines has a test of its own.
 PROMISE = re.compile(r"Run the\s+commands")
 WALKED = sorted(guide.name for guide in GUIDES.glob("*.md") if PROMISE.search(guide.read_text()))
@@ -39,6 +43,17 @@ async def operated(
         await end_postgres(registry.data_dir)
 
 
+@pytest.fixture(scope="session")
+def paid_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with what the guides of paid calls say has to be installed, and nothing else."""
+    with made_once(tmp_path_factory, "paid_environment") as (directory, is_missing):
+        if not is_missing:
+            return directory / "bin"
+        return clean_environment.make(
+            directory, *clean_environment.extras("fastapi", "a2a", "mcp"), Requirement("uvicorn")
+        )
+
+
 async def is_attested(url: str) -> bool:
     async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         return (await http.get("/api/auditor/attestations/head")).status_code == 200
@@ -59,7 +74,7 @@ ORDER = [*enumerate([*WALKED, README, *AGAIN])]
 
 @pytest.mark.parametrize(("turn", "guide"), ORDER)
 async def test_each_guide_works_after_every_other(
-    operated: RegistryProcess, tmp_path: Path, turn: int, guide: str
+    operated: RegistryProcess, paid_programs: Path, tmp_path: Path, turn: int, guide: str
 ):
     del turn
     # A reader takes longer over a guide than the minute of the limits.
@@ -69,10 +84,12 @@ async def test_each_guide_works_after_every_other(
     if guide == README:
         await walk_readme(operated.url, tmp_path)
         return
+    of_a_customer = {"PATH": f"{paid_programs}:/usr/local/bin:/usr/bin:/bin"} if guide in PAID else {}
     await follow(
         guide,
         operated.url,
         tmp_path,
+        **of_a_customer,
         HANSA_DATA_DIR=str(operated.data_dir),
         FEDERATION_PORT=operated.federation_port,  # type: ignore[attr-defined]
     )

@@ -113,3 +113,19 @@ async def _completed(asked: PaymentAsking, site: str) -> Outcome:
 
 async def _states(observer: "asyncpg.Connection[asyncpg.Record]") -> dict[str, int]:
     return {row["status"]: row["many"] for row in await observer.fetch(_STATES)}
+
+
+async def test_a_verification_costs_the_same_statements_whatever_the_token_is(
+    stage: tuple[PaymentWorld, Plan, "asyncpg.Connection[asyncpg.Record]"],
+):
+    world, plan, _ = stage
+    fresh, released = [(await world.authorized())["token"] for _ in range(2)]
+    assert (await world.payments.release(released)).status_code == 200
+    costs = []
+    for token in (fresh, fresh, released, "apt_" + "0" * 64):
+        plan.watch()
+        await world.payments.verify(token)
+        costs.append(plan.listed)
+    assert costs == [costs[0]] * 4, costs
+    assert len(costs[0]) <= 3, costs[0]
+    await world.clear()

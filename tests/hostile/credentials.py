@@ -45,7 +45,7 @@ async def every_credential(stage: Stage) -> Credentials:
     await _act(registry, "UPDATE agents_agent SET status = 'revoked' WHERE did = $1", revoked.did)
     elsewhere, staker = await other.agent(name="Elsewhere"), await owner.agent(name="Staker")
     for agent in (stage.agent, elsewhere, staker, powerless):
-        await _let_it_stake(stage, agent)
+        await let_it_stake(stage, agent)
     await _act(registry, "UPDATE agents_agent SET roles = '{staker}' WHERE did = $1", staker.did)
     await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
     # All of them hold something and are counted from then on.
@@ -95,9 +95,9 @@ async def every_credential(stage: Stage) -> Credentials:
             "peer_certificate": registry.forwarding(await peer_of(registry, "peer.example")),
             "licence": await registry.admitted("licensed.example"),
             "suspended_licence": await _licence_that_is(registry, "suspended"),
-            "browser_session": await _cookie(registry, owner),
+            "browser_session": await cookie_of(registry, owner),
             "ended_browser_session": await _ended_cookie(registry, owner),
-            "administrator_browser_session": await _cookie(registry, stage.administrator),
+            "administrator_browser_session": await cookie_of(registry, stage.administrator),
             "revoked_licence": await _licence_that_is(registry, "revoked"),
         }
     )
@@ -106,7 +106,7 @@ async def every_credential(stage: Stage) -> Credentials:
     return credentials
 
 
-async def _cookie(registry: TestRegistry, developer: TestDeveloper) -> dict[str, str]:
+async def cookie_of(registry: TestRegistry, developer: TestDeveloper) -> dict[str, str]:
     """The cookie of a browser in which the developer is logged in."""
     answer = await registry.http.post(
         "/login",
@@ -120,7 +120,7 @@ async def _cookie(registry: TestRegistry, developer: TestDeveloper) -> dict[str,
 
 
 async def _ended_cookie(registry: TestRegistry, developer: TestDeveloper) -> dict[str, str]:
-    cookie = await _cookie(registry, developer)
+    cookie = await cookie_of(registry, developer)
     token = cookie["Cookie"].partition("=")[2]
     ending = "UPDATE people_session SET expires_at = now() WHERE browser_token_hash = sha256($1::text::bytea)"
     await _act(registry, ending, token)
@@ -170,7 +170,7 @@ async def _licence_that_is(registry: TestRegistry, status: str) -> dict[str, str
     return headers
 
 
-async def _let_it_stake(stage: Stage, agent: TestAgent) -> None:
+async def let_it_stake(stage: Stage, agent: TestAgent) -> None:
     """Put some units of the agent aside, so that it has something to release; its roles are as before."""
     paid = await stage.payee.transfer(agent, "21")
     assert paid.status_code == 200, paid.text

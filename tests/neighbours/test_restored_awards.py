@@ -1,12 +1,20 @@
 """The registry that ruled and slashed is served from an old backup: the one that paid the award shows it, and pays once."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.conversations.test_slash_settlements import Court, awards, typed
+from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
+from hansa.foundation.values.money import parse_amount
+from hansa.rooms import federation, transfers
+from hansa.rooms.commerce.settlements.envelope import read_receipt
+from hansa.rooms.commerce.settlements.settlement import Direction
+from hansa.rooms.commerce.settlements.taking_in import Sent, take_receipt
+from hansa.rooms.federation.peers import posting
+from tests.conversations.test_slash_settlements import Court, awards, typed, verified
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import across, refusal, run, settle
 from tests.neighbours.restoring import backed_up, put_back_later
@@ -31,6 +39,24 @@ async def court(
         for one in (pair.a, pair.b):
             supply = await one.registry.supply()
             assert (supply["status"], supply["delta"]) == ("OK", "0"), supply
+
+
+class HeldAnswers:
+    """Answers to messages about settlements that arrive later than they are awaited."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.texts: list[str] = []
+        self.are_held = True
+        right = federation.call_peer
+
+        async def call(*given: Any, **more: Any) -> Answer:
+            answer = await right(*given, **more)
+            if not self.are_held:
+                return answer
+            self.texts += json.loads(answer.body)["messages"]
+            raise HostUnreachable
+
+        patch.setattr(posting, "call_peer", call)
 
 
 @dataclass(frozen=True)
@@ -117,6 +143,52 @@ async def test_a_payment_is_compensated_once_though_its_ruling_was_lost_and_made
     assert await award.balances() == (left, "107")
     settled = await award.awarded(again)
     assert (settled["status"], settled["slashed_amount"]) == ("SETTLED", str(100 - int(left)))
+    await award.nothing_is_due()
+    (paid,) = await verified(court, court.pair.a, settled, by=court.pair.b)
+    assert (paid["type"], paid["dispute_id"], paid["compensation_amount"]) == ("slash-paid", lost, "7")
+    (owed,) = [one for one in await awards(court, lost) if one["direction"] == "owed"]
+    shown, confirmed = await verified(court, court.pair.b, owed, by=court.pair.a)
+    assert (shown["type"], confirmed["type"], confirmed["status"]) == (
+        "slash-award",
+        "slash-receipt",
+        "SETTLED",
+    )
+    assert confirmed["compensation_amount"] == shown["compensation_amount"] == "7"
+
+
+async def test_a_late_receipt_of_a_lost_award_does_not_end_the_one_that_was_ruled_again(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Both registries have seen each other's chain, so that nothing but the receipt is late.
+    earlier = await Award.of(court)
+    await earlier.ruled("1", "1")
+    await earlier.messages_pass()
+    award = await Award.of(court)
+    dispute_id = await award.disputed()
+    backup = await backed_up(court.pair.a)
+    runtime, peer = court.pair.a.registry.runtime, await court.pair.a.peer(court.pair.b)
+    calls = HeldAnswers(monkeypatch)
+    assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
+    sent_at = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, peer.spiffe_id or ""))
+    await court.what_is_due_happens(court.pair.a)
+    await put_back_later(court.pair.a, backup, dispute_id)
+    # As much is slashed for the same request, and less is given for it.
+    assert (await court.rule(dispute_id, slash="8", compensation="5")).status_code == 200
+    calls.are_held = False
+    (late,) = [read for text in calls.texts if (read := read_receipt(text, peer))]
+    sent = Sent(Direction.AWARDED, sent_at)
+    await runtime.database.act(lambda tx: take_receipt(tx, peer, late, sent))
+    assert (await award.awarded(dispute_id))["status"] == "SLASHED"
+    await award.messages_pass()
+    settled, owed = await awards(court, dispute_id)
+    assert (settled["status"], settled["slashed_amount"], owed["compensated_amount"]) == ("SETTLED", "8", "7")
+    compensation = (
+        "SELECT compensation FROM commerce_settlement WHERE direction = 'awarded' AND dispute_id = $1"
+    )
+    kept = await runtime.database.look(lambda tx: tx.fetchval(compensation, dispute_id))
+    assert kept == parse_amount("7")
+    (paid,) = await verified(court, court.pair.a, settled, by=court.pair.b)
+    assert paid["type"] == "slash-paid"
     await award.nothing_is_due()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.data_directories import make_small
 from tests.made_once import made_once
 from tests.operation.registry_process import RegistryProcess, is_alive, postgres_pid, until
 from tests.properties.scale import TIER
@@ -31,6 +32,7 @@ async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await registry.start()
             ended = await registry.stop()
             assert ended.code == 0, ended
+            make_small(registry.data_dir)
     return registry.data_dir
 
 

@@ -38,7 +38,7 @@ READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FO
 
 @dataclass(frozen=True)
 class Program:
-    """An installed program: its name, the package to load, the module with its `main`, and the interpreter it runs on."""
+    """An installed program: its name, the package to load, the module with its `run` and `main`, and the interpreter."""
 
     name: str
     package: str
@@ -116,13 +116,24 @@ class CommandServer:
 
     def shell_function(self, path: Path) -> str:
         """A function of a shell named as the program is, which asks for forks at the socket `path`, made now."""
+        return f'{self._program.name}() {{ {self._asking_at(path)} "$@"; }}\n'
+
+    def put_program(self, folder: Path) -> None:
+        """Put a program of the same name into a folder, which asks for forks: a shell has no functions with such a name."""
+        program = folder / self._program.name
+        program.write_text(f'#!/bin/sh\nexec {self._asking_at(folder / "socket")} "$@"\n')
+        program.chmod(0o755)
+
+    def _asking_at(self, path: Path) -> str:
+        """The command line that asks for a fork at the socket `path`, made now; the arguments of the program follow."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with listener:
             listener.bind(str(path))
             listener.listen()
             socket.send_fds(self._server(), [LISTEN], [listener.fileno()])
-        asking = [sys.executable, "-IS", str(Path(__file__).with_name("asked_command.py")), str(path)]
-        return f'{self._program.name}() {{ {shlex.join(asking)} "$@"; }}\n'
+        return shlex.join(
+            [sys.executable, "-IS", str(Path(__file__).with_name("asked_command.py")), str(path)]
+        )
 
     def _server(self) -> socket.socket:
         if self._requests is None:
@@ -155,8 +166,8 @@ async def _reading(descriptor: int) -> asyncio.StreamReader:
     return reader
 
 
-def load(package: str, main: Callable[[], None]) -> None:
-    """Import all that a command may need, and leave it out of what each fork's collector looks through."""
+def load(package: str, run: Callable[[], None]) -> None:
+    """Import and make all that a command may need, and leave it out of what each fork's collector looks through."""
     for module in pkgutil.walk_packages(
         import_module(package).__path__, f"{package}.", onerror=lambda _: None
     ):
@@ -166,9 +177,24 @@ def load(package: str, main: Callable[[], None]) -> None:
     # A command that reads nothing brings in what is imported when a command line is read.
     sys.argv[1:] = ["completion", "bash"]
     with suppress(SystemExit):
-        main()
+        run()
+    for trust_env in (True, False):
+        import_module("hansa_client.trust").trusted_authorities(trust_env=trust_env)
+    if package == HANSA.package:
+        prepare_service()
     gc.collect()
     gc.freeze()
+
+
+def prepare_service() -> None:
+    """Make what each `hansa serve` would make for itself, and have it take less than in use: work for passwords, memory for tables."""
+    passwords = import_module("hansa.rooms.people.passwords")
+    passwords._hasher = type(passwords._hasher)(time_cost=1, memory_cost=8, parallelism=1)
+    configuration = import_module("hansa.foundation.plumbing.embedded.configuration")
+    configuration.BUFFERS_MAX_MIB = configuration.BUFFERS_MIN_MIB
+    for route in import_module("hansa.doors.http.app").service_routes().routes:
+        # The framework builds it now.
+        getattr(route, "dependant", None)
 
 
 def serve(requests: socket.socket) -> dict[str, Any] | None:
@@ -254,9 +280,9 @@ def become(name: str, request: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     requests_from, program_name, loaded, module_of_main = sys.argv[1:]
-    entry = import_module(module_of_main).main
-    load(loaded, entry)
+    entry = import_module(module_of_main)
+    load(loaded, entry.run)
     command = serve(socket.socket(fileno=int(requests_from)))
     if command is not None:
         become(program_name, command)
-        entry()
+        entry.main()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hansa.foundation.plumbing.database import LOWEST_POSTGRESQL
+from tests import debian_packages
 
 VARIABLE = f"POSTGRESQL_{LOWEST_POSTGRESQL}"
 PACKAGE = f"postgresql-{LOWEST_POSTGRESQL}"
@@ -78,8 +79,9 @@ def _install(root: Path, environ: Mapping[str, str]) -> None:
     if not settings.exists():
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text("create_main_cluster = false\n")
-    _run(["apt-get", "-q", "update"], environ)
-    _run(["apt-get", "-qy", "install", "--no-install-recommends", PACKAGE], environ)
+    with debian_packages.alone():
+        _run(["apt-get", "-q", "update"], environ)
+        _run(["apt-get", "-qy", "install", "--no-install-recommends", PACKAGE], environ)
 
 
 def _unpack(target: Path, environ: Mapping[str, str]) -> None:

@@ -2,15 +2,14 @@
 
 import asyncio
 import shutil
-import subprocess
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
-from os import environ
 from pathlib import Path
 
-INSTALL_SECONDS = 300
+from tests import debian_packages
+
 START_SECONDS = 120
 SYSTEM_PATHS = "/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -35,14 +34,7 @@ def nginx() -> str:
     """The program. Where there is none, Debian's package is installed."""
     found = shutil.which("nginx", path=SYSTEM_PATHS)
     if found is None:
-        for arguments in (["update"], ["install", "-y", "--no-install-recommends", "nginx-light"]):
-            subprocess.run(
-                ["apt-get", "-q", *arguments],
-                env={**environ, "DEBIAN_FRONTEND": "noninteractive"},
-                timeout=INSTALL_SECONDS,
-                check=True,
-                stdin=subprocess.DEVNULL,
-            )
+        debian_packages.install("nginx-light")
         found = shutil.which("nginx", path=SYSTEM_PATHS)
     assert found, "nginx is needed: apt-get install nginx-light"
     return found

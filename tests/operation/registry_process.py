@@ -3,7 +3,6 @@
 import asyncio
 import os
 import re
-import shutil
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -18,6 +17,7 @@ from time import monotonic
 
 import httpx2
 
+from tests.data_directories import copy_data_directory
 from tests.operation.forked_commands import CommandServer, ForkedCommand, can_fork
 
 COMMAND = Path(sys.executable).with_name("hansa")
@@ -114,7 +114,7 @@ class RegistryProcess:
     def copy(self) -> None:
         """Be the copy that the first start would be of; one of a founded registry has served and was stopped."""
         assert self._copied is not None
-        shutil.copytree(self._copied, self.data_dir, symlinks=True)
+        copy_data_directory(self._copied, self.data_dir)
 
     async def start_without_waiting(self) -> None:
         if self._copied is not None and not self.data_dir.exists():

@@ -89,8 +89,8 @@ def test_commands_are_listed_by_their_purpose(explained: dict[tuple[str, ...], E
 
 async def test_help_is_shown_without_loading_the_service():
     script = (
-        "import sys\nfrom hansa.doors.operate import main\nsys.argv = ['hansa', '--help']\n"
-        "try:\n    main()\nexcept SystemExit:\n    print(*sorted(sys.modules), file=sys.stderr)"
+        "import sys\nfrom hansa.doors.operate import run\nsys.argv = ['hansa', '--help']\n"
+        "try:\n    run()\nexcept SystemExit:\n    print(*sorted(sys.modules), file=sys.stderr)"
     )
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=PIPE, stderr=PIPE)
     _, loaded = await process.communicate()

@@ -1,5 +1,6 @@
 """A firm quote and the authorization of a wallet are each used once, whatever else happens at the same moment."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ SAMPLE = by_tier(3, 40, 400)
 DISTURBANCES = ("suspend the payer", "suspend the payee", "rotate the secret")
 QUOTE_ACTS = ("authorize by the quote", *DISTURBANCES)
 WALLET_ACTS = ("settle", "settle another with the nonce", "verify", "unbind the wallet", *DISTURBANCES)
+ANOTHER_WAITS = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
 Stage = tuple[PaymentWorld, Director, Developer]
 
 
@@ -197,6 +199,35 @@ async def test_one_nonce_of_a_wallet_pays_once_whatever_it_meets(acts: tuple[str
         await world.registry.database.read(prove_tokens)
 
     await in_some_orders(play, count=SAMPLE, seed=seed)
+
+
+async def test_a_wallet_is_unbound_only_after_the_payment_that_it_signed(stage: Stage):
+    """What an owner reads after the wallet is unbound stays so: no payment of it is written later."""
+    world, _, owner = stage
+    met = await _met(world, owner)
+    database, settled = world.registry.database, asyncio.Event()
+
+    async def pay(tx: Tx) -> Settlement:
+        paid = await wallet._settle(tx, met.payments[0], world.registry.settings)
+        settled.set()
+        while not unbinding.done() and not await tx.fetchval(ANOTHER_WAITS):
+            pass
+        assert not unbinding.done()
+        return paid
+
+    async def unbind() -> None:
+        await settled.wait()
+        await database.act(met.act("unbind the wallet"))
+
+    unbinding = asyncio.create_task(unbind())
+    assert (await database.act(pay)).transaction
+    await unbinding
+    assert await wallets_of_caller(world) == []
+
+
+async def wallets_of_caller(world: PaymentWorld) -> list[Any]:
+    did = world.payments.caller.did
+    return list(await world.registry.database.look(lambda tx: wallets.wallets_of(tx, did)))
 
 
 async def _settled_by(met: Meeting) -> int:

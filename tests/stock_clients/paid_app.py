@@ -1,4 +1,4 @@
-"""A paid service as the x402 package has it: its FastAPI middleware in front of one route.
+"""A paid service as the x402 package has it: its FastAPI middleware in front of one path.
 
 `python paid_app.py OPTIONS`: OPTIONS is JSON with facilitator, payTo, network, asset, amount and extra. Writes `ready` and its
 address when it listens.
@@ -20,16 +20,8 @@ facilitator = HTTPFacilitatorClient(FacilitatorConfig(url=options["facilitator"]
 server = x402ResourceServer(facilitator)
 server.register(options["network"], ExactEvmServerScheme())
 price = {name: options[name] for name in ("amount", "asset", "extra")}
-routes = {
-    "GET /answer": {
-        "accepts": {
-            "scheme": "exact",
-            "payTo": options["payTo"],
-            "price": price,
-            "network": options["network"],
-        }
-    }
-}
+terms = {"scheme": "exact", "payTo": options["payTo"], "price": price, "network": options["network"]}
+routes = {f"{method} /answer": {"accepts": terms} for method in ("GET", "POST")}
 app = FastAPI()
 guard = payment_middleware(routes, server)
 calls: list[str] = []
@@ -41,6 +33,7 @@ async def paid(request: Request, call_next) -> Response:
 
 
 @app.get("/answer")
+@app.post("/answer")
 async def answer() -> dict[str, int]:
 
     calls.append("answer")

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from hansa.doors.console.call_snippets import interfaces_of, wallet_step
 from tests.hostile.served import serve
 from tests.pinned_tools import PinnedTools
 from tests.registry import DatabaseFarm, TestAgent
@@ -83,6 +84,20 @@ async def test_a_stock_client_pays_and_gets_its_answer(purses: Purses, shop: Sho
     assert payment["transaction"].startswith("tx-")
     assert Decimal(await shop.payee.balance()) - before == PRICE
     assert Decimal(await payer.balance()) == Decimal(1) - PRICE_AND_FEE
+
+
+async def test_the_lines_to_copy_from_the_page_of_an_agent_pay(purses: Purses, shop: Shop) -> None:
+    payer, wallet = await purses.agent("1"), TestWallet()
+    await wallet.bind(payer)
+    before = Decimal(await shop.payee.balance())
+    interface = {"url": f"{shop.url}/answer", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    listed = interfaces_of({"supportedInterfaces": [interface]})
+    (snippet,) = wallet_step(listed, shop.network, shop.asset)
+    key = f"0x{wallet.key.private_numbers().private_value:064x}"
+    command = [shop.tools.python, "-c", snippet.code]
+    done = await asyncio.to_thread(shop.tools.run, command, WALLET_KEY=key)
+    assert (done.returncode, json.loads(done.stdout or "{}").get("answer")) == (0, 42), done.stderr
+    assert Decimal(await shop.payee.balance()) - before == PRICE
 
 
 async def test_a_wallet_whose_agent_cannot_pay_gets_no_answer(

@@ -370,6 +370,8 @@ def consistencies(vector: Vector) -> list[Edit]:
         ("hash_removed", "consistency", in_document(lambda one: one["hashes"].pop())),
         ("hash_added", "consistency", in_document(lambda one: one["hashes"].append(one["hashes"][0]))),
         ("hashes_no_list", "unreadable", in_document(put({}, "hashes"))),
+        ("another_size", "consistency", in_document(put(lambda size: size + 1, "size"))),
+        ("another_old_size", "consistency", in_document(put(lambda size: size + 1, "old_size"))),
         ("checkpoint_of_another_size", "checkpoint", in_document(put(lambda text: text.replace("\n", "\n1", 1), "checkpoint"))),
         ("old_checkpoint_of_another_size", "old checkpoint", in_old(lambda text: text.replace("\n", "\n1", 1))),
         ("old_checkpoint_unsigned", "old checkpoint", in_old(lambda text: text.rpartition("\n\n")[0] + "\n\n")),

@@ -82,6 +82,11 @@ AWARD = stated(
     "slash-award", slashed_amount="15", compensation_amount="7.00000001", verdict=facts(), tx_id="tx-9"
 )
 RECEIPT = stated("slash-receipt", status="SETTLED")
+NAMED = {"slashed_amount": "15", "compensation_amount": "7.00000001"}
+PAYMENT = "contract:5:2026-05-01T00:00:00+00:00"
+AWARD_OF_PAYMENT = {**AWARD, "payment": PAYMENT}
+RECEIPT_OF_AWARD = {**RECEIPT, **NAMED, "payment": PAYMENT}
+PAID = stated("slash-paid", **NAMED, proof="e30.e30.e30", payment=PAYMENT)
 FAILED = stated("slash-confirmation", settlement_id=3, status="FAILED", slashed_amount="0", reason="NO_FUNDS")
 VALID: dict[str, list[dict[str, Any]]] = {
     "request": [REQUEST],
@@ -91,6 +96,12 @@ VALID: dict[str, list[dict[str, Any]]] = {
     "pending": [{**FAILED, "status": "PENDING_SLASH"}],
     "award": [AWARD],
     "receipt": [RECEIPT],
+    "receipt_of_an_award": [RECEIPT_OF_AWARD],
+    "refused_award": [{**RECEIPT_OF_AWARD, "status": "FAILED", "reason": "COMPLAINANT_UNKNOWN"}],
+    "award_and_receipt": [AWARD_OF_PAYMENT, RECEIPT_OF_AWARD],
+    "award_and_receipt_that_names_none": [AWARD_OF_PAYMENT, RECEIPT],
+    "paid": [PAID],
+    "paid_without_a_payment": [stated("slash-paid", **NAMED, proof="e30.e30.e30")],
     "request_and_receipt": [REQUEST, RECEIPT],
     "further_member": [{**RECEIPT, "note": "x"}],
     "smallest_amount": [{**CONFIRMATION, "amount": "0.00000001", "slashed_amount": "0.00000001"}],
@@ -103,6 +114,15 @@ IN_MESSAGE: tuple[tuple[str, str, dict[str, Any], Edit], ...] = (
     *((f"award_without_{name}", "malformed", AWARD, drop(name)) for name in ("slashed_amount", "compensation_amount", "verdict")),
     ("request_without_verdict", "malformed", REQUEST, drop("verdict")),
     ("receipt_without_status", "malformed", RECEIPT, drop("status")),
+    *((f"paid_without_{name}", "malformed", PAID, drop(name)) for name in ("slashed_amount", "compensation_amount", "proof")),
+    ("paid_nothing", "outcome", PAID, put("0", "compensation_amount")),
+    ("paid_above_the_slash", "outcome", PAID, put("15.00000001", "compensation_amount")),
+    ("paid_of_a_slash_above_the_claim", "outcome", PAID, put("16", "slashed_amount")),
+    ("receipt_of_an_award_above_the_slash", "outcome", RECEIPT_OF_AWARD, put("15.00000001", "compensation_amount")),
+    ("receipt_of_an_award_above_the_claim", "outcome", RECEIPT_OF_AWARD, put("16", "slashed_amount")),
+    ("payment_a_number", "malformed", PAID, put(5, "payment")),
+    ("payment_empty", "malformed", RECEIPT_OF_AWARD, put("", "payment")),
+    ("proof_an_object", "malformed", PAID, put({}, "proof")),
     ("another_kind", "malformed", CONFIRMATION, put("fed.transfer.v1", "kind")),
     ("another_type", "malformed", CONFIRMATION, put("slash-order", "type")),
     ("unknown_status", "malformed", CONFIRMATION, put("DONE", "status")),
@@ -202,6 +222,9 @@ def frozen() -> Iterator[Vector]:
     both = [message(REQUEST), message({**RECEIPT, "amount": "14"})]
     yield vector("messages_about_two_amounts", "claim", both)
     yield vector("messages_about_two_disputes", "claim", [both[0], message({**RECEIPT, "dispute_id": 8})])
+    for name, other in (("slashed_amount", "14"), ("compensation_amount", "7"), ("payment", "transfer:5")):
+        of_two = [message(AWARD_OF_PAYMENT), message({**RECEIPT_OF_AWARD, name: other})]
+        yield vector(f"messages_about_awards_with_another_{name}", "outcome", of_two)
     yield vector("two_messages_of_one_type", "malformed", [message(RECEIPT), message(RECEIPT)])
     yield vector("no_messages", "malformed", [])
     yield vector("five_messages", "malformed", [message(RECEIPT)] * 5)

@@ -148,7 +148,8 @@ def judge_consistency(
 
     def continues() -> bool:
         hashes = [log.read_hash(one) for one in proof["hashes"]]
-        return checkpoint.origin == older.origin and log.proves_consistency(
+        sizes = (proof["old_size"], proof["size"]) == (older.size, checkpoint.size)
+        return (sizes and checkpoint.origin == older.origin) and log.proves_consistency(
             older.size, checkpoint.size, older.root, checkpoint.root, hashes
         )
 

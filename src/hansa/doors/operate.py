@@ -2,11 +2,13 @@
 
 import gc
 
+from hansa_client.commands.ending import end_process
+
 COLLECTED_AFTER = (50_000, 20, 20)
 
 
-def main() -> None:
-    """Run the command line."""
+def run() -> None:
+    """Run the command line. Raises: SystemExit, always."""
     # Nearly all that a request leaves behind is gone by then, and what a start makes stays. With the usual thresholds a
     # fifth of a start went by looking through it, and the thousands of sockets of the live feed were walked through
     # several times a second.
@@ -16,6 +18,15 @@ def main() -> None:
     from hansa.doors.commands.program import app
 
     run_command_line(app)
+
+
+def main() -> None:
+    """Run the command line, and end the process."""
+    try:
+        run()
+    except SystemExit as end:
+        end_process(end.code)
+        raise
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
 from hansa_client.errors import CredentialMissing
 from hansa_client.records.accounts import RegistryConfig
 from hansa_client.retries import RetryPolicy
+from hansa_client.trust import trusted_authorities
 
 from .accounts import AsyncAccounts
 from .agents import AsyncAgents
@@ -51,7 +52,12 @@ class AsyncRegistry:
     ) -> None:
         self.url = origin_of(url)
         self.agent_client_id = agent.client_id if agent is not None else ""
-        self._http = httpx2.AsyncClient(base_url=self.url, follow_redirects=False, transport=http_transport)
+        self._http = httpx2.AsyncClient(
+            base_url=self.url,
+            follow_redirects=False,
+            transport=http_transport,
+            verify=trusted_authorities(),
+        )
         transport = AsyncTransport(self._http, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
         self._transport = transport
         login = AsyncDeveloperLogin(transport, developer, keep)

@@ -1,8 +1,19 @@
 """The command line for users: `hansa-client`, and the same commands in `hansa` where the server is installed."""
 
 
-def main() -> None:
-    """Run `hansa-client`."""
-    from .program import run
+def run() -> None:
+    """Run the command line. Raises: SystemExit, always."""
+    from .program import run_command_line
 
-    run()
+    run_command_line()
+
+
+def main() -> None:
+    """Run `hansa-client`, and end the process."""
+    from .ending import end_process
+
+    try:
+        run()
+    except SystemExit as end:
+        end_process(end.code)
+        raise

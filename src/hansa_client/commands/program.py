@@ -38,7 +38,7 @@ def _command() -> Any:
     return typer.main.get_command(app)
 
 
-def run() -> None:
+def run_command_line() -> None:
     """Run the command that was typed, or answer a shell that completes one."""
     if COMPLETION_VARIABLE in os.environ:
         from typer._completion_classes import completion_init

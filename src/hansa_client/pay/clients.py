@@ -9,6 +9,7 @@ import httpx2
 from hansa_client.amounts import Amount
 from hansa_client.asynchronous import AsyncRegistry
 from hansa_client.synchronous import Registry
+from hansa_client.trust import trusted_authorities
 
 from .asynchronous.payer import PATIENCE_SECONDS, AsyncPayer
 from .budget import Budget
@@ -24,7 +25,7 @@ class AsyncPayingTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, payer: AsyncPayer, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self._payer = payer
-        self._transport = transport or httpx2.AsyncHTTPTransport(trust_env=False)
+        self._transport = transport or httpx2.AsyncHTTPTransport(verify=trusted_authorities(trust_env=False))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """See AsyncPayer.send."""
@@ -40,7 +41,7 @@ class PayingTransport(httpx2.BaseTransport):
 
     def __init__(self, payer: Payer, transport: httpx2.BaseTransport | None = None) -> None:
         self._payer = payer
-        self._transport = transport or httpx2.HTTPTransport(trust_env=False)
+        self._transport = transport or httpx2.HTTPTransport(verify=trusted_authorities(trust_env=False))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """See Payer.send."""

@@ -5,9 +5,11 @@ from collections.abc import Awaitable
 from datetime import datetime
 from typing import Any
 
+import asyncpg
 import pytest
 
 from hansa.rooms.commerce.payments import Verifier, VerifyOrder, expire_due_tokens
+from hansa.rooms.commerce.payments.verify import FEWEST_BESIDE
 from tests.paying import Payments
 from tests.payment_proof import prove_tokens
 from tests.properties.proof import prove_book
@@ -15,6 +17,10 @@ from tests.registry import TestRegistry, another_process, at_once
 
 AHEAD_SECONDS = 0.04
 
+IS_BLOCKED = (
+    "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
+)
+_LOCK = "SELECT FROM commerce_payment_token WHERE id = $1 FOR UPDATE"
 _EXPIRES_SOON = """
 UPDATE commerce_payment_token SET expires_at = clock_timestamp() + $2 * interval '1 second'
 WHERE id = $1 RETURNING expires_at
@@ -45,6 +51,29 @@ async def proven(payments: Payments) -> None:
     await payments.registry.database.read(prove_tokens)
     await payments.registry.database.read(prove_book)
     assert (await payments.registry.supply())["delta"] == "0"
+
+
+async def test_verifications_pass_one_that_waits_for_a_rival(payments: Payments):
+    waited_for, other = await payments.authorized(), await payments.authorized()
+    database = payments.registry.database
+    verifier = Verifier(payments.registry.runtime)
+    rival = await asyncpg.connect(database.dsn)
+    try:
+        locking = rival.transaction()
+        await locking.start()
+        await rival.execute(_LOCK, waited_for["token_id"])
+        waiting = asyncio.create_task(verifier.verify(VerifyOrder(waited_for["token"])))
+        while not await rival.fetchval(IS_BLOCKED):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        passing = await asyncio.gather(
+            *(verifier.verify(VerifyOrder(other["token"])) for _ in range(FEWEST_BESIDE))
+        )
+        assert [one.is_first_use for one in passing].count(True) == 1
+        assert not waiting.done()
+        await locking.commit()
+        assert (await waiting).is_first_use
+    finally:
+        await rival.close()
 
 
 async def test_of_100_verifications_at_once_by_different_uses_one_is_the_first_use(payments: Payments):

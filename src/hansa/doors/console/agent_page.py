@@ -5,11 +5,18 @@ from typing import Any
 from urllib.parse import quote
 
 from hansa.doors.console.badges import marks_of
-from hansa.doors.console.call_snippets import Interface, Snippet, interfaces_of, payment_steps, snippets_of
+from hansa.doors.console.call_snippets import (
+    Interface,
+    Snippet,
+    interfaces_of,
+    payment_steps,
+    snippets_of,
+    wallet_step,
+)
 from hansa.doors.console.prices import Price, price_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import catalogue
+from hansa.rooms import catalogue, commerce
 
 SKILLS_SHOWN = 64
 
@@ -79,7 +86,7 @@ class AgentPage:
                     base_url=settings.base_url,
                 )
             ),
-            payment=_payment(card, price, settings) if interfaces else [],
+            payment=_payment(card, price, interfaces, settings) if interfaces else [],
             json_ld=catalogue.agent_json_ld(card, settings.base_url + path),
         )
 
@@ -121,14 +128,20 @@ def _skill(skill: dict[str, Any]) -> Skill:
     )
 
 
-def _payment(card: catalogue.Card, price: Price, settings: Settings) -> list[Snippet]:
+def _payment(
+    card: catalogue.Card, price: Price, interfaces: list[Interface], settings: Settings
+) -> list[Snippet]:
     """How a call is paid, where the price is one amount of this registry's unit and the payee is an agent of this registry."""
     is_payable = (
         card.did is not None and card.source_registry is None and price.unit == settings.settlement_currency
     )
     if card.did is None or not is_payable or price.is_free or price.amount is None:
         return []
-    return payment_steps(card.did, price.amount, settings.base_url)
+    networks = commerce.Networks.of(settings)
+    return [
+        *payment_steps(card.did, price.amount, settings.base_url),
+        *wallet_step(interfaces, networks.wallet, networks.asset),
+    ]
 
 
 # A mirrored card was judged by another registry: its members may be of any kind.

@@ -1,4 +1,4 @@
-"""How an agent is called, as lines to copy: for a shell with curl and for the official Python client.
+"""How an agent is called, as lines to copy: for a shell with curl, the official Python client and a client of x402.
 
 Every address comes from a card, so it is quoted for the language that it stands in.
 """
@@ -72,11 +72,9 @@ def snippets_of(
 
     The Python client reads the card that this registry exports at `export_path`; None: it exports none.
     """
-    usable = [one for one in interfaces if one.is_called_by_curl]
-    if not usable:
+    best = _best(interfaces)
+    if best is None:
         return
-    # A client that reads the card takes JSON-RPC where it is offered.
-    best = min(usable, key=lambda one: CALLED_BY_CURL.index(one.binding.upper()))
     yield Snippet("curl", _curl(best, is_paid=is_paid, base_url=base_url))
     if export_path is not None:
         yield Snippet(
@@ -105,18 +103,40 @@ def payment_steps(did: str, amount: str, base_url: str) -> list[Snippet]:
     ]
 
 
-def _curl(interface: Interface, *, is_paid: bool, base_url: str) -> str:
+def wallet_step(interfaces: list[Interface], network: str, asset: str) -> Iterator[Snippet]:
+    """How a call is paid by a wallet with a stock client of x402, on the wallet network of this registry."""
+    best = _best(interfaces)
+    if best is None:
+        return
+    url, headers, body = _call(best)
+    parts = {"network": network, "asset": asset, "url": url, "body": body, "headers": headers}
+    yield Snippet(
+        "With a wallet, where the service accepts x402",
+        _X402.format(**{name: json.dumps(part) for name, part in parts.items()}),
+    )
+
+
+def _best(interfaces: list[Interface]) -> Interface | None:
+    # A client that reads the card takes JSON-RPC where it is offered.
+    usable = [one for one in interfaces if one.is_called_by_curl]
+    return min(usable, key=lambda one: CALLED_BY_CURL.index(one.binding.upper()), default=None)
+
+
+def _call(interface: Interface) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """Address, headers and body of a call."""
     assert interface.url is not None
-    url = interface.url
+    url, headers = interface.url, {} if interface.is_old else {"A2A-Version": "1.0"}
     body: dict[str, Any] = {"message": _OLD_MESSAGE if interface.is_old else _MESSAGE}
     if interface.binding.upper() == JSON_RPC:
         method = "message/send" if interface.is_old else "SendMessage"
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": body}
-    else:
-        url = f"{url.rstrip('/')}/message:send"
+        return url, headers, {"jsonrpc": "2.0", "id": 1, "method": method, "params": body}
+    return f"{url.rstrip('/')}/message:send", headers, body
+
+
+def _curl(interface: Interface, *, is_paid: bool, base_url: str) -> str:
+    url, headers, body = _call(interface)
     lines = [f"curl -sSw '\\n' {shlex.quote(url)}", "  -H 'Content-Type: application/json'"]
-    if not interface.is_old:
-        lines.append("  -H 'A2A-Version: 1.0'")
+    lines += [f"  -H '{name}: {value}'" for name, value in headers.items()]
     if is_paid:
         lines.append('  -H "X-Payment-Token: $PAYMENT_TOKEN"')
         lines.append(f"  -H {shlex.quote('X-Payment-Issuer: ' + base_url)}")
@@ -167,6 +187,28 @@ async def main():
         request = SendMessageRequest(message=message)
         async for answer in client.send_message(request{context}):
             print(get_stream_response_text(answer))
+
+
+asyncio.run(main())"""
+_X402 = """# pip install "x402[httpx,evm]"; the wallet is bound to your agent
+import asyncio
+import os
+
+from eth_account import Account
+from x402 import x402Client
+from x402.http.clients.httpx import x402HttpxClient
+from x402.mechanisms.evm.exact import ExactEvmScheme
+
+NETWORK, ASSET = {network}, {asset}
+
+
+async def main():
+    client = x402Client()
+    client.register(NETWORK, ExactEvmScheme(Account.from_key(os.environ["WALLET_KEY"])))
+    client.set_spend_controls({{"allowed_assets": [{{"network": NETWORK, "asset": ASSET}}]}})
+    async with x402HttpxClient(client, timeout=60) as http:
+        answer = await http.post({url}, json={body}, headers={headers})
+        print(answer.text)
 
 
 asyncio.run(main())"""

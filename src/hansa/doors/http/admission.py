@@ -69,6 +69,13 @@ class Admission:
         if self._timer is None:
             self._look_after(self.timeout_seconds)
 
+    def take(self) -> bool:
+        """Take a place where one is free and nobody waits for it; returns whether it was taken."""
+        is_free = not self._waiting and self._has_room()
+        if is_free:
+            self._taken += 1
+        return is_free
+
     def leave(self) -> None:
         """Give a place back; it is the next one's."""
         self._taken -= 1

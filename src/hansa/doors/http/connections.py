@@ -4,7 +4,7 @@ The head and the body of an answer are two writes, each of which would be a syst
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,51 +33,51 @@ def _length_of(started: Message) -> int:
     return next((int(value) for name, value in started["headers"] if name.lower() == b"content-length"), 0)
 
 
-def giving_back(
-    app: Any, admission: Admission, flow: FlowControl, is_gone: Callable[[], bool]
-) -> Callable[..., Awaitable[None]]:
+class AdmittedRequest:
     """The application for one request, which gives its place back once what is left to do is the client's.
 
     It finds `is_gone` under `IS_GONE` in its scope: what is written for a client that is gone is dropped without an error.
     """
 
-    async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
-        has_left = is_long = False
-        send_whole: SendWhole | None = scope.get(SEND_WHOLE)
+    __slots__ = ("_admission", "_app", "_flow", "_has_left", "_is_gone", "_is_long", "_send", "_send_whole")
 
-        def leave() -> None:
-            nonlocal has_left
-            if not has_left:
-                has_left = True
-                admission.leave()
+    def __init__(
+        self, app: Any, admission: Admission, flow: FlowControl, is_gone: Callable[[], bool]
+    ) -> None:
+        self._app, self._admission, self._flow, self._is_gone = app, admission, flow, is_gone
+        self._has_left = self._is_long = False
+        self._send_whole: SendWhole | None = None
 
-        async def send_and_leave(message: Message) -> None:
-            nonlocal is_long
-            if message["type"] == "http.response.start":
-                is_long = _length_of(message) > LONG_ANSWER_BYTES
-            elif not message.get("more_body"):
-                is_long = False
-            # A slow reader holds no place.
-            if not is_long or flow.write_paused:
-                leave()
-            await send(message)
-
-        def leave_and_send_whole(fields: bytes, body: bytes) -> bool:
-            if send_whole is None or len(body) > LONG_ANSWER_BYTES:
-                return False
-            leave()
-            return send_whole(fields, body)
-
-        scope[SEND_WHOLE] = leave_and_send_whole
-        scope[IS_GONE] = is_gone
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._send, self._send_whole = send, scope.get(SEND_WHOLE)
+        scope[SEND_WHOLE], scope[IS_GONE] = self._leave_and_send_whole, self._is_gone
         try:
-            await app(scope, receive, send_and_leave)
+            await self._app(scope, receive, self._send_and_leave)
         finally:
             # The request would hold itself.
             del scope[IS_GONE]
-            leave()
+            self._leave()
 
-    return admitted
+    def _leave(self) -> None:
+        if not self._has_left:
+            self._has_left = True
+            self._admission.leave()
+
+    async def _send_and_leave(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._is_long = _length_of(message) > LONG_ANSWER_BYTES
+        elif not message.get("more_body"):
+            self._is_long = False
+        # A slow reader holds no place.
+        if not self._is_long or self._flow.write_paused:
+            self._leave()
+        await self._send(message)
+
+    def _leave_and_send_whole(self, fields: bytes, body: bytes) -> bool:
+        if self._send_whole is None or len(body) > LONG_ANSWER_BYTES:
+            return False
+        self._leave()
+        return self._send_whole(fields, body)
 
 
 def _held_body(cycle: RequestResponseCycle) -> bytes | None:
@@ -178,9 +178,14 @@ class ConnectionProtocol(BoundedProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
-        late_at = self.loop.time() + admission.timeout_seconds
-        admitted = giving_back(app, admission, self.flow, lambda: cycle.disconnected)
-        self._ask_until(late_at, cycle, admitted, admission)
+        if cycle.disconnected or self._is_cut_off_as_blocked():
+            return
+        admitted = AdmittedRequest(app, admission, self.flow, lambda: cycle.disconnected)
+        is_held_up = admission.is_for_reads and self._has_unread_answers_at_its_address()
+        if not is_held_up and admission.take():
+            self._begin(cycle, admitted)
+        else:
+            self._ask_until(self.loop.time() + admission.timeout_seconds, cycle, admitted, admission)
 
     def _ask_until(
         self, late_at: float, cycle: RequestResponseCycle, admitted: Any, admission: Admission

@@ -45,6 +45,11 @@ class IndexedHeaders(Headers):
     def __contains__(self, name: Any) -> bool:
         return _in_bytes(name) in self._first
 
+    def getlist(self, name: str) -> list[str]:
+        """All fields of this name."""
+        wanted = _in_bytes(name)
+        return [value.decode("latin-1") for field, value in self._list if field == wanted]
+
     def get(self, name: str, default: Any = None) -> Any:
         """The first field of this name, or `default`."""
         value = self._first.get(_in_bytes(name))

@@ -9,7 +9,6 @@ from http import HTTPStatus
 from random import Random
 from typing import Any
 
-import structlog
 from prometheus_client import Counter, Histogram
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,14 +26,13 @@ from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
 from hansa.foundation.plumbing.bodies import JsonText
 from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
 from hansa.foundation.plumbing.direct import DirectMember, DirectTree
-from hansa.foundation.plumbing.idempotency import KEY_PATTERN
+from hansa.foundation.plumbing.log import REQUEST_ID
 from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.request_log import RequestLine, request_log
 from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
 from hansa.rooms import people
 
-_IDEMPOTENCY_KEY = re.compile(KEY_PATTERN)
-REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
 # What follows is one name, and such names may hold slashes.
 NAMES_WITH_SLASHES = (
@@ -96,31 +94,30 @@ class RequestGuard:
             scope = {**scope, "method": "GET"}
         first = first_fields(scope["headers"])
         request_id = own_or_new_id(first.get(b"x-request-id"))
-        headers = [*API_HEADERS, (b"x-request-id", request_id)]
         started, status = time.perf_counter(), 500
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                _add_headers(message, headers)
-            await send(message)
-
         requests_under_way.inc()
         # The server runs each request in a context of its own, which ends with it.
-        structlog.contextvars.bind_contextvars(request_id=request_id.decode())
+        REQUEST_ID.set(request_id)
         try:
+            answer: ASGIApp = self._app
             if (trouble := _target_trouble(scope)) is not None:
-                response = problem(Request(scope, receive), 400, "BAD_REQUEST", trouble)
+                answer = problem(Request(scope, receive), 400, "BAD_REQUEST", trouble)
             elif (handler := self._direct_handler(scope)) is not None:
-                response = await answered(handler, DirectRequest(scope, receive, first, held_body))
+                answer = response = await answered(handler, DirectRequest(scope, receive, first, held_body))
                 if _was_sent_whole(send_whole, response, request_id):
                     status = response.status_code
                     return
-            else:
-                await self._app(scope, receive, send_with_headers)
-                return
-            await response(scope, receive, send_with_headers)
+            # Behind what most direct routes need: to make a function costs as much as to call one.
+            headers = [*API_HEADERS, (b"x-request-id", request_id)]
+
+            async def send_with_headers(message: Message) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = message["status"]
+                    _add_headers(message, headers)
+                await send(message)
+
+            await answer(scope, receive, send_with_headers)
         finally:
             requests_under_way.dec()
             seconds, key = time.perf_counter() - started, first.get(b"idempotency-key")
@@ -166,7 +163,7 @@ def request_id_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 def own_or_new_id(own: bytes | None) -> bytes:
     """The id of a request: its `own`, where it is harmless, else a new one."""
-    return own if own is not None and REQUEST_ID.fullmatch(own) else b"%032x" % _ids.getrandbits(128)
+    return own if own is not None and _REQUEST_ID.fullmatch(own) else b"%032x" % _ids.getrandbits(128)
 
 
 def _target_trouble(scope: Scope) -> str | None:
@@ -220,16 +217,7 @@ def _record(
 def _note_call(runtime: Runtime, caller: Developer | Agent, line: RequestLine, key: bytes | None) -> None:
     """Note a call for the developer who asked, or whose agent did."""
     developer_id, did = (caller.developer_id, caller.did) if isinstance(caller, Agent) else (caller.id, None)
-    shown = None if key is None else _shown_key(key)
-    request_id = line.request_id.decode()
-    call = people.Call(did, request_id, line.at, line.method, line.route, line.status, line.seconds, shown)
-    people.CALLS.of(runtime).note(developer_id, call)
-
-
-def _shown_key(key: bytes) -> str | None:
-    """The idempotency key of a request, where it has the form of one."""
-    text = key.decode("latin-1")
-    return text if _IDEMPOTENCY_KEY.fullmatch(text) else None
+    people.CALLS.of(runtime).note(developer_id, people.Call(did, line, key))
 
 
 # Finding a labelled counter costs several times what counting does.

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from fastapi import Request, params
@@ -112,13 +112,19 @@ class JsonText(Response):
     def __init__(self, text: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         self.status_code, self.background = 200, None
         self.body = text.encode()
+        self._further = headers
+
+    @cached_property
+    def raw_headers(self) -> list[tuple[bytes, bytes]]:  # type: ignore[override]
+        """Its header fields, made where they are asked for."""
         length = (b"content-length", b"%d" % len(self.body))
-        self.raw_headers = [length, (b"content-type", b"application/json"), *headers]
+        return [length, (b"content-type", b"application/json"), *self._further]
 
     def head_lines(self) -> bytes:
         """Its header fields, each with its line end."""
         own = b"content-length: %d\r\ncontent-type: application/json\r\n" % len(self.body)
-        others = self.raw_headers[2:]
+        # A field that was added stands in the list, which is then there.
+        others = self.raw_headers[2:] if "raw_headers" in self.__dict__ else self._further
         return own + b"".join([b"%b: %b\r\n" % field for field in others]) if others else own
 
 

@@ -15,22 +15,30 @@ from pydantic import BaseModel
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText, guarded_json, held_body, json_of
 from hansa.foundation.plumbing.parameter_binding import directly, in_two_steps
+from hansa.foundation.plumbing.runtime import runtime_of
 
 
 class DirectRoute(GuardedRoute):
     """A route whose dependencies are called directly and whose model, if it answers with one, is sent as it is."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        judges, call = in_two_steps(self.endpoint)
+        of_process, judges, call = in_two_steps(self.endpoint)
         before = [
             directly(dependency.dependency) for dependency in self.dependencies if dependency.dependency
         ]
         takes_body = self.body_field is not None
 
+        def found_in_process(request: Request) -> dict[str, Any]:
+            known = runtime_of(request).slots.parameters
+            values = known.get(call)
+            if values is None:
+                values = known[call] = {name: resolve(request, None) for name, resolve, _ in of_process}
+            return values.copy()
+
         async def answered(request: Request) -> Response:
             for dependency in before:
                 await dependency(request, None)
-            values = {}
+            values = found_in_process(request)
             for name, resolve, is_waited_for in judges:
                 value = resolve(request, None)
                 values[name] = await value if is_waited_for else value

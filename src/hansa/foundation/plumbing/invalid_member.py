@@ -26,7 +26,12 @@ class InvalidMember(NamedTuple):
         field = ".".join(str(part) for part in named) or str(place)
         is_no_object = first["type"] in NOT_AN_OBJECT
         message = "Input should be an object" if is_no_object else str(first["msg"])
-        return cls(_printable(field), _printable(f"{field}: {message.removeprefix('Value error, ')}"))
+        return cls(_printable(field), _printable(f"{field}: {without_type(message)}"))
+
+
+def without_type(message: str) -> str:
+    """What is expected, in a message of pydantic, without the type that the member has in the code."""
+    return message.removeprefix("Value error, ").removeprefix("String should have ")
 
 
 def _members(path: Sequence[Any], value: Any, *, is_missing: bool) -> Iterator[Any]:

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import MutableMapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -24,6 +25,10 @@ if is_rich_unloaded:
 SECRET_WORDS = ("password", "secret", "token", "authorization", "private_key", "recovery", "api_key")
 HIDDEN = "[hidden]"
 
+REQUEST_ID: ContextVar[bytes | None] = ContextVar(
+    "the id of the request that is being answered", default=None
+)
+
 
 def configure_logs(level: str, form: str) -> None:
     """Set up the process's logging; `form` is `console` or `json`."""
@@ -37,7 +42,7 @@ def configure_logs(level: str, form: str) -> None:
         )
     )
     shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
+        add_request_id,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         hide_secrets,
@@ -92,6 +97,14 @@ def is_json_asked_for() -> bool:
 
 def _log_uncaught(kind: type[BaseException], trouble: BaseException, traceback: TracebackType | None) -> None:
     structlog.get_logger().critical("uncaught exception", exc_info=(kind, trouble, traceback))
+
+
+def add_request_id(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Name the request that an event belongs to, where there is one."""
+    request_id = REQUEST_ID.get()
+    if request_id is not None:
+        event.setdefault("request_id", request_id.decode())
+    return event
 
 
 def hide_secrets(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

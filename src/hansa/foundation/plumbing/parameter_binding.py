@@ -35,6 +35,13 @@ def found_at_once(find: Callable[[Request], _Found]) -> Callable[[Request], Awai
     return found
 
 
+def found_in_process(find: Callable[[Request], _Found]) -> Callable[[Request], Awaitable[_Found]]:
+    """As `found_at_once`, of what is the same for every request that one process serves."""
+    found = found_at_once(find)
+    found.in_process = find  # type: ignore[attr-defined]
+    return found
+
+
 def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Resolver:
     """A call of the coroutine function `dependency` with its parameters found in the request.
 
@@ -73,10 +80,15 @@ def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Re
 
 def in_two_steps(
     endpoint: Callable[..., Any],
-) -> tuple[list[Named], Callable[..., Awaitable[Any]]]:
-    """First the dependencies, which judge who asks, then a call with their values, the request and its parsed body."""
+) -> tuple[list[Named], list[Named], Callable[..., Awaitable[Any]]]:
+    """First the dependencies, which judge who asks, then a call with their values, the request and its parsed body.
+
+    Those of them that are the same for every request of a process stand in a list of their own, the first one.
+    """
     parameters = _parameters(endpoint)
-    first = [_resolver(*one) for one in parameters if not _is_of_the_request(one[1])]
+    dependencies = [one for one in parameters if not _is_of_the_request(one[1])]
+    of_process = [_resolver(*one) for one in dependencies if _is_of_process(*one[1:])]
+    first = [_resolver(*one) for one in dependencies if not _is_of_process(*one[1:])]
     then = [_resolver(*one, takes_body=True) for one in parameters if _is_of_the_request(one[1])]
 
     def call(values: dict[str, Any], request: Request, body: Any) -> Awaitable[Any]:
@@ -84,7 +96,14 @@ def in_two_steps(
             values[name] = resolve(request, body)
         return endpoint(**values)  # type: ignore[no-any-return]
 
-    return first, call
+    return of_process, first, call
+
+
+def _is_of_process(hint: Any, default: Any) -> bool:
+    details = (default, *(get_args(hint)[1:] if get_origin(hint) is Annotated else ()))
+    return any(
+        isinstance(detail, params.Depends) and hasattr(detail.dependency, "in_process") for detail in details
+    )
 
 
 def _parameters(called: Callable[..., Any]) -> list[tuple[str, Any, Any]]:

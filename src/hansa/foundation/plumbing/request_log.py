@@ -11,7 +11,8 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
-from typing import NamedTuple
+
+import msgspec
 
 FLUSH_SECONDS = 0.1
 FLUSH_LINES = 2000
@@ -22,7 +23,7 @@ SECRET_IN_PATH = re.compile(r"\{code\}")
 _PLAIN = re.compile(rb"[!#-&(-\[\]-~]*", re.ASCII)
 
 
-class RequestLine(NamedTuple):
+class RequestLine(msgspec.Struct, frozen=True, gc=False):
     """One answer. `at` is its time in seconds since 1970, `route` the template of the path."""
 
     at: float

@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.mail import Mailbox
 from hansa.foundation.plumbing.outgoing import Outgoing
-from hansa.foundation.plumbing.parameter_binding import found_at_once
+from hansa.foundation.plumbing.parameter_binding import found_in_process
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenIssuer
@@ -56,7 +56,7 @@ class Slot(Generic[T]):
     @property
     def given(self) -> Callable[[Request], Awaitable[T]]:
         """A dependency: the value in the process that serves this request."""
-        return found_at_once(lambda request: self.of(runtime_of(request)))
+        return found_in_process(lambda request: self.of(runtime_of(request)))
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Slots:
     def __init__(self, fillings: Iterable[Filling] = ()) -> None:
         self._builds = {filling.slot: filling.build for filling in fillings}
         self._values: dict[Slot[Any], Any] = {}
+        self.parameters: dict[object, dict[str, Any]] = {}
+        """The parameters that a direct route finds in the process alone, by the route: found once."""
 
     def value(self, slot: Slot[T], runtime: "Runtime") -> T:
         """The value of a slot, built unless it is there."""
@@ -85,6 +87,7 @@ class Slots:
     def put(self, slot: Slot[T], value: T) -> None:
         """Set or replace the value of a slot."""
         self._values[slot] = value
+        self.parameters.clear()
 
 
 @dataclass(frozen=True)
@@ -114,11 +117,11 @@ def runtime_of(request: HTTPConnection) -> Runtime:
     return runtime
 
 
-_jobs_of = found_at_once(lambda request: runtime_of(request).jobs)
-_database_of = found_at_once(lambda request: runtime_of(request).database)
-_settings_of = found_at_once(lambda request: runtime_of(request).settings)
-_tokens_of = found_at_once(lambda request: runtime_of(request).tokens)
-_seal_of = found_at_once(lambda request: runtime_of(request).seal)
+_jobs_of = found_in_process(lambda request: runtime_of(request).jobs)
+_database_of = found_in_process(lambda request: runtime_of(request).database)
+_settings_of = found_in_process(lambda request: runtime_of(request).settings)
+_tokens_of = found_in_process(lambda request: runtime_of(request).tokens)
+_seal_of = found_in_process(lambda request: runtime_of(request).seal)
 
 Db = Annotated[Database, Depends(_database_of)]
 Config = Annotated[Settings, Depends(_settings_of)]

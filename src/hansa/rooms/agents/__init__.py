@@ -76,7 +76,7 @@ from hansa.rooms.agents.status import (
     statuses_of,
     suspend,
 )
-from hansa.rooms.agents.wallets import Wallet, find_wallet, payee_of_address, receive_address
+from hansa.rooms.agents.wallets import Wallet, find_wallet, hold_wallet, payee_of_address, receive_address
 
 __all__ = [
     "ACT_TOKENS",
@@ -138,6 +138,7 @@ __all__ = [
     "find_agents",
     "find_wallet",
     "hold_budget",
+    "hold_wallet",
     "identities_ended",
     "issue_bootstrap_token",
     "issue_capability",

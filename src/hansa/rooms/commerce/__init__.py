@@ -40,6 +40,7 @@ from hansa.rooms.commerce.disputes import (
     signed_bundle,
 )
 from hansa.rooms.commerce.payments import SIGNATORY, ReceiptUnknown, Token, list_tokens, signed_receipt
+from hansa.rooms.commerce.x402 import Networks
 
 __all__ = [
     "BOND_ADMITS",
@@ -58,6 +59,7 @@ __all__ = [
     "DisputeFilter",
     "DisputeOut",
     "DisputeStatus",
+    "Networks",
     "Ordered",
     "PageLinkInvalid",
     "ReceiptUnknown",

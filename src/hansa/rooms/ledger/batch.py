@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 import asyncpg
 import msgspec
-from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Database, Lane, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
@@ -41,6 +40,8 @@ WAITING_MAX = 4000
 WHOLE_MAX = 32
 BATCHES_MAX = 2
 """How many are under way at a time."""
+
+_ENCODER = msgspec.json.Encoder()
 
 _POSTED = postings_total.labels("transfer")
 
@@ -81,13 +82,9 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
         if len(given) > 1:
             number = next(_groups) & 0x7FFFFFFF
             given = [order.in_group(number) for order in given]
-        first, *others = given
-        if request is not None:
-            first = replace(first, scope=request.scope.hex(), digest=digest(request.body).hex())
-        if refusal is not None:
-            first = replace(first, barred=True)
-        given = [first, *others]
-        lines = [msgspec.json.encode(order) for order in given]
+        if request is not None or refusal is not None:
+            given = [_keyed(given[0], request, barred=refusal is not None), *given[1:]]
+        lines = [_ENCODER.encode(order) for order in given]
         return cls(given, render, refusal, lines, asyncio.get_running_loop().create_future())
 
     @classmethod
@@ -107,6 +104,16 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
     def scope(self) -> str | None:
         """What no other ticket of this process may have while this one is under way."""
         return self.orders[0].scope
+
+
+def _keyed(order: Order, request: Repeatable | None, *, barred: bool) -> Order:
+    """The order with the key of its request."""
+    scope = body_digest = None
+    if request is not None:
+        scope, body_digest = request.scope.hex(), digest(request.body).hex()
+    return Order(
+        order.debit, order.credit, order.amount, order.message, order.more, scope, body_digest, barred
+    )
 
 
 Decided: TypeAlias = Sequence[tuple[Ticket, Sequence[Row]]]
@@ -164,18 +171,19 @@ class GroupCommit:
         ticket = Ticket.of(given, None, lambda _: "")
         return receipts_of(ticket, await self._decided(ticket))
 
-    async def _decided(self, ticket: Ticket) -> Sequence[Row]:
+    def _decided(self, ticket: Ticket) -> asyncio.Future[Sequence[Row]]:
+        """What the database will have decided on the ticket. Raises: KeyInProgress, Unavailable."""
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("Too many transfers are waiting; retry shortly.", retry_after=1)
-        if ticket.scope:
-            if ticket.scope in self._scopes:
+        if (scope := ticket.scope) is not None:
+            if scope in self._scopes:
                 raise KeyInProgress
-            self._scopes.add(ticket.scope)
+            self._scopes.add(scope)
         self._waiting.append(ticket)
         working = {worker for worker in self._workers if not worker.done()}
         if not working or (len(working) < BATCHES_MAX and self._under_way and self._is_due()):
             self._workers = working | {asyncio.create_task(self._commit_batches())}
-        return await ticket.outcome
+        return ticket.outcome
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
@@ -271,8 +279,8 @@ class GroupCommit:
 
     def _release(self, ticket: Ticket) -> None:
         """Its transfer has come to an end: the key may be used again."""
-        if ticket.scope:
-            self._scopes.discard(ticket.scope)
+        if (scope := ticket.scope) is not None:
+            self._scopes.discard(scope)
 
 
 async def post_batch(

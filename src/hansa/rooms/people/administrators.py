@@ -10,6 +10,7 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.invalid_member import without_type
 from hansa.foundation.values.errors import MemberInvalid
 
 from . import register, rules, store
@@ -28,11 +29,8 @@ async def admit_administrator(
     except ValidationError as trouble:
         # Only where and what: the text of the whole error holds the password.
         first = trouble.errors()[0]
-        member, message = (
-            first["loc"][0],
-            first["msg"].removeprefix("Value error, ").removeprefix("String should have "),
-        )
-        raise MemberInvalid(f"{member}: {message}", field=str(member)) from None
+        member = first["loc"][0]
+        raise MemberInvalid(f"{member}: {without_type(first['msg'])}", field=str(member)) from None
     rules.require_acceptable_password(password)
     developer = await register.new_developer(request, is_verified=True, tos_version=None)
     return replace(developer, is_admin=True, areas=tuple(areas))

@@ -67,7 +67,7 @@ class TransferOut(BaseModel):
             "fee_amount": format_amount(receipt.fee),
             "currency": currency,
             "new_sender_balance": format_amount(receipt.payer_balance_after),
-            "timestamp": receipt.recorded_at.isoformat().replace("+00:00", "Z"),
+            "timestamp": receipt.recorded_at,
             "message": order.message,
         }
         return msgspec.json.encode(members).decode()

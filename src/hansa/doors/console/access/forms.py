@@ -10,6 +10,7 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
 from hansa.foundation.plumbing.bodies import BODY_MAX_BYTES, FORM, BodyInvalid, read_within
+from hansa.foundation.plumbing.invalid_member import without_type
 from hansa.foundation.values.errors import Refused, UnsupportedMediaType
 
 from .errors import FormRefused
@@ -34,7 +35,6 @@ FIELDS_MAX = 1000
 WHERE_EMPTY = frozenset({"missing", "string_too_short", "string_pattern_mismatch"})
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
-_PREFIX = re.compile(r"^Value error, ")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -116,7 +116,7 @@ def _messages(trouble: ValidationError) -> dict[str, str]:
     """A sentence for each field, the first one of each."""
     found: dict[str, str] = {}
     for error in trouble.errors():
-        text = _PREFIX.sub("", error["msg"])
+        text = without_type(error["msg"])
         is_empty = error["type"] in WHERE_EMPTY and not str(error.get("input") or "").strip()
         if is_empty:
             sentence = "This field is required."

@@ -41,13 +41,15 @@ export async function verifyLogConsistency(proof, keys, oldNote) {
   const { checkpoint, signed } = await judgedCheckpoint("checkpoint", proof.get("checkpoint"), keys);
   const old = await judgedCheckpoint("old checkpoint", oldNote, keys);
   if (!checkpoint || !old.checkpoint) return verdictOf([signed, old.signed]);
+  const [oldSize, size] = ["old_size", "size"].map((name) => BigInt(proof.get(name).text));
   const said = `the log continues the checkpoint of ${old.checkpoint.size} leaves`;
   return verdictOf([
     signed,
     old.signed,
     await judgedStep("consistency", said, async () => {
       const hashes = proof.get("hashes").map(readHash);
-      return checkpoint.origin === old.checkpoint.origin && provesConsistency(old.checkpoint, checkpoint, hashes);
+      const isOfSizes = oldSize === old.checkpoint.size && size === checkpoint.size;
+      return isOfSizes && checkpoint.origin === old.checkpoint.origin && provesConsistency(old.checkpoint, checkpoint, hashes);
     }),
   ]);
 }

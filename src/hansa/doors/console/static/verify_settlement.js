@@ -26,7 +26,7 @@ const MESSAGE = read(`{
   "required": ["kind", "type", "dispute_id", "defendant_did", "complainant_did", "amount", "currency", "iat"],
   "properties": {
     "kind": {"const": "fed.slash.v1"},
-    "type": {"type": "string", "enum": ["slash-request", "slash-confirmation", "slash-award", "slash-receipt"]},
+    "type": {"type": "string", "enum": ["slash-request", "slash-confirmation", "slash-award", "slash-paid", "slash-receipt"]},
     "dispute_id": {"type": "integer", "minimum": 1, "maximum": 9223372036854775807},
     "defendant_did": ${DID},
     "complainant_did": ${DID},
@@ -39,6 +39,8 @@ const MESSAGE = read(`{
     "compensation_amount": ${AMOUNT},
     "tx_id": {"type": "string", "maxLength": 64},
     "reason": {"type": "string", "maxLength": 500},
+    "payment": {"type": "string", "minLength": 1, "maxLength": 200},
+    "proof": {"type": "string", "maxLength": 800000},
     "verdict": {"type": "object"}
   }
 }`);
@@ -48,8 +50,11 @@ const MEMBERS = {
   "slash-request": ["verdict"],
   "slash-confirmation": ["settlement_id", "status", "slashed_amount"],
   "slash-award": ["slashed_amount", "compensation_amount", "verdict"],
+  "slash-paid": ["slashed_amount", "compensation_amount", "proof"],
   "slash-receipt": ["status"],
 };
+// What names an award; a receipt of an outcome has none of it.
+const AWARD = ["slashed_amount", "compensation_amount", "payment"];
 const DESTROYED = ["SLASHED", "SETTLED"];
 const DECIDED = [...DESTROYED, "FAILED", "EXPIRED"];
 
@@ -115,7 +120,12 @@ class Judged {
   }
 
   outcome() {
-    return this.messages.map(({ payload }) => outcomeOf(payload)).join("; ");
+    const said = this.messages.map(({ payload }) => outcomeOf(payload)).join("; ");
+    const [award, ...others] = this.messages.map(({ payload }) => payload).filter(namesAward);
+    if (award && !others.every((other) => AWARD.every((name) => isSame(other.get(name), award.get(name))))) {
+      throw refuse("outcome", "the messages are about different awards");
+    }
+    return said;
   }
 
   // A registry asks and awards on facts that it signed itself.
@@ -162,18 +172,29 @@ function outcomeOf(stated) {
   if (type === "slash-request") return `${stated.get("amount")} asked for`;
   if (type === "slash-receipt") {
     if (!DECIDED.includes(status)) throw refuse("outcome", `a receipt is for a final status, not for ${status}`);
-    return `${status} acknowledged`;
+    return namesAward(stated) ? `${status} acknowledged of ${awardOf(stated)}` : `${status} acknowledged`;
   }
+  if (type === "slash-award") return awardOf(stated);
+  if (type === "slash-paid") return `${awardOf(stated)} and paid`;
+  const said = slashOf(stated);
   const slashed = decimal(stated.get("slashed_amount"));
-  if (compared(slashed, decimal(stated.get("amount"))) > 0) throw refuse("outcome", "more was slashed than the amount of the claim");
-  const said = `${stated.get("slashed_amount")} slashed`;
-  if (type === "slash-award") {
-    const compensation = decimal(stated.get("compensation_amount"));
-    if (compared(compensation, ZERO) <= 0 || compared(compensation, slashed) > 0) {
-      throw refuse("outcome", "a compensation is greater than 0, and at most what was slashed");
-    }
-    return `${said}, ${stated.get("compensation_amount")} awarded`;
-  }
   if (DESTROYED.includes(status) !== compared(slashed, ZERO) > 0) throw refuse("outcome", `${said} does not agree with ${status}`);
   return `${status}, ${said}`;
+}
+
+const namesAward = (stated) => stated.has("compensation_amount") && stated.has("slashed_amount");
+
+function slashOf(stated) {
+  const slashed = decimal(stated.get("slashed_amount"));
+  if (compared(slashed, decimal(stated.get("amount"))) > 0) throw refuse("outcome", "more was slashed than the amount of the claim");
+  return `${stated.get("slashed_amount")} slashed`;
+}
+
+function awardOf(stated) {
+  const said = slashOf(stated);
+  const compensation = decimal(stated.get("compensation_amount"));
+  if (compared(compensation, ZERO) <= 0 || compared(compensation, decimal(stated.get("slashed_amount"))) > 0) {
+    throw refuse("outcome", "a compensation is greater than 0, and at most what was slashed");
+  }
+  return `${said}, ${stated.get("compensation_amount")} awarded`;
 }

@@ -3,6 +3,14 @@
 from hansa.rooms.agents.wallets.errors import WalletUnknown
 from hansa.rooms.agents.wallets.routes import router
 from hansa.rooms.agents.wallets.rules import Wallet, receive_address
-from hansa.rooms.agents.wallets.store import find_wallet, payee_of_address
+from hansa.rooms.agents.wallets.store import find_wallet, hold_wallet, payee_of_address
 
-__all__ = ["Wallet", "WalletUnknown", "find_wallet", "payee_of_address", "receive_address", "router"]
+__all__ = [
+    "Wallet",
+    "WalletUnknown",
+    "find_wallet",
+    "hold_wallet",
+    "payee_of_address",
+    "receive_address",
+    "router",
+]

@@ -86,6 +86,12 @@ async def find_wallet(tx: Tx, address: bytes) -> Wallet | None:
     return Wallet(**row) if row else None
 
 
+async def hold_wallet(tx: Tx, address: bytes) -> Wallet | None:
+    """As `find_wallet`, of a payment: the wallet stays with its agent until the transaction ends."""
+    row = await tx.fetchrow(f"{_WALLETS} WHERE w.address = $1 FOR SHARE OF w", address)
+    return Wallet(**row) if row else None
+
+
 async def payee_of_address(tx: Tx, address: bytes) -> str | None:
     """The agent that is paid by this address: one of its wallets, or its receive address."""
     did: str | None = await tx.fetchval(_PAYEE, address)

@@ -33,7 +33,7 @@ class AuthorizeAnswer:
 
     def shown(self, secret: str, token_id: UUID, expires_at: datetime) -> str:
         """The answer with this token."""
-        return AuthorizeOut.of(self.order, secret, token_id, expires_at, self.settings).model_dump_json()
+        return AuthorizeOut.json_of(self.order, secret, token_id, expires_at, self.settings)
 
     def sealed(self, kept: str) -> str:
         """What is kept, sealed under the key of the request."""

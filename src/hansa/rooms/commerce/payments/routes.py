@@ -161,8 +161,7 @@ async def verify_payment(
     """Whether a presented token is good; the first valid answer consumes it. The token authenticates itself."""
     order = body.order()
     verification = await verifier.verify(order)
-    out = PaymentVerifyOut.of(verification, order, config.settlement_currency)
-    return JsonText(out.model_dump_json())
+    return JsonText(PaymentVerifyOut.json_of(verification, order, config.settlement_currency))
 
 
 @hot_router.post(
@@ -198,8 +197,7 @@ async def settle_payment(
     wait = wait_seconds(prefer)
     book = ledger.Book.of(config)
     token = await settle_and_answer(db, settlements, body.order_by(agent.did), book, wait)
-    out = SettleOut.of(token, config.settlement_currency)
-    return JsonText(out.model_dump_json(), applied(wait))
+    return JsonText(SettleOut.json_of(token, config.settlement_currency), applied(wait))
 
 
 @hot_router.post(

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+import msgspec
 from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
 from hansa.foundation.plumbing.settings import Settings
@@ -112,26 +113,27 @@ class AuthorizeOut(BaseModel):
     resource: str | None
     request_digest: str | None
 
-    @classmethod
-    def of(
-        cls, order: AuthorizeOrder, secret: str, token_id: UUID, expires_at: datetime, settings: Settings
-    ) -> "AuthorizeOut":
-        """The shape of a new token."""
-        return cls.model_construct(
-            token=secret,
-            token_id=token_id,
-            amount=format_amount(order.amount),
-            currency=settings.settlement_currency,
-            target_agent_did=order.payee,
-            expires_at=expires_at,
-            contract_id=order.contract_id,
-            issuer=settings.base_url,
-            issuer_header=ISSUER_HEADER,
-            capture_by=order.capture_by,
-            reserved=order.is_reserved,
-            resource=order.resource,
-            request_digest=order.request_digest,
-        )
+    @staticmethod
+    def json_of(
+        order: AuthorizeOrder, secret: str, token_id: UUID, expires_at: datetime, settings: Settings
+    ) -> str:
+        """The answer with a new token, as JSON; a model of it would cost several times as much."""
+        members = {
+            "token": secret,
+            "token_id": token_id,
+            "amount": format_amount(order.amount),
+            "currency": settings.settlement_currency,
+            "target_agent_did": order.payee,
+            "expires_at": expires_at,
+            "contract_id": order.contract_id,
+            "issuer": settings.base_url,
+            "issuer_header": ISSUER_HEADER,
+            "capture_by": order.capture_by,
+            "reserved": order.is_reserved,
+            "resource": order.resource,
+            "request_digest": order.request_digest,
+        }
+        return msgspec.json.encode(members).decode()
 
 
 class PaymentVerifyIn(RequestBody):
@@ -184,30 +186,32 @@ class PaymentVerifyOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, verification: Verification, order: VerifyOrder, currency: str) -> "PaymentVerifyOut":
-        """The shape of a verification."""
+    def json_of(cls, verification: Verification, order: VerifyOrder, currency: str) -> str:
+        """The answer to a verification, as JSON; a model of a valid one would cost several times as much."""
         token = verification.token
         if token is None or verification.error is not None:
-            return cls(valid=False, status=_status_of(verification), error=verification.error)
-        return cls.model_construct(
-            valid=True,
-            token_id=token.id,
-            caller_did=token.caller,
-            target_agent_did=token.payee,
-            amount=format_amount(token.amount),
-            contract_id=token.contract_id,
-            expires_at=token.expires_at,
-            currency=currency,
-            status="consumed",
-            error=None,
-            first_use=verification.is_first_use,
-            first_use_id=first_use_of(verification, order),
-            resource=token.resource,
-            request_digest=token.request_digest,
-            capture_by=token.capture_by,
-            reserved=token.is_reserved,
-            caller_status=verification.caller_status,
-        )
+            refused = cls(valid=False, status=_status_of(verification), error=verification.error)
+            return refused.model_dump_json()
+        members = {
+            "valid": True,
+            "token_id": token.id,
+            "caller_did": token.caller,
+            "target_agent_did": token.payee,
+            "amount": format_amount(token.amount),
+            "contract_id": token.contract_id,
+            "expires_at": token.expires_at,
+            "currency": currency,
+            "status": "consumed",
+            "error": None,
+            "first_use": verification.is_first_use,
+            "first_use_id": first_use_of(verification, order),
+            "resource": token.resource,
+            "request_digest": token.request_digest,
+            "capture_by": token.capture_by,
+            "reserved": token.is_reserved,
+            "caller_status": verification.caller_status,
+        }
+        return msgspec.json.encode(members).decode()
 
 
 class SettleIn(RequestBody):
@@ -242,16 +246,25 @@ class SettleOut(BaseModel):
     @classmethod
     def of(cls, token: Token, currency: str) -> "SettleOut":
         """The shape of a token that is settled."""
-        return cls.model_construct(
-            token_id=token.id,
-            status=token.status,
-            settlement_tx_id=token.settlement_tx_id,
-            amount=format_amount(token.paid),
-            currency=currency,
-            caller_did=token.caller,
-            target_agent_did=token.payee,
-            reason=token.reason,
-        )
+        return cls.model_construct(**cls._members(token, currency))
+
+    @classmethod
+    def json_of(cls, token: Token, currency: str) -> str:
+        """As `of`, as JSON; a model would cost several times as much."""
+        return msgspec.json.encode(cls._members(token, currency)).decode()
+
+    @staticmethod
+    def _members(token: Token, currency: str) -> dict[str, Any]:
+        return {
+            "token_id": token.id,
+            "status": token.status,
+            "settlement_tx_id": token.settlement_tx_id,
+            "amount": format_amount(token.paid),
+            "currency": currency,
+            "caller_did": token.caller,
+            "target_agent_did": token.payee,
+            "reason": token.reason,
+        }
 
 
 class SettleLine(RequestBody):

@@ -1,7 +1,8 @@
 """Verifying a token: its holder learns whether it is valid, and the first verification consumes it.
 
 Verifications of one process that come at the same moment share one statement. Known and unknown tokens take the same
-statements.
+statements. A second statement is sent beside the first as soon as as many wait as are under way: what is verified again need
+not wait until the first uses of another statement are on the disk.
 """
 
 import asyncio
@@ -18,6 +19,10 @@ from .rules import Token
 from .store import Verified
 
 BATCH_MAX = 500
+BATCHES_MAX = 2
+"""How many are under way at a time."""
+# Fewer do not justify a statement and a commit of their own beside another one.
+FEWEST_BESIDE = 16
 UNKNOWN_STATUS = "unknown"
 
 
@@ -52,7 +57,9 @@ class Verifier:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._waiting: list[_Waiting] = []
-        self._worker: asyncio.Task[None] | None = None
+        self._workers: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+        """How many verifications the database works on."""
 
     async def verify(self, order: VerifyOrder) -> Verification:
         """Judge a token in the order of the specification; an expired one is marked as such. Raises: Unavailable."""
@@ -67,17 +74,28 @@ class Verifier:
         is_first_use = verified.is_first or is_same_use
         return Verification(token, None, is_first_use, verified.caller_status or UNKNOWN_STATUS)
 
-    async def _consumed(self, order: VerifyOrder) -> Verified:
+    def _consumed(self, order: VerifyOrder) -> asyncio.Future[Verified]:
         waiting = _Waiting(order, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
-        return await waiting.found
+        working = {worker for worker in self._workers if not worker.done()}
+        if not working or (len(working) < BATCHES_MAX and self._under_way and self._is_due()):
+            self._workers = working | {asyncio.create_task(self._work())}
+        return waiting.found
+
+    def _is_due(self) -> bool:
+        """Whether a batch is to be sent now: none is under way, or as many wait as are."""
+        return bool(self._waiting) and (
+            not self._under_way or len(self._waiting) >= max(FEWEST_BESIDE, self._under_way)
+        )
 
     async def _work(self) -> None:
-        while self._waiting:
+        while self._is_due():
             await take_in()
             batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
+            if not batch:
+                # The other batch took what was about to be taken here.
+                return
+            self._under_way += len(batch)
             try:
                 verified = await self._verify([one.order for one in batch])
             except Exception as trouble:  # noqa: BLE001
@@ -85,6 +103,8 @@ class Verifier:
                     if not one.found.cancelled():
                         one.found.set_exception(trouble)
                 continue
+            finally:
+                self._under_way -= len(batch)
             for one, found in zip(batch, verified, strict=True):
                 # A client that went away has cancelled its own.
                 if not one.found.cancelled():

@@ -100,12 +100,18 @@ class _Award(_Placed, frozen=True, kw_only=True):
 class _Paid(_Placed, frozen=True, kw_only=True):
     type: Literal["slash-paid"]
     proof: Annotated[str, msgspec.Meta(max_length=MESSAGE_MAX_CHARACTERS)]
+    slashed_amount: Amount | None = None
+    compensation_amount: Amount | None = None
+    payment: Payment | None = None
 
 
 class _Receipt(_Placed, frozen=True, kw_only=True):
     type: Literal["slash-receipt"]
     status: Status
     reason: Text | None = None
+    slashed_amount: Amount | None = None
+    compensation_amount: Amount | None = None
+    payment: Payment | None = None
 
 
 def signed_request(
@@ -156,9 +162,12 @@ def signed_award(
     return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
 
 
-def signed_paid(key: federation.SigningKey, claim: Claim, award: str, positions: transfers.Message) -> str:
+def signed_paid(
+    key: federation.SigningKey, claim: Claim, award: Award, proof: str, positions: transfers.Message
+) -> str:
     """An award of the addressee is paid here: shown to it as it signed it, as it may have lost it in a restore."""
-    return _signed(key, claim, {**_places(positions), "type": "slash-paid", "proof": award})
+    members = {"type": "slash-paid", "proof": proof, **_named(award)}
+    return _signed(key, claim, {**_places(positions), **members})
 
 
 def signed_receipt(key: federation.SigningKey, receipt: Receipt, positions: transfers.Message) -> str:
@@ -168,8 +177,27 @@ def signed_receipt(key: federation.SigningKey, receipt: Receipt, positions: tran
         "type": "slash-receipt",
         "status": receipt.status.value,
         "reason": receipt.reason,
+        **({} if receipt.award is None else _named(receipt.award)),
     }
     return _signed(key, receipt.claim, {name: value for name, value in members.items() if value is not None})
+
+
+def _named(award: Award) -> dict[str, Any]:
+    """What distinguishes an award from another one of the same dispute."""
+    named = {
+        "slashed_amount": format_amount(award.slashed),
+        "compensation_amount": format_amount(award.compensation),
+        "payment": award.payment,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _named_award(stated: _Paid | _Receipt) -> Award | None:
+    """Raises: NotAnAmount."""
+    if stated.slashed_amount is None or stated.compensation_amount is None:
+        return None
+    amounts = parse_amount(stated.slashed_amount), parse_amount(stated.compensation_amount)
+    return Award(*amounts, payment=stated.payment)
 
 
 @dataclass(frozen=True)
@@ -256,18 +284,30 @@ def read_award(text: str, peer: federation.PeerRecord) -> SignedAward | None:
 
 @dataclass(frozen=True)
 class Paid:
-    """What a peer states that it paid; `award` is the text by which this registry awarded it, not verified yet."""
+    """What a peer states that it paid; `proof` is the text by which this registry awarded it, not verified yet.
+
+    `award`: what the peer names itself; None where it names nothing.
+    """
 
     claim: Claim
-    award: str
+    award: Award | None
+    proof: str
     positions: transfers.Message
+    text: str
+
+    def is_of(self, signed: SignedAward) -> bool:
+        """Whether the peer states that it paid this award."""
+        is_named = self.award is None or self.award.is_same(signed.award)
+        return is_named and signed.claim == self.claim
 
 
 def read_paid(text: str, peer: federation.PeerRecord) -> Paid | None:
     """Which award this peer has paid; None where the text is no such statement."""
     payload = federation.read_signed(text, TYPE, _Paid, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else Paid(payload.claim(), payload.proof, payload.positions())
+        if payload is None:
+            return None
+        return Paid(payload.claim(), _named_award(payload), payload.proof, payload.positions(), text)
     except NotAnAmount:
         return None
 
@@ -302,7 +342,7 @@ def read_receipt(text: str, peer: federation.PeerRecord) -> SignedReceipt | None
     try:
         if payload is None:
             return None
-        receipt = Receipt(payload.claim(), payload.status, payload.reason)
+        receipt = Receipt(payload.claim(), payload.status, payload.reason, _named_award(payload))
         return SignedReceipt(receipt, text, payload.positions())
     except NotAnAmount:
         return None

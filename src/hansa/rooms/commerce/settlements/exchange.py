@@ -5,6 +5,7 @@ The asking side repeats its request until the outcome is here; the deciding side
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -78,7 +79,8 @@ async def _statement(runtime: Runtime, kept: Kept) -> str:
         return await _confirmation(runtime, kept)
     if direction is Direction.OWED:
         positions = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, kept.peer))
-        return envelope.signed_paid(await _key(runtime), claim, kept.row["message"], positions)
+        award, proof = kept.settlement.award, kept.row["message"]
+        return envelope.signed_paid(await _key(runtime), claim, award, proof, positions)
     verdict = await _verdict_of(runtime, kept)
     key = await _key(runtime)
     if direction is Direction.OUTGOING:
@@ -95,8 +97,7 @@ async def _take_receipt(runtime: Runtime, peer: federation.PeerRecord, text: str
 
 
 def _stated_award(kept: Kept) -> Award:
-    outcome, settlement = stated_outcome(kept), kept.settlement
-    return Award(settlement.slashed, settlement.compensation, outcome.tx_id, settlement.payment)
+    return replace(kept.settlement.award, tx_id=stated_outcome(kept).tx_id)
 
 
 def stated_outcome(kept: Kept) -> Outcome:
@@ -182,7 +183,7 @@ async def _receipt_for(runtime: Runtime, peer: federation.PeerRecord, text: str)
         return None
     if award is None:
         return Receipt(after.claim, after.status)
-    return Receipt(award.claim, after.status, after.reason)
+    return Receipt(award.claim, after.status, after.reason, award.award)
 
 
 def _request_of(peer: federation.PeerRecord, award: envelope.SignedAward, text: str) -> Request:
@@ -191,12 +192,12 @@ def _request_of(peer: federation.PeerRecord, award: envelope.SignedAward, text: 
 
 async def _take_paid(runtime: Runtime, peer: federation.PeerRecord, paid: envelope.Paid) -> Receipt | None:
     """Record an award that the peer has paid, by the own signature that it shows."""
-    signed = envelope.own_award(paid.award, await runtime.database.look(_own_keys))
-    if signed is None or signed.claim != paid.claim:
+    signed = envelope.own_award(paid.proof, await runtime.database.look(_own_keys))
+    if signed is None or not paid.is_of(signed):
         await _count_malformed(runtime, peer)
         return None
     await _learn_parties(runtime, signed.claim)
-    shown, slash_bond = ShownAward(peer, signed, paid.positions), SLASH_BOND.of(runtime)
+    shown, slash_bond = ShownAward(peer, signed, paid), SLASH_BOND.of(runtime)
     return await runtime.database.act(lambda tx: take_paid(tx, shown, slash_bond, runtime.settings))
 
 

@@ -16,18 +16,27 @@ from hansa.rooms.commerce.slash_bond import SlashBond
 from . import settlement as protocol
 from . import store
 from .destroying import Destroyed, Slash, destroy, record_slash
-from .envelope import SignedAward
+from .envelope import Paid, SignedAward
 from .records import Kept
 from .settlement import Direction, Receipt, Settlement, Status
 
 
 @dataclass(frozen=True)
 class ShownAward:
-    """An award with the signature of this registry, the peer that has paid it, and the positions with which it is shown."""
+    """An award with the signature of this registry, the peer that has paid it, and the message by which it is shown."""
 
     peer: federation.PeerRecord
     signed: SignedAward
-    positions: transfers.Message
+    paid: Paid
+
+    @property
+    def evidence(self) -> str | None:
+        """The statement of the peer that it paid; None where it does not say what."""
+        return None if self.paid.award is None else self.paid.text
+
+    def receipt(self, after: Settlement) -> Receipt:
+        """What is confirmed to the peer."""
+        return Receipt(self.signed.claim, after.status, after.reason, self.signed.award)
 
     @property
     def spiffe_id(self) -> str:
@@ -39,7 +48,7 @@ class ShownAward:
 async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: Settings) -> Receipt | None:
     """Record an award that the peer has paid; what is confirmed to it, None where it speaks of agents that are not its own."""
     claim, award = shown.signed.claim, shown.signed.award
-    if not await transfers.observe_in_chain(tx, shown.spiffe_id, shown.positions, store.reopen):
+    if not await transfers.observe_in_chain(tx, shown.spiffe_id, shown.paid.positions, store.reopen):
         return None
     is_own = await federation.is_own_did(tx, claim.defendant_did, settings)
     if not is_own or not await federation.speaks_for(tx, shown.peer, claim.complainant_did, settings):
@@ -52,12 +61,13 @@ async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: 
         await federation.count_refusal(tx, shown.peer.id, "settlement_conflict")
         return None
     if known is not None and known.settlement.status is Status.SETTLED:
-        # Its award is not sent again, where it was due since a restore.
-        await store.write(tx, known.settlement_id, known.settlement)
-        return Receipt(claim, Status.SETTLED)
+        # Its award is not sent again, where it was due since a restore. A receipt of it stays the evidence.
+        evidence = shown.evidence if known.row["outcome"] is None else None
+        await store.write(tx, known.settlement_id, known.settlement, store.Written(outcome=evidence))
+        return shown.receipt(known.settlement)
     if known is not None and protocol.is_sent(known.settlement, claim, award):
         # It is still sent, and the receipt for it is kept as evidence.
-        return Receipt(claim, Status.SETTLED)
+        return shown.receipt(replace(known.settlement, status=Status.SETTLED))
     left = protocol.left_to_destroy(None if known is None else known.settlement, award)
     # What was destroyed in part is a transaction of its own.
     already = 0 if known is None else known.settlement.slashed
@@ -70,7 +80,7 @@ async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: 
         before if known is None else known.settlement, award, 0 if done is None else done.amount
     )
     await _write(tx, shown, known, after, done)
-    return Receipt(claim, after.status, after.reason)
+    return shown.receipt(after)
 
 
 async def _write(
@@ -86,7 +96,7 @@ async def _write(
     else:
         settlement_id = known.settlement_id
     tx_id = None if done is None or not done.amount else done.tx_id
-    await store.write(tx, settlement_id, after, store.Written(tx_id=tx_id))
+    await store.write(tx, settlement_id, after, store.Written(tx_id=tx_id, outcome=shown.evidence))
     kept = await store.find(tx, settlement_id)
     assert kept is not None
     if done is not None and done.amount:

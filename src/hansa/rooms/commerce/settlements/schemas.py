@@ -85,7 +85,7 @@ class SettlementEvidence(BaseModel):
     kind: Literal["slash.evidence.v1"] = "slash.evidence.v1"
     messages: list[str] = Field(
         description="Compact JWS by the key of the other registry, typ `fed-slash+jws`: its request or award, and its last"
-        " confirmation or receipt.",
+        " confirmation, receipt or statement that it paid an award.",
         examples=[["eyJhbGciOiJFZERTQSJ9.eyJraW5kIjoiZmVkLnNsYXNoLnYxIn0.c2lnbmF0dXJl"]],
     )
 

@@ -85,14 +85,22 @@ class Award:
     payment: str | None = None
     """The name of the payment at the registry that ruled; None where it states none."""
 
+    def is_same(self, other: "Award") -> bool:
+        """Whether both issue as much for as much of one payment."""
+        return replace(other, tx_id=self.tx_id) == self
+
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a registry did with an outcome or an award of this one; `reason` says why it refused an award."""
+    """What a registry did with an outcome or an award of this one; `reason` says why it refused an award.
+
+    `award`: which award is meant; None for an outcome, and where the author names none.
+    """
 
     claim: Claim
     status: Status
     reason: str | None = None
+    award: Award | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,11 @@ class Settlement:
     def outcome(self) -> Outcome:
         """What the registry of the defendant states now."""
         return Outcome(self.claim, self.status, self.slashed, self.peer_tx_id, self.reason)
+
+    @property
+    def award(self) -> Award:
+        """What is asked of the registry of the complainant."""
+        return Award(self.slashed, self.compensation, self.peer_tx_id, self.payment)
 
 
 def opened(
@@ -288,10 +301,11 @@ def on_time(settlement: Settlement, now: float) -> Settlement:
 
 
 def is_of(receipt: Receipt, settlement: Settlement) -> bool:
-    """Whether a receipt is for this settlement. That of an award names its amount: an earlier one of the dispute may have been lost."""
+    """Whether a receipt is for this settlement. That of an award names the award: an earlier one of the dispute may have been lost."""
     if settlement.direction is Direction.INCOMING:
         return settlement.claim.is_again(receipt.claim)
-    return settlement.claim == receipt.claim
+    is_of_award = receipt.award is None or receipt.award.is_same(settlement.award)
+    return is_of_award and settlement.claim == receipt.claim
 
 
 def acknowledged(settlement: Settlement, receipt: Receipt) -> Settlement:

@@ -15,7 +15,7 @@ from . import store
 from .envelope import Confirmation, SignedReceipt
 from .opening import Request, admit, is_signed_verdict, open_settlement
 from .records import Kept
-from .settlement import Direction, Outcome, Receipt, Settlement, Status
+from .settlement import Direction, Outcome, Settlement, Status
 
 SLASHES = "commerce: slashes for peers"
 AUTO_APPROVED_IN_A_DAY = Fraction(10)
@@ -130,7 +130,7 @@ async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceip
     if kept.settlement.status not in protocol.DECIDED:
         return
     if direction is Direction.OWED:
-        await _take_receipt_of_paid(tx, kept, receipt)
+        await _take_receipt_of_paid(tx, kept, signed)
         return
     after = protocol.acknowledged(kept.settlement, receipt)
     await store.write(tx, kept.settlement_id, after, store.Written(outcome=signed.text))
@@ -140,11 +140,11 @@ async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceip
         await store.record(tx, kept, after)
 
 
-async def _take_receipt_of_paid(tx: Tx, kept: Kept, receipt: Receipt) -> None:
+async def _take_receipt_of_paid(tx: Tx, kept: Kept, signed: SignedReceipt) -> None:
     """The registry that ruled has recorded that its award is paid, or could not destroy again what it had lost."""
-    if receipt.status is Status.SETTLED:
-        await store.write(tx, kept.settlement_id, kept.settlement)
-    elif receipt.reason == protocol.NO_FUNDS:
+    if signed.stated.status is Status.SETTLED:
+        await store.write(tx, kept.settlement_id, kept.settlement, store.Written(outcome=signed.text))
+    elif signed.stated.reason == protocol.NO_FUNDS:
         await store.note_uncollected(tx, kept.settlement_id)
 
 

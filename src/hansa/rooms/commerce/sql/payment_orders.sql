@@ -73,12 +73,13 @@ BEGIN
         AS p (id uuid, token_sha256 text, caller text, payee text, amount bigint, capture_by text, contract_id bigint,
           resource text, request_digest text, ttl_seconds float, required bigint)
     ), plain AS MATERIALIZED (
-      SELECT l.*, row_number() OVER (PARTITION BY l.caller ORDER BY l.place) AS rank
-      FROM line l WHERE agents_status(l.payee) = 'active' AND ledger_covers(l.caller, l.payee, l.required)
+      -- The free slots are searched here: they become part of the query, once for each place where they are named.
+      SELECT l.*, free.slots, row_number() OVER (PARTITION BY l.caller ORDER BY l.place) AS rank
+      FROM line l CROSS JOIN commerce_free_slots(l.caller) free
+      WHERE agents_status(l.payee) = 'active' AND ledger_covers(l.caller, l.payee, l.required)
     ), placed AS (
       -- From another slot on in each batch, so that two processes seldom try the same one.
-      SELECT n.*, free.slots[1 + (first_slot + n.rank) % nullif(cardinality(free.slots), 0)] AS slot
-      FROM plain n CROSS JOIN commerce_free_slots(n.caller) free
+      SELECT n.*, n.slots[1 + (first_slot + n.rank) % nullif(cardinality(n.slots), 0)] AS slot FROM plain n
     ), written AS (
       -- By caller: no two batches wait for each other's slots in a ring.
       INSERT INTO commerce_payment_token AS t (id, token_sha256, caller, payee, amount, slot, capture_by, contract_id,

@@ -52,6 +52,11 @@ class Networks:
         """The network on which signatures of wallets are settled."""
         return f"eip155:{self.chain_id}"
 
+    @property
+    def asset(self) -> str:
+        """The pseudo address of the unit on the wallet network, with its checksum."""
+        return SHOWN_ASSET
+
     @cached_property
     def domain_name(self) -> str:
         """The name in the EIP-712 domain."""

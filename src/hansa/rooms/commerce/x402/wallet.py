@@ -53,7 +53,8 @@ async def verify_wallet(tx: Tx, payment: WalletPayment, settings: Settings) -> M
     if await store.find(tx, authorization.sender, authorization.nonce):
         raise _nonce_used(payment)
     try:
-        payer, payee = await _parties(tx, payment, settings)
+        wallet = await agents.find_wallet(tx, authorization.sender)
+        payer, payee = await _parties(tx, payment, wallet, settings)
         order = ledger.TransferOrder(payer.did, payee, payment.required.amount)
         if not agents.pays_plainly(payer, None):
             clearance = await agents.preview_payment(tx, payer, _judged(payment, payee, settings), settings)
@@ -104,7 +105,9 @@ async def _settle(tx: Tx, payment: WalletPayment, settings: Settings) -> Settlem
     authorization = payment.authorization
     if used := await store.find(tx, authorization.sender, authorization.nonce):
         return await _outcome(tx, payment, used)
-    payer, payee = await _parties(tx, payment, settings)
+    # Whoever unbinds the wallet waits for this payment: none is written after it was unbound.
+    wallet = await agents.hold_wallet(tx, authorization.sender)
+    payer, payee = await _parties(tx, payment, wallet, settings)
     made = await _authorize(tx, payment, payer, payee, settings)
     if not isinstance(made, payments.Authorized):
         raise _ApprovalMissing
@@ -129,11 +132,12 @@ def _settled(payment: WalletPayment, token: Token) -> Settlement:
     return Settlement(token.settlement_tx_id, payment.authorization.payer, token.paid, token.fee)
 
 
-async def _parties(tx: Tx, payment: WalletPayment, settings: Settings) -> tuple[Agent, str]:
+async def _parties(
+    tx: Tx, payment: WalletPayment, wallet: agents.Wallet | None, settings: Settings
+) -> tuple[Agent, str]:
     """The payer, which may pay, and the payee's DID. Raises: PaymentInvalid, AgentSuspended, AgentRevoked, PermissionMissing."""
     authorization = payment.authorization
     judging.require_within_window(authorization, await store.now(tx))
-    wallet = await agents.find_wallet(tx, authorization.sender)
     if wallet is None or not ethereum.verify(wallet.public_key, payment.digest, authorization.signature):
         raise PaymentInvalid(
             judging.WRONG_SIGNATURE,
@@ -162,7 +166,8 @@ async def _ask_owner(database: Database, payment: WalletPayment, settings: Setti
     """Ask the payer's owner, in a commit of its own."""
 
     async def ask(tx: Tx) -> agents.Approval:
-        payer, payee = await _parties(tx, payment, settings)
+        wallet = await agents.find_wallet(tx, payment.authorization.sender)
+        payer, payee = await _parties(tx, payment, wallet, settings)
         made = await _authorize(tx, payment, payer, payee, settings)
         if isinstance(made, payments.Authorized):
             raise Unavailable("The spend policy has just changed; repeat the request.", retry_after=1)

@@ -3,26 +3,34 @@
 At most 5,000 calls are kept between two writes, and the last 1,000 of one developer; what is above that is not noted.
 """
 
+import re
 from collections import deque
-from typing import NamedTuple
 
+import msgspec
+
+from hansa.foundation.plumbing.idempotency import KEY_PATTERN
+from hansa.foundation.plumbing.request_log import RequestLine
 from hansa.foundation.plumbing.runtime import Slot
 
 CALLS_KEPT = 1000
 CALLS_AT_ONCE = 5000
 
 
-class Call(NamedTuple):
-    """One answered request; `at` in seconds since 1970, `route` is the template of the path, `agent_did` where an agent asked."""
+_KEY = re.compile(KEY_PATTERN)
+
+
+class Call(msgspec.Struct, frozen=True, gc=False):
+    """One answered request; `agent_did` where an agent asked, `sent_key` the Idempotency-Key as it was sent."""
 
     agent_did: str | None
-    request_id: str
-    at: float
-    method: str
-    route: str
-    status: int
-    seconds: float
-    idempotency_key: str | None
+    line: RequestLine
+    sent_key: bytes | None
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The idempotency key of the request, where it has the form of one."""
+        text = "" if self.sent_key is None else self.sent_key.decode("latin-1")
+        return text if _KEY.fullmatch(text) else None
 
 
 class CallBatch:

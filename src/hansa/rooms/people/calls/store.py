@@ -53,12 +53,12 @@ async def insert(tx: Tx, calls: Sequence[tuple[int, Call]]) -> None:
         _INSERT,
         [developer_id for developer_id, _ in calls],
         [call.agent_did for _, call in calls],
-        [call.request_id for _, call in calls],
-        [datetime.fromtimestamp(call.at, UTC) for _, call in calls],
-        [call.method for _, call in calls],
-        [call.route for _, call in calls],
-        [call.status for _, call in calls],
-        [round(call.seconds * 1_000_000) for _, call in calls],
+        [call.line.request_id.decode() for _, call in calls],
+        [datetime.fromtimestamp(call.line.at, UTC) for _, call in calls],
+        [call.line.method for _, call in calls],
+        [call.line.route for _, call in calls],
+        [call.line.status for _, call in calls],
+        [round(call.line.seconds * 1_000_000) for _, call in calls],
         [call.idempotency_key for _, call in calls],
     )
 

@@ -36,8 +36,6 @@ from .exchange import ask_now
 from .messages import Direction, Terms
 from .taking_in import wrapped_amount
 
-NOTHING_HELD = agents.HeldBudget(is_counted=False, capability_id=None)
-
 
 @dataclass(frozen=True)
 class WrapRequest:
@@ -56,6 +54,7 @@ class RedemptionRequest:
     receiver_did: str
     amount: Minor
     wrapped_currency: str
+    payment: agents.Payment
     request: Repeatable | None
 
 
@@ -103,15 +102,16 @@ async def wrap(runtime: Runtime, agent: Agent, asked: WrapRequest) -> Begun | ag
     return begun
 
 
-async def redeem(runtime: Runtime, agent: Agent, asked: RedemptionRequest) -> Begun:
-    """Set wrapped units aside and ask their home to unlock as many.
+async def redeem(runtime: Runtime, agent: Agent, asked: RedemptionRequest) -> Begun | agents.Approval:
+    """Set wrapped units aside and ask their home to unlock as many, or ask the agent's owner.
 
     Raises: WrappedCurrencyUnknown, ReceiverNotAtHome, WrappedInsufficient, PeerRewound, KeyReused, KeyInProgress, and what
-    `require_may_cross` raises.
+    `require_may_cross` and `agents.hold_budget` raise.
     """
     corridor = await runtime.database.look(lambda tx: _corridor_home(tx, asked, runtime))
-    begun = await runtime.database.act(lambda tx: _set_aside(tx, agent, corridor, asked))
-    if not begun.replayed:
+    settings = runtime.settings
+    begun = await runtime.database.act(lambda tx: _set_aside(tx, settings, agent, corridor, asked))
+    if isinstance(begun, Begun) and not begun.replayed:
         await ask_now(runtime, corridor, begun.saga_id)
     return begun
 
@@ -175,16 +175,24 @@ async def _lock(
     return await _begun(tx, corridor, terms, asked.request, _Aside(held, locked.hold_id))
 
 
-async def _set_aside(tx: Tx, agent: Agent, corridor: Corridor, asked: RedemptionRequest) -> Begun:
+async def _set_aside(
+    tx: Tx, settings: Settings, agent: Agent, corridor: Corridor, asked: RedemptionRequest
+) -> Begun | agents.Approval:
     if (begun := await _recalled(tx, asked.request)) is not None:
         return begun
     await _require_open(tx, corridor)
+    held = await agents.hold_budget(tx, agent, asked.payment, settings)
+    if held is None:
+        # The owner is not asked about what could not be set aside anyway.
+        if dict(await wrapped_store.held_by(tx, agent.did)).get(asked.wrapped_currency, 0) < asked.amount:
+            raise WrappedInsufficient
+        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
     saga_id = uuid4()
     code, _, _ = asked.wrapped_currency.partition(".")
     terms = Terms(str(saga_id), Direction.REDEEM, agent.did, asked.receiver_did, asked.amount, code)
     if not await wrapped_store.set_aside(tx, wrapped_amount(terms, corridor, agent.did)):
         raise WrappedInsufficient
-    return await _begun(tx, corridor, terms, asked.request, _Aside(NOTHING_HELD))
+    return await _begun(tx, corridor, terms, asked.request, _Aside(held))
 
 
 async def _begun(

@@ -94,7 +94,7 @@ async def wrap_units(
 @router.post(
     REDEEM,
     response_model=BridgeSagaOut,
-    responses=problems(*REFUSALS, *REDEEM_REFUSALS),
+    responses={202: APPROVAL_NEEDED, **problems(*REFUSALS, *REDEEM_REFUSALS)},
 )
 async def redeem_wrapped_units(
     body: BridgeRedeemIn,
@@ -103,15 +103,28 @@ async def redeem_wrapped_units(
     *,
     writes: WriteLimit,
     key: IdempotencyKey = None,
+    approval: SpendApproval = None,
 ) -> Response:
     """End wrapped units here, so that as many are unlocked at their home; only on a sovereign mainframe."""
     await writes.admit(agent.did)
     runtime = runtime_of(request)
     require_bridge(runtime.settings)
-    repeatable = _repeatable(agent, REDEEM, key, body)
+    repeatable = _repeatable(agent, REDEEM, key, body, exclude={"approval_id"})
     amount = parse_positive(body.amount)
-    asked = RedemptionRequest(body.receiver_did, amount, body.wrapped_currency, repeatable)
+    # A policy of the owner counts each wrapped unit as an own one.
+    payment = agents.Payment(
+        payee=body.receiver_did,
+        amount=amount,
+        currency=runtime.settings.settlement_currency,
+        permission=XREG_PERMISSION,
+        operation="bridge.redeem",
+        approval_id=one_approval(body.approval_id, approval),
+        request_scope=repeatable.scope if repeatable else None,
+    )
+    asked = RedemptionRequest(body.receiver_did, amount, body.wrapped_currency, payment, repeatable)
     begun = await redeem(runtime, agent, asked)
+    if isinstance(begun, agents.Approval):
+        return approval_answer(begun, runtime.settings.settlement_currency)
     return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
 
 

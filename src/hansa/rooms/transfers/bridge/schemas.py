@@ -37,17 +37,20 @@ SagaStateName = Literal[
 ]
 
 
+Approval = Annotated[
+    UUID | None,
+    Field(
+        description="The owner's approval of this receiver and amount, as in X-Spend-Approval; valid for one payment."
+    ),
+]
+
+
 class BridgeTransferIn(RequestBody):
     """Units of this registry, to be held wrapped by an agent of another one."""
 
     receiver_did: ReceiverDid
     amount: PositiveAmount
-    approval_id: Annotated[
-        UUID | None,
-        Field(
-            description="The owner's approval of this receiver and amount, as in X-Spend-Approval; valid for one payment."
-        ),
-    ] = None
+    approval_id: Approval = None
 
 
 class BridgeRedeemIn(RequestBody):
@@ -56,6 +59,7 @@ class BridgeRedeemIn(RequestBody):
     wrapped_currency: WrappedCurrency
     amount: PositiveAmount
     receiver_did: ReceiverDid
+    approval_id: Approval = None
 
 
 class BridgeStepIn(RequestBody):

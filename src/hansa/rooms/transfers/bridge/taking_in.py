@@ -156,13 +156,19 @@ async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.KeptSaga, mone
         case Money.RETURN:
             assert kept.hold_id is not None
             await _free_request(tx, kept)
-            await agents.return_budget(
-                tx, terms.sender_did, kept.held, amount, held_at=kept.created_at, is_unused=True
-            )
+            await _return_budget(tx, kept)
             await ledger.return_locked(tx, kept.hold_id, corridor.book)
         case _:
             await _free_request(tx, kept)
+            await _return_budget(tx, kept)
             await wrapped_store.give_back(tx, wrapped_amount(terms, corridor, terms.sender_did))
+
+
+async def _return_budget(tx: Tx, kept: store.KeptSaga) -> None:
+    terms, amount = kept.saga.terms, Minor(kept.saga.terms.amount)
+    await agents.return_budget(
+        tx, terms.sender_did, kept.held, amount, held_at=kept.created_at, is_unused=True
+    )
 
 
 async def _free_request(tx: Tx, kept: store.KeptSaga) -> None:

@@ -1,0 +1,26 @@
+"""The end of a process that ran one command."""
+
+import atexit
+import os
+import sys
+import threading
+
+
+def end_process(code: object) -> None:
+    """End this process with the exit code that `SystemExit` holds, and leave what it loaded to the kernel.
+
+    The interpreter would first free every object, which is a fifth of a short command, and copies all memory that a fork shares.
+    Threads are waited for, exit handlers run and output is flushed as always. Returns where the interpreter has more to do: to
+    print a sentence, or to report output that cannot be written.
+    """
+    if not (code is None or isinstance(code, int)):
+        return
+    # What the interpreter calls first, in its order.
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+    atexit._run_exitfuncs()  # noqa: SLF001
+    try:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(code or 0)

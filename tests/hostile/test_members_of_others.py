@@ -1,0 +1,339 @@
+"""Objects of other owners in bodies and headers: what a request names there is judged as what it names in its path.
+
+Each member that names something, of each operation, is in one of the tables here; a new one has to be put into one of them.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from hansa.doors.reference_map import empty_app, entrances
+from tests.hostile.credentials import let_it_stake
+from tests.hostile.strangers import Stranger
+from tests.hostile.well_formed import EVERYTHING_ON, Stage, WellFormed, set_stage, well_formed
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry, card_of, open_registry
+from tests.wallets import TestWallet
+
+NAMING = re.compile(
+    r"(^|[._-])(id|ids|did|dids|tokens?|key|keys|challenge|address|quote|approval|capability)$", re.IGNORECASE
+)
+"""Members whose name says that they name something."""
+
+PAYEES = {
+    "target_agent_did", "receiver_did", "recipient_did", "receiver_agent_id", "transfers.receiver_did", "provider_did", "defendant_did",
+    "holder_agent_did", "counterparty_did",
+}  # fmt: skip
+"""Another agent, whoever owns it."""
+OWN_SECRETS = {
+    "partial_token", "refresh_token", "recovery_key", "client_id", "Idempotency-Key", "transfers.key", "use_id", "task_id",
+    "tokens.task_id", "pageToken", "request_id", "act_id",
+}  # fmt: skip
+"""What the caller holds or chooses itself, in a scope of its own."""
+PUBLIC = {"attestation_ids"}
+PUBLIC_RECORDS = {("GET /log/proof", "id"), ("GET /api/auditor/attestations", "before_id")}
+BY_POSSESSION = {("POST /api/v1/a2a-payment/verify", "token"), ("GET /api/v1/auth/verify-email", "token")}
+"""Whoever holds it may use it."""
+ENTERED_BY_OTHERS = ("admin_", "a peer registry", "a service")
+"""Callers who are no developer or agent, or who hold an area and may name what is anybody's."""
+
+A_NOTE = {("POST /api/v1/a2a-payment/authorize", "contract_id")}
+"""Kept with the own token; a contract is approved by a token of its contractor to its provider alone."""
+SHOWN_ELSEWHERE = {
+    ("POST /api/v1/bridge/mint-wrapped", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
+    ("POST /api/v1/bridge/unlock", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
+    ("POST /api/v1/teg/send", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
+    ("POST /api/v1/teg/cross-registry-transfer", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What belongs to the agent on the stage, or was given to it alone; `contract_id` is that of a contract of the stranger."""
+
+    approval_id: str
+    capability_id: str
+    capability: str
+    quote: str
+    token: str
+    token_id: str
+    contract_id: int
+    transaction_id: str
+    position_id: str
+    challenge: dict[str, str]
+    strangers_contract_id: int
+
+
+AMOUNT = "0.0001"
+SOON, LATER = ((datetime.now(UTC) + timedelta(days=days)).isoformat() for days in (1, 2))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The stage with its stranger, whose owner approves each of its payments."""
+
+    stage: Stage
+    stranger: Stranger
+    owned: Belongings
+
+    @property
+    def payee(self) -> str:
+        return self.stage.payee.did
+
+
+Case = Callable[[Scene], tuple[dict[str, Any], dict[str, str]]]
+
+
+def body(**members: Callable[[Scene], Any] | Any) -> Case:
+    """A body of these members; a function takes its value from the scene."""
+    return lambda scene: ({name: one(scene) if callable(one) else one for name, one in members.items()}, {})
+
+
+def with_header(name: str, value: Callable[[Scene], str], case: Case) -> Case:
+    return lambda scene: (case(scene)[0], {name: value(scene)})
+
+
+def payee(scene: Scene) -> str:
+    return scene.payee
+
+
+def approval(scene: Scene) -> str:
+    return scene.owned.approval_id
+
+
+def capability(scene: Scene) -> str:
+    return scene.owned.capability
+
+
+APPROVAL_UNKNOWN, NOT_HELD = (404, "SPEND_APPROVAL_UNKNOWN"), (403, "CAPABILITY_UNKNOWN")
+PAY = "POST /api/v1/a2a-payment"
+AUTHORIZE = body(target_agent_did=payee, amount=AMOUNT)
+TRANSFER = body(receiver_agent_id=payee, amount=AMOUNT)
+SEND = body(receiver_did=payee, amount=AMOUNT)
+COMPLAINT: dict[str, Any] = {
+    "defendant_did": payee,
+    "reason_code": "OTHER",
+    "description": "Nothing was delivered.",
+}
+
+CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
+    (f"{PAY}/authorize", "approval_id"): (body(target_agent_did=payee, amount=AMOUNT, approval_id=approval), APPROVAL_UNKNOWN),
+    (f"{PAY}/authorize", "quote_token"): (
+        body(target_agent_did=payee, amount=AMOUNT, quote_token=lambda scene: scene.owned.quote), (403, "QUOTE_OF_ANOTHER")),
+    (f"{PAY}/authorize", "X-Capability-Token"): (with_header("X-Capability-Token", capability, AUTHORIZE), NOT_HELD),
+    (f"{PAY}/buy", "approval_id"): (body(target_agent_did=payee, message="x", max_amount="1", approval_id=approval), APPROVAL_UNKNOWN),
+    (f"{PAY}/buy", "X-Capability-Token"): (
+        with_header("X-Capability-Token", capability, body(target_agent_did=payee, message="x", max_amount="1")), NOT_HELD),
+    (f"{PAY}/settle", "token"): (body(token=lambda scene: scene.owned.token), (403, "PAYMENT_TOKEN_OF_ANOTHER")),
+    (f"{PAY}/release", "token"): (body(token=lambda scene: scene.owned.token), (403, "PAYMENT_TOKEN_OF_ANOTHER")),
+    (f"{PAY}/settle-many", "tokens"): (body(tokens=lambda scene: [{"token": scene.owned.token}]), (200, "PAYMENT_TOKEN_OF_ANOTHER")),
+    (f"{PAY}/settle-many", "tokens.token"): (
+        body(tokens=lambda scene: [{"token": scene.owned.token, "success": False}]), (200, "PAYMENT_TOKEN_OF_ANOTHER")),
+    ("POST /api/v1/teg/transfer", "approval_id"): (
+        body(receiver_agent_id=payee, amount=AMOUNT, approval_id=approval), APPROVAL_UNKNOWN),
+    ("POST /api/v1/teg/transfer", "X-Spend-Approval"): (with_header("X-Spend-Approval", approval, TRANSFER), APPROVAL_UNKNOWN),
+    ("POST /api/v1/teg/transfer", "X-Capability-Token"): (with_header("X-Capability-Token", capability, TRANSFER), NOT_HELD),
+    ("POST /api/v1/teg/transfers", "X-Capability-Token"): (
+        with_header("X-Capability-Token", capability, lambda scene: ({"transfers": [{**SEND(scene)[0], "key": "1"}], "atomic": True}, {})), NOT_HELD),
+    ("POST /api/v1/teg/send", "approval_id"): (body(receiver_did=payee, amount=AMOUNT, approval_id=approval), APPROVAL_UNKNOWN),
+    ("POST /api/v1/teg/send", "X-Spend-Approval"): (with_header("X-Spend-Approval", approval, SEND), APPROVAL_UNKNOWN),
+    ("POST /api/v1/teg/send", "X-Capability-Token"): (with_header("X-Capability-Token", capability, SEND), NOT_HELD),
+    ("POST /api/v1/contracts", "approval_id"): (
+        body(provider_did=payee, title="x", contract_type="service", amount=AMOUNT, terms="x", acceptance_criteria="x", funded=True,
+             submit_by=SOON, review_by=LATER, approval_id=approval), APPROVAL_UNKNOWN),
+    ("POST /api/v1/contracts/{contract_id}/approve-completion", "approval_id"): (body(approval_id=approval), APPROVAL_UNKNOWN),
+    ("POST /api/v1/contracts/{contract_id}/approve-completion", "payment_token"): (
+        body(payment_token=lambda scene: scene.owned.token), (409, "PAYMENT_TOKEN_MISMATCH")),
+    ("POST /api/v1/contracts/malpractice", "contract_id"): (
+        body(contract_id=lambda scene: scene.owned.contract_id, evidence="x", claimed_damages="1"), (404, "CONTRACT_UNKNOWN")),
+    ("POST /api/v1/disputes/", "contract_id"): (
+        body(**COMPLAINT, contract_id=lambda scene: scene.owned.contract_id), (404, "CONTRACT_UNKNOWN")),
+    ("POST /api/v1/disputes/", "token_id"): (
+        body(**COMPLAINT, token_id=lambda scene: scene.owned.token_id), (404, "PAYMENT_UNKNOWN")),
+    ("POST /api/v1/disputes/", "transaction_id"): (
+        body(**COMPLAINT, transaction_id=lambda scene: scene.owned.transaction_id), (404, "PAYMENT_UNKNOWN")),
+    ("POST /api/v1/staking/unstake", "position_id"): (
+        body(amount="1", position_id=lambda scene: scene.owned.position_id), (404, "POSITION_UNKNOWN")),
+    ("POST /api/v1/agents/me/wallets", "challenge"): (lambda scene: (scene.owned.challenge, {}), (403, "WALLET_CHALLENGE_REFUSED")),
+    ("POST /api/v1/agents/me/wallets", "address"): (lambda scene: (scene.owned.challenge, {}), (403, "WALLET_CHALLENGE_REFUSED")),
+    ("POST /api/v1/agent-cards/", "agent_did"): (
+        lambda scene: ({"card_data": card_of("Grabbed"), "agent_did": scene.stage.agent.did}, {}), (403, "NOT_THE_OWNER")),
+    ("POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate", "X-Capability-Token"): (
+        with_header("X-Capability-Token", capability, body(budget_total="1")), (404, "CAPABILITY_UNKNOWN")),
+    ("POST /api/v1/agents/capabilities/{capability_id:uuid}/consume", "X-Capability-Token"): (
+        with_header("X-Capability-Token", capability, body(amount="1")), (404, "CAPABILITY_UNKNOWN")),
+}  # fmt: skip
+CHOSEN_BY_THE_CALLER = {("POST /api/v1/agents/me/wallets/challenge", "address")}
+"""The address of any wallet: only its key signs the challenge."""
+WITHOUT_A_PEER = {
+    ("POST /api/v1/bridge/transfer", "approval_id"),
+    ("POST /api/v1/bridge/transfer", "X-Spend-Approval"),
+    ("POST /api/v1/bridge/transfer", "X-Capability-Token"),
+    ("POST /api/v1/bridge/redeem", "approval_id"),
+    ("POST /api/v1/bridge/redeem", "X-Spend-Approval"),
+    ("POST /api/v1/teg/cross-registry-transfer", "approval_id"),
+    ("POST /api/v1/teg/cross-registry-transfer", "X-Spend-Approval"),
+    ("POST /api/v1/teg/cross-registry-transfer", "X-Capability-Token"),
+}
+"""Judged by the same function as a transfer, once there is a receiver elsewhere."""
+
+
+@pytest.fixture(scope="module")
+async def scene(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Scene]:
+    directory = tmp_path_factory.mktemp("members")
+    async with open_registry(await database_farm.fresh(), directory, **EVERYTHING_ON) as registry:
+        stage = await set_stage(registry)
+        await let_it_stake(stage, stage.agent)
+        stranger = await Stranger.of(stage)
+        policy = {"roles": ["trader", "client"], "spend_policy": {"approval_over": "0"}}
+        put = await registry.http.put(
+            f"/api/v1/agents/{stranger.agent.did}/authz", json=policy, headers=stranger.developer.headers
+        )
+        assert put.status_code == 200, put.text
+        yield Scene(stage, stranger, await belongings(stage, stranger))
+
+
+async def belongings(stage: Stage, stranger: Stranger) -> Belongings:
+    """Everything that a stranger could name, made by its owner."""
+    registry, own = stage.registry, stage.agent
+    contract = await well_formed("POST /api/v1/contracts/{contract_id}/request-changes", stage)
+    contract_id = int(contract.path.split("/")[4])
+    other = await well_formed("POST /api/v1/contracts/{contract_id}/approve-completion", stage)
+    strangers_contract_id = int(other.path.split("/")[4])
+    await run(
+        registry,
+        "UPDATE commerce_contract SET contractor_did = $2 WHERE id = $1",
+        strangers_contract_id,
+        stranger.agent.did,
+    )
+    approval_id = str(uuid4())
+    await run(
+        registry,
+        "INSERT INTO agents_spend_approval (id, agent_id, payee, amount, status, decided_at, expires_at)"
+        " SELECT $1, id, $3, 10000, 'approved', now(), now() + interval '1 day' FROM agents_agent WHERE did = $2",
+        approval_id,
+        own.did,
+        stage.payee.did,
+    )
+    lent = {"caveats": {"permissions": ["teg.transfer", "payment.pay"]}, "holder_agent_did": stage.spare.did}
+    capability = await made(own, "/agents/capabilities", lent)
+    firm = {"target_agent_did": stage.payee.did, "firm": "true", "amount": AMOUNT}
+    quote = await registry.get("/a2a-payment/quote", params=firm, headers=own.headers)
+    assert quote.status_code == 200, quote.text
+    settled = await well_formed("GET /pay/{token_id:uuid}", stage)
+    token = await well_formed("POST /api/v1/a2a-payment/settle", stage)
+    paid = await own.transfer(stage.payee, AMOUNT)
+    (position, *_) = (await registry.get("/staking/my-positions", headers=own.headers)).json()["items"]
+    challenge = await TestWallet().signed_challenge(own)
+    return Belongings(
+        approval_id=approval_id,
+        capability_id=capability["id"],
+        capability=capability["token"],
+        quote=quote.json()["quote_token"],
+        token=token.json["token"],
+        token_id=settled.path.rpartition("/")[2],
+        contract_id=contract_id,
+        transaction_id=paid.json()["transaction_id"],
+        position_id=position["position_id"],
+        challenge=challenge,
+        strangers_contract_id=strangers_contract_id,
+    )
+
+
+async def made(agent: TestAgent, path: str, sent: dict[str, Any]) -> dict[str, Any]:
+    answer = await agent.registry.post(path, json=sent, headers=agent.headers)
+    assert answer.is_success, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def run(registry: TestRegistry, statement: str, *values: Any) -> None:
+    await registry.database.act(lambda tx: tx.execute(statement, *values))
+
+
+async def test_a_stranger_who_names_what_belongs_to_another_is_refused_and_changes_nothing(scene: Scene):
+    found = []
+    for (operation, member), (case, expected) in CASES.items():
+        method, path = operation.split(" ")
+        path = path.replace("{contract_id}", str(scene.owned.strangers_contract_id))
+        path = path.replace("{capability_id:uuid}", scene.owned.capability_id)
+        sent, headers = case(scene)
+        kind = "developer" if "/agent-cards" in path else "agent"
+        got = await scene.stranger.asks(kind, WellFormed(method, path, json=sent, headers=headers))
+        answered = (got.answer.status_code, code_of(got.answer.json()))
+        if answered != expected or got.changed:
+            found.append(
+                f"{operation} naming {member}: {answered} instead of {expected}, changed {got.changed}: {got.answer.text[:200]}"
+            )
+    assert not found, "\n".join(found)
+
+
+def code_of(answer: dict[str, Any]) -> str | None:
+    """Of an error, or of the refused line of many."""
+    error = answer.get("error") or next(
+        (one["error"] for one in answer.get("items", []) if one.get("error")), {}
+    )
+    found: str | None = error.get("code")
+    return found
+
+
+def test_every_member_that_names_something_is_judged_here_or_says_why_not(tmp_path: Path):
+    named = {
+        (operation, member)
+        for operation, callers, members in operations_with_members(tmp_path)
+        if not any(entered in caller for entered in ENTERED_BY_OTHERS for caller in callers)
+        for member in members
+        if NAMING.search(member) and member not in PAYEES | OWN_SECRETS | PUBLIC
+    }
+    assert (
+        named
+        == CASES.keys()
+        | A_NOTE
+        | SHOWN_ELSEWHERE.keys()
+        | CHOSEN_BY_THE_CALLER
+        | WITHOUT_A_PEER
+        | BY_POSSESSION
+        | PUBLIC_RECORDS
+    )
+
+
+def test_what_is_shown_elsewhere_is_shown_there():
+    for place in SHOWN_ELSEWHERE.values():
+        path, _, name = place.partition("::")
+        assert f"async def {name}(" in (Path(__file__).parents[1] / path).read_text()
+
+
+def operations_with_members(directory: Path) -> list[tuple[str, tuple[str, ...], set[str]]]:
+    """Each operation of the API: its callers, and the names of its headers, queries and members, with those within them."""
+    app = empty_app(directory)
+    document, found = app.openapi(), []
+    for one in entrances(app):
+        path = re.sub(r":\w+}", "}", one.path)
+        described = document["paths"].get(path, {}).get(one.method.lower(), {})
+        names = {each["name"] for each in described.get("parameters", []) if each["in"] != "path"}
+        for content in described.get("requestBody", {}).get("content", {}).values():
+            names |= members_of(content["schema"], document)
+        found.append((f"{one.method} {one.path}", one.callers, names))
+    return found
+
+
+def members_of(schema: dict[str, Any], document: dict[str, Any], depth: int = 3) -> set[str]:
+    while "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    names: set[str] = set()
+    if not depth:
+        return names
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
+        names |= members_of(choice, document, depth)
+    for name, member in schema.get("properties", {}).items():
+        names |= {name, *(f"{name}.{inner}" for inner in members_of(member, document, depth - 1))}
+    if isinstance(schema.get("items"), dict):
+        names |= members_of(schema["items"], document, depth)
+    return names
