@@ -28,7 +28,7 @@ from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.people import passwords
 from tests.data_directories import make_small
-from tests.founded import FoundedRegistries, RegistriesOfATest
+from tests.founded import FoundedRegistries, RegistriesOfATest, founded_by
 from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
 from tests.operation.forked_commands import SCRYPT_COST
@@ -231,18 +231,16 @@ async def database_farm(postgres: str) -> AsyncIterator[DatabaseFarm]:
     """Makes fresh migrated databases quickly, from a template."""
     farm = DatabaseFarm(postgres)
     await farm.prepare(has_schema=GIVEN_DATABASE is None)
+    founded = founded_by(farm)
     yield farm
+    await founded.clear()
     await farm.clear()
 
 
 @pytest.fixture(scope="session")
-async def founded_registries(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FoundedRegistries]:
+def founded_registries(database_farm: DatabaseFarm) -> FoundedRegistries:
     """What the registries of this run are copies of."""
-    founded = FoundedRegistries(database_farm, tmp_path_factory.mktemp("founded"))
-    yield founded
-    await founded.clear()
+    return founded_by(database_farm)
 
 
 @pytest.fixture
