@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import sys
 import time
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from bench.figures import Figures, percentile
 from bench.http_transfer import beside, served
+from bench.process_cpu import used_alone, used_by
 from bench.seed import bench_runtime, temporary_directory
 from hansa.doors.demo.cards import demo_cards, echo_card
 from hansa.doors.demo.client import DemoAgent, DemoClient
@@ -39,6 +41,7 @@ class Calls:
     payers: list[AsyncPayingClient]
     payee: DemoAgent
     url: str
+    service_pid: int
     is_sound: bool = True
 
     async def timed(self, payer: AsyncPayingClient, body: str, took: list[float]) -> None:
@@ -77,14 +80,16 @@ async def run(*, full: bool) -> Figures:
         calls = await opened.enter_async_context(_calls(service.url, directory))
         await calls.one_by_one(WARM_UP)
         alone = await calls.one_by_one(CALLS_ALONE)
-        started = time.perf_counter()
+        before, started = _used(service.pid, calls.service_pid), time.perf_counter()
         took = await calls.at_once(CALLS_IN_FULL if full else CALLS)
-        seconds = time.perf_counter() - started
+        seconds, after = time.perf_counter() - started, _used(service.pid, calls.service_pid)
         at_once = PAYERS * CALLS_AT_ONCE_OF_EACH
         for what, samples in (("one after the other", alone), (f"{at_once} at once", took)):
             figures.add(f"a paid call through the kit, {what}", "ms", samples)
             figures.add("p99 of these", "ms", [percentile(sorted(samples), 0.99)])
         figures.add(f"paid calls, {at_once} at once", "/s", [len(took) / seconds])
+        for process, used in after.items():
+            figures.add(f"CPU of these, {process}", "us", [(used - before[process]) * 1e6 / len(took)])
         figures.notes.append("targets, 32 at once: p50 15 ms, p99 60 ms")
         settled = await runtime.database.look(
             lambda tx: tx.fetchval("SELECT count(*) FROM commerce_payment_token WHERE status = 'settled'")
@@ -95,6 +100,18 @@ async def run(*, full: bool) -> Figures:
             and (await runtime.database.read(auditor.audit_supply)).is_ok
         )
     return figures
+
+
+def _used(registry: int, service: int) -> dict[str, float]:
+    """CPU seconds so far, by process; the payers are in this one."""
+    whole, registry_alone = used_by(registry), used_alone(registry)
+    used = {
+        "payer": used_alone(os.getpid()),
+        "service": used_by(service),
+        "registry": registry_alone,
+        "PostgreSQL": whole - registry_alone,
+    }
+    return {**used, "together": sum(used.values())}
 
 
 @asynccontextmanager
@@ -110,7 +127,8 @@ async def _calls(url: str, directory: Path) -> AsyncIterator[Calls]:
         payers = [
             await _agent(client, f"payer{number}", demo_cards(f"{number}")[0]) for number in range(PAYERS)
         ]
-        await opened.enter_async_context(_serving(url, payee, directory, listener.fileno()))
+        serving = _serving(url, payee, directory, listener.fileno())
+        service_pid = await opened.enter_async_context(serving)
         paying_clients = []
         for number, payer in enumerate(payers):
             registry = await opened.enter_async_context(
@@ -119,7 +137,7 @@ async def _calls(url: str, directory: Path) -> AsyncIterator[Calls]:
             journal = directory / f"payer{number}.db"
             paying_client = AsyncPayingClient(registry, max_amount=PRICE, journal=journal)
             paying_clients.append(await opened.enter_async_context(paying_client))
-        yield Calls(paying_clients, payee, f"{address}/work")
+        yield Calls(paying_clients, payee, f"{address}/work", service_pid)
 
 
 async def _agent(client: DemoClient, name: str, card: dict[str, object]) -> DemoAgent:
@@ -128,7 +146,8 @@ async def _agent(client: DemoClient, name: str, card: dict[str, object]) -> Demo
 
 
 @asynccontextmanager
-async def _serving(url: str, payee: DemoAgent, directory: Path, listener: int) -> AsyncIterator[None]:
+async def _serving(url: str, payee: DemoAgent, directory: Path, listener: int) -> AsyncIterator[int]:
+    """The process id of the service."""
     stated = {
         "listener": listener,
         "agent_did": payee.did,
@@ -141,7 +160,7 @@ async def _serving(url: str, payee: DemoAgent, directory: Path, listener: int) -
     command = (sys.executable, "-m", "bench.paid_service", json.dumps(stated))
     process = await asyncio.create_subprocess_exec(*command, pass_fds=(listener,))
     try:
-        yield
+        yield process.pid
     finally:
         process.terminate()
         await process.wait()

@@ -115,9 +115,14 @@ class Authority:
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test authority")])
         self._certificate = self._signed(self._name, self._key, is_authority=True)
 
+    @property
+    def certificate(self) -> str:
+        """Its own certificate, as PEM."""
+        return self._certificate.public_bytes(Encoding.PEM).decode()
+
     def trust(self) -> ssl.SSLContext:
         """What a client that trusts this authority alone goes by."""
-        return ssl.create_default_context(cadata=self._certificate.public_bytes(Encoding.PEM).decode())
+        return ssl.create_default_context(cadata=self.certificate)
 
     def server(self, directory: Path, name: str, *, days: int = 1) -> ssl.SSLContext:
         """What a server with a certificate for `name` goes by; with negative `days` it has ended."""

@@ -1,11 +1,12 @@
 """Clients of a served registry: each test runs with the asynchronous client and with the synchronous one."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import httpcore2
 import pytest
 
-from hansa_client import AsyncRegistry, Registry
+from hansa_client import AsyncRegistry, Registry, trust
 from tests.client import clean_environment
 from tests.client.both import Client
 from tests.client.faults import Faults
@@ -63,3 +64,14 @@ def terminal(programs: Path, tmp_path: Path) -> Callable[..., Terminal]:
         return Terminal(programs, home, environment)
 
     return open_terminal
+
+
+@pytest.fixture
+def nothing_is_read_yet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No certificate authorities are read: the process that runs the tests keeps what the library reads, whatever the variables are."""
+    monkeypatch.setattr(httpcore2, "default_ssl_context", httpcore2.default_ssl_context.__wrapped__)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    trust._read.cache_clear()
+    yield
+    trust._read.cache_clear()

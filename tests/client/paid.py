@@ -154,10 +154,10 @@ async def shop_of(
                 await opened.aclose()
 
 
-def priced_card(registry: TestRegistry, url: str) -> dict[str, Any]:
+def priced_card(registry: TestRegistry, url: str, price: str = PRICE) -> dict[str, Any]:
     interface = {"url": f"{url}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
     currency = registry.settings.settlement_currency
-    pricing = {"base_rate": PRICE, "currency": currency, "payment_required": True}
+    pricing = {"base_rate": price, "currency": currency, "payment_required": True}
     return {"supportedInterfaces": [interface], "pricing": pricing}
 
 

@@ -14,11 +14,14 @@ import httpx2
 import uvicorn
 
 from hansa_client import AgentCredentials, AsyncRegistry, RetryPolicy
+from hansa_client.aiohttp_transport import AsyncAiohttpTransport
 from hansa_client.errors import HansaError
 from hansa_client.pay import AsyncPayingClient, PaymentInProgress, PaymentRefused, PaymentUnresolved, paying
 from hansa_client.service import PaidService
 
 AT_ONCE = 12
+# So that what a payer is granted at the beginning pays for the longest run.
+PRICE = "0.0002"
 
 
 def append(file: Path, line: str) -> None:
@@ -34,7 +37,7 @@ class Unreliable(httpx2.AsyncBaseTransport):
     def __init__(
         self, ports: Sequence[int] | None, rate: float, inner: httpx2.AsyncBaseTransport | None = None
     ) -> None:
-        self._inner = inner or httpx2.AsyncHTTPTransport(trust_env=False)
+        self._inner = inner or AsyncAiohttpTransport()
         self._ports, self._rate = ports, rate
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -92,7 +95,7 @@ def serve(stated: dict[str, Any]) -> None:
         agent_did=stated["payee"],
         registry_url=stated["registry"],
         credentials=AgentCredentials(*stated["payee_credentials"]),
-        price="0.01",
+        price=PRICE,
         store=stated["store"],
     )
     uvicorn.run(service.asgi(works), port=stated["port"], log_level="critical")
@@ -105,11 +108,11 @@ async def _lifespan(receive: Callable[[], Awaitable[Any]], send: Callable[[Any],
     await send({"type": "lifespan.shutdown.complete"})
 
 
-def _not_done(done_file: Path, bodies: list[str]) -> list[str]:
+def _not_done(done_file: Path, calls: int) -> list[str]:
     done = (
         {line.split(" ")[0] for line in done_file.read_text().splitlines()} if done_file.exists() else set()
     )
-    waiting = [body for body in bodies if body not in done]
+    waiting = [body for body in map(str, range(calls)) if body not in done]
     random.shuffle(waiting)
     return waiting
 
@@ -117,7 +120,7 @@ def _not_done(done_file: Path, bodies: list[str]) -> list[str]:
 async def pay(stated: dict[str, Any]) -> None:
     """Make every call that is not yet done, until each has an outcome."""
     done_file = Path(stated["done"])
-    waiting = _not_done(done_file, stated["bodies"])
+    waiting = _not_done(done_file, stated["calls"])
     registry = AsyncRegistry(
         stated["registry"],
         agent=AgentCredentials(*stated["payer_credentials"]),
@@ -126,7 +129,7 @@ async def pay(stated: dict[str, Any]) -> None:
     )
     client = AsyncPayingClient(
         registry,
-        max_amount="0.01",
+        max_amount=PRICE,
         journal=stated["journal"],
         patience_seconds=3.0,
         timeout=10.0,

@@ -31,12 +31,12 @@ from hansa_client.pay import (
     paying,
 )
 from hansa_client.service import PaidService
-from tests.client.paid import PRICE, credentials_of, priced_card
-from tests.client.paid_processes import Unreliable
+from tests.client.paid import credentials_of, priced_card
+from tests.client.paid_processes import PRICE, Unreliable
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
-CALLS = by_tier(400, 10_000, 30_000)
+CALLS = by_tier(1_500, 10_000, 30_000)
 SECONDS = by_tier(300, 6_000, 18_000)
 PAYERS, AT_ONCE_OF_EACH = 4, 8
 PORTS = (8001, 8002, 8003)
@@ -122,7 +122,7 @@ async def test_many_calls_on_a_faulty_network_are_worked_for_once_and_paid_once(
 ) -> None:
     random.seed(printed_seed())
     registry = await start_registry(rate_limit_reads="off")
-    payee = await registry.agent(name="Payee", **priced_card(registry, ADDRESS))
+    payee = await registry.agent(name="Payee", **priced_card(registry, ADDRESS, PRICE))
     before, works = Decimal(await payee.balance()), Works()
     async with AsyncExitStack() as opened, asyncio.timeout(SECONDS):
         applications: dict[int | None, Any] = {

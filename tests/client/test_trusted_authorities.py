@@ -1,27 +1,15 @@
 """The certificate authorities that clients trust are read once for a process, and again where the environment names others."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpcore2
 import pytest
 
-from hansa_client import Registry, trust
+from hansa_client import Registry
 from hansa_client.trust import trusted_authorities
 from tests.spire import SpireAuthority
 
-VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_read_yet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The process that runs the tests keeps what the library reads, whatever the variables are."""
-    monkeypatch.setattr(httpcore2, "default_ssl_context", httpcore2.default_ssl_context.__wrapped__)
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    trust._read.cache_clear()
-    yield
-    trust._read.cache_clear()
+pytestmark = pytest.mark.usefixtures("nothing_is_read_yet")
 
 
 def test_the_clients_of_a_process_read_them_once(monkeypatch: pytest.MonkeyPatch):

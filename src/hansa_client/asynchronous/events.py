@@ -17,6 +17,7 @@ from hansa_client.errors import HansaError
 from hansa_client.primitives import NOTHING_RECEIVED, AsyncBackground, AsyncSignal
 from hansa_client.records.agents import AgentSelf
 from hansa_client.records.events import Event, EventsPage, FeedTicket
+from hansa_client.sending import AsyncSender
 
 from .session import AsyncSession
 from .transport import AsyncTransport
@@ -34,9 +35,9 @@ SILENT_LISTENS_MAX = 150
 class AsyncEvents:
     """What happens to the agent that this client acts for."""
 
-    def __init__(self, transport: AsyncTransport, http: httpx2.AsyncClient, agent: AsyncSession) -> None:
+    def __init__(self, transport: AsyncTransport, sender: AsyncSender, agent: AsyncSession) -> None:
         self._transport = transport
-        self._http = http
+        self._sender = sender
         self._agent = agent
 
     async def page(
@@ -52,7 +53,7 @@ class AsyncEvents:
 
         Store the `position` of each event once it is processed: after a crash, follow again from there.
         """
-        feed = AsyncFeed(self._transport, self._http, self._agent)
+        feed = AsyncFeed(self._transport, self._sender, self._agent)
         return AsyncFollowing(self, feed, after=after, from_beginning=from_beginning)
 
 
@@ -103,9 +104,9 @@ class AsyncFollowing:
 class AsyncFeed:
     """Listens to the live feed beside the reader, from the first wait on, through every loss of the connection."""
 
-    def __init__(self, transport: AsyncTransport, http: httpx2.AsyncClient, agent: AsyncSession) -> None:
+    def __init__(self, transport: AsyncTransport, sender: AsyncSender, agent: AsyncSession) -> None:
         self._transport = transport
-        self._http = http
+        self._sender = sender
         self._agent = agent
         self._news = AsyncSignal()
         self._pause = AsyncSignal()
@@ -139,7 +140,7 @@ class AsyncFeed:
         me = await self._transport.answer(Call("GET", "/api/v1/agents/me"), AgentSelf, self._agent)
         request = Call("POST", "/api/v1/ws/ticket", json={}, is_idempotent=True)
         ticket = await self._transport.answer(request, FeedTicket, self._agent)
-        async with self._http.websocket("/ws/events", params={"token": ticket.ticket}) as socket:
+        async with self._sender.client().websocket("/ws/events", params={"token": ticket.ticket}) as socket:
             await socket.send_json({"action": "subscribe", "channel": f"agent:{me.did}"})
             await self._hear_socket(socket)
 

@@ -10,7 +10,7 @@ from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
 from hansa_client.errors import CredentialMissing
 from hansa_client.records.accounts import RegistryConfig
 from hansa_client.retries import RetryPolicy
-from hansa_client.trust import trusted_authorities
+from hansa_client.sending import AsyncSender
 
 from .accounts import AsyncAccounts
 from .agents import AsyncAgents
@@ -52,13 +52,8 @@ class AsyncRegistry:
     ) -> None:
         self.url = origin_of(url)
         self.agent_client_id = agent.client_id if agent is not None else ""
-        self._http = httpx2.AsyncClient(
-            base_url=self.url,
-            follow_redirects=False,
-            transport=http_transport,
-            verify=trusted_authorities(),
-        )
-        transport = AsyncTransport(self._http, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
+        self._sender = AsyncSender(self.url, http_transport)
+        transport = AsyncTransport(self._sender, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
         self._transport = transport
         login = AsyncDeveloperLogin(transport, developer, keep)
         acting: AsyncSession = AsyncAgentLogin(transport, agent) if agent is not None else AsyncNoAgent()
@@ -75,7 +70,7 @@ class AsyncRegistry:
         self.rulings = AsyncRulings(transport, login)
         self.bonds = AsyncBonds(transport, acting)
         self.webhooks = AsyncWebhooks(transport, login)
-        self.events = AsyncEvents(transport, self._http, acting)
+        self.events = AsyncEvents(transport, self._sender, acting)
 
     async def __aenter__(self) -> Self:
         return self
@@ -87,7 +82,7 @@ class AsyncRegistry:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._sender.aclose()
 
     async def config(self) -> RegistryConfig:
         """What the registry publishes about itself."""

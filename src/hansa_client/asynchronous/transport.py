@@ -15,6 +15,7 @@ from hansa_client.errors import (
 )
 from hansa_client.primitives import async_sleep
 from hansa_client.retries import OF_A_GATEWAY, RetryPolicy, may_repeat
+from hansa_client.sending import AsyncSender
 
 from .session import AsyncSession
 
@@ -26,8 +27,8 @@ UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2
 class AsyncTransport:
     """One connection pool to one registry. It follows no redirects."""
 
-    def __init__(self, http: httpx2.AsyncClient, retries: RetryPolicy, *, timeout_seconds: float) -> None:
-        self._http = http
+    def __init__(self, sender: AsyncSender, retries: RetryPolicy, *, timeout_seconds: float) -> None:
+        self._sender = sender
         self._timeout_seconds = timeout_seconds
         self._retries = retries
 
@@ -46,12 +47,7 @@ class AsyncTransport:
         while True:
             token = await session.token() if session is not None else None
             try:
-                response = await self._http.request(
-                    call.method,
-                    call.path,
-                    timeout=self._timeout_seconds + call.extra_seconds,
-                    **call.arguments(token),
-                )
+                response = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
             except httpx2.TransportError as trouble:
                 was_sent = not isinstance(trouble, UNSENT)
                 may_have_happened = may_have_happened or was_sent

@@ -25,7 +25,7 @@ class AsyncPayingTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, payer: AsyncPayer, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self._payer = payer
-        self._transport = transport or httpx2.AsyncHTTPTransport(verify=trusted_authorities(trust_env=False))
+        self._transport = transport or _direct()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """See AsyncPayer.send."""
@@ -148,3 +148,9 @@ class PayingClient(httpx2.Client):
 def _budget(budget: Budget | None, max_amount: Amount | None) -> Budget:
     stated = budget or Budget()
     return stated if max_amount is None else stated.with_per_call(max_amount)
+
+
+def _direct() -> httpx2.AsyncBaseTransport:
+    from hansa_client.aiohttp_transport import AsyncAiohttpTransport
+
+    return AsyncAiohttpTransport()

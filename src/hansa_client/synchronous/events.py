@@ -18,6 +18,7 @@ from hansa_client.errors import HansaError
 from hansa_client.primitives import NOTHING_RECEIVED, Background, Signal
 from hansa_client.records.agents import AgentSelf
 from hansa_client.records.events import Event, EventsPage, FeedTicket
+from hansa_client.sending import Sender
 
 from .session import Session
 from .transport import Transport
@@ -35,9 +36,9 @@ SILENT_LISTENS_MAX = 150
 class Events:
     """What happens to the agent that this client acts for."""
 
-    def __init__(self, transport: Transport, http: httpx2.Client, agent: Session) -> None:
+    def __init__(self, transport: Transport, sender: Sender, agent: Session) -> None:
         self._transport = transport
-        self._http = http
+        self._sender = sender
         self._agent = agent
 
     def page(self, *, after: str | None = None, from_end: bool = False, limit: int = PAGE) -> EventsPage:
@@ -51,7 +52,7 @@ class Events:
 
         Store the `position` of each event once it is processed: after a crash, follow again from there.
         """
-        feed = Feed(self._transport, self._http, self._agent)
+        feed = Feed(self._transport, self._sender, self._agent)
         return Following(self, feed, after=after, from_beginning=from_beginning)
 
 
@@ -100,9 +101,9 @@ class Following:
 class Feed:
     """Listens to the live feed beside the reader, from the first wait on, through every loss of the connection."""
 
-    def __init__(self, transport: Transport, http: httpx2.Client, agent: Session) -> None:
+    def __init__(self, transport: Transport, sender: Sender, agent: Session) -> None:
         self._transport = transport
-        self._http = http
+        self._sender = sender
         self._agent = agent
         self._news = Signal()
         self._pause = Signal()
@@ -136,7 +137,7 @@ class Feed:
         me = self._transport.answer(Call("GET", "/api/v1/agents/me"), AgentSelf, self._agent)
         request = Call("POST", "/api/v1/ws/ticket", json={}, is_idempotent=True)
         ticket = self._transport.answer(request, FeedTicket, self._agent)
-        with self._http.websocket("/ws/events", params={"token": ticket.ticket}) as socket:
+        with self._sender.client().websocket("/ws/events", params={"token": ticket.ticket}) as socket:
             socket.send_json({"action": "subscribe", "channel": f"agent:{me.did}"})
             self._hear_socket(socket)
 

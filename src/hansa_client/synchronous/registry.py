@@ -11,7 +11,7 @@ from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
 from hansa_client.errors import CredentialMissing
 from hansa_client.records.accounts import RegistryConfig
 from hansa_client.retries import RetryPolicy
-from hansa_client.trust import trusted_authorities
+from hansa_client.sending import Sender
 
 from .accounts import Accounts
 from .agents import Agents
@@ -53,13 +53,8 @@ class Registry:
     ) -> None:
         self.url = origin_of(url)
         self.agent_client_id = agent.client_id if agent is not None else ""
-        self._http = httpx2.Client(
-            base_url=self.url,
-            follow_redirects=False,
-            transport=http_transport,
-            verify=trusted_authorities(),
-        )
-        transport = Transport(self._http, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
+        self._sender = Sender(self.url, http_transport)
+        transport = Transport(self._sender, retries or RetryPolicy(), timeout_seconds=timeout_seconds)
         self._transport = transport
         login = DeveloperLogin(transport, developer, keep)
         acting: Session = AgentLogin(transport, agent) if agent is not None else NoAgent()
@@ -76,7 +71,7 @@ class Registry:
         self.rulings = Rulings(transport, login)
         self.bonds = Bonds(transport, acting)
         self.webhooks = Webhooks(transport, login)
-        self.events = Events(transport, self._http, acting)
+        self.events = Events(transport, self._sender, acting)
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +83,7 @@ class Registry:
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self._sender.close()
 
     def config(self) -> RegistryConfig:
         """What the registry publishes about itself."""
