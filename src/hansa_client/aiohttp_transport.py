@@ -135,7 +135,6 @@ class _Body(aiohttp.Payload):
     def __init__(self, parts: bytes | httpx2.AsyncByteStream, seconds: float | None) -> None:
         super().__init__(parts)
         self._parts, self._seconds = parts, seconds
-        self._size = len(parts) if isinstance(parts, bytes) else None
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
         del encoding, errors

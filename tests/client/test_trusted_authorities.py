@@ -9,9 +9,8 @@ from hansa_client import Registry
 from hansa_client.trust import trusted_authorities
 from tests.spire import SpireAuthority
 
-pytestmark = pytest.mark.usefixtures("nothing_is_read_yet")
 
-
+@pytest.mark.usefixtures("nothing_is_read_yet")
 def test_the_clients_of_a_process_read_them_once(monkeypatch: pytest.MonkeyPatch):
     readings: list[bool] = []
     read = httpcore2.default_ssl_context
@@ -26,6 +25,7 @@ def test_the_clients_of_a_process_read_them_once(monkeypatch: pytest.MonkeyPatch
     assert readings == [True]
 
 
+@pytest.mark.usefixtures("nothing_is_read_yet")
 def test_the_environment_can_name_others_where_it_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     usual = trusted_authorities().get_ca_certs(binary_form=True)
     own = SpireAuthority("own.example")
