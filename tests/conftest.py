@@ -21,15 +21,17 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from hansa.doors.console import rendering
 from hansa.doors.http.app import build_app, service_routes
 from hansa.doors.startup import runtime_on
+from hansa.foundation.plumbing import key_bundle
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.migrate import migrate
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.people import passwords
 from tests.data_directories import make_small
-from tests.founded import FoundedRegistries, RegistriesOfATest
+from tests.founded import FoundedRegistries, RegistriesOfATest, founded_by
 from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
+from tests.operation.forked_commands import SCRYPT_COST
 from tests.operation.registry_process import COMMANDS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash, settings_of
 from tests.workers import number_of_workers, temporary_folders
@@ -180,6 +182,12 @@ def hash_passwords_with_little_work() -> None:
     passwords._hasher = LIGHT_HASHER
 
 
+@pytest.fixture(scope="session", autouse=True)
+def seal_key_files_with_little_work() -> None:
+    """In this process, which reads what forked commands write."""
+    key_bundle.SCRYPT_COST = SCRYPT_COST
+
+
 @pytest.fixture
 def hash_passwords_with_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what a password costs."""
@@ -223,18 +231,16 @@ async def database_farm(postgres: str) -> AsyncIterator[DatabaseFarm]:
     """Makes fresh migrated databases quickly, from a template."""
     farm = DatabaseFarm(postgres)
     await farm.prepare(has_schema=GIVEN_DATABASE is None)
+    founded = founded_by(farm)
     yield farm
+    await founded.clear()
     await farm.clear()
 
 
 @pytest.fixture(scope="session")
-async def founded_registries(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FoundedRegistries]:
+def founded_registries(database_farm: DatabaseFarm) -> FoundedRegistries:
     """What the registries of this run are copies of."""
-    founded = FoundedRegistries(database_farm, tmp_path_factory.mktemp("founded"))
-    yield founded
-    await founded.clear()
+    return founded_by(database_farm)
 
 
 @pytest.fixture

@@ -1,10 +1,14 @@
 """Registries of tests, founded once and copied: the database is a template, the data directory is copied with it."""
 
+import asyncio
+import atexit
 import os
 import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -57,6 +61,7 @@ class FoundedRegistries:
         self._directory = directory
         self._founded: list[Founded] = []
         self._ended: list[tuple[Founded, KeptDatabase]] = []
+        self._loop = asyncio.get_running_loop()
 
     async def of(self, settings: Settings) -> Founded:
         """The one that suits, founded now if there is none."""
@@ -69,7 +74,7 @@ class FoundedRegistries:
     async def opened(self, founded: Founded, pool_size: int) -> KeptDatabase:
         """A database that holds what `founded` does: one that an earlier test used, or a copy."""
         for kept in founded.kept:
-            if kept.database._pool_size == pool_size:
+            if kept.database._pool_size == pool_size and self._is_loop_of_the_session():
                 founded.kept.remove(kept)
                 await kept.restore()
                 return kept
@@ -80,7 +85,7 @@ class FoundedRegistries:
 
     async def end(self, founded: Founded, kept: KeptDatabase) -> None:
         """Keep the database of a test that has ended, or drop it; the ones used longest ago go first."""
-        if not await kept.end_test():
+        if not (self._is_loop_of_the_session() and await kept.end_test()):
             await self._drop(kept)
             return
         founded.kept.append(kept)
@@ -98,6 +103,10 @@ class FoundedRegistries:
             for kept in founded.kept:
                 await kept.close()
 
+    def _is_loop_of_the_session(self) -> bool:
+        """Connections belong to a loop, and some tests have their own."""
+        return asyncio.get_running_loop() is self._loop
+
     async def _drop(self, kept: KeptDatabase) -> None:
         await kept.close()
         await self._farm.drop(kept.database.dsn)
@@ -110,6 +119,14 @@ class FoundedRegistries:
             pass
         # The first connection to a finished database writes its cache of the catalog, which is copied with it.
         return Founded(dsn, directory, reads.read, await FoundedContent.of(dsn))
+
+
+@cache
+def founded_by(farm: DatabaseFarm) -> FoundedRegistries:
+    """What the registries on this server are copies of."""
+    directory = Path(tempfile.mkdtemp(prefix="hansa-founded-"))
+    atexit.register(shutil.rmtree, directory)
+    return FoundedRegistries(farm, directory)
 
 
 class RegistriesOfATest:
@@ -163,6 +180,16 @@ class RegistriesOfATest:
                 yield registry
         finally:
             await self._founded.end(founded, kept)
+
+
+@asynccontextmanager
+async def open_copy(farm: DatabaseFarm, directory: Path, **overrides: object) -> AsyncIterator[TestRegistry]:
+    """A registry with these settings for a file of tests: a copy, as those of `start_registry`."""
+    registries = RegistriesOfATest(farm, founded_by(farm), directory)
+    try:
+        yield await registries.start(**overrides)
+    finally:
+        await registries.end()
 
 
 def _are_keys_given() -> bool:

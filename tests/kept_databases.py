@@ -22,7 +22,7 @@ from hansa.foundation.plumbing.database import Database
 
 USES_MAX = 60
 """Rows that were deleted stay in their files; after so many tests a new copy is cheaper."""
-KEPT_MAX = 2
+KEPT_MAX = 4
 RESTORING = {
     "session_replication_role": "replica",
     "lock_timeout": "2s",

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Self
 
 import msgspec
@@ -41,6 +42,7 @@ TYPE = "pay-delivery+jws"
 # A receipt is brought as the note of a piece of evidence, which has this many characters at most.
 MAX_CHARACTERS = 2000
 PARTS = 3
+KEYS_KEPT = 64
 _COMMENT, _COMMENT_END = b": x-payment-receipt ", b"\n\n"
 _COMMENT_MAX = len(_COMMENT) + MAX_CHARACTERS + len(_COMMENT_END)
 
@@ -167,8 +169,7 @@ def signing_key_of(pem: str) -> Ed25519PrivateKey:
 
 def sign_receipt(receipt: DeliveryReceipt, key: Ed25519PrivateKey) -> str:
     """The compact JWS; `kid` is the thumbprint (RFC 7638) of the key."""
-    header = {"alg": "EdDSA", "kid": _thumbprint(key), "typ": TYPE}
-    signed = f"{encoded(canonical_json(header))}.{encoded(canonical_json(receipt.payload()))}"
+    signed = f"{_header(key)}.{encoded(canonical_json(receipt.payload()))}"
     return f"{signed}.{encoded(key.sign(signed.encode()))}"
 
 
@@ -229,6 +230,11 @@ def _is_by(public_key_jwk: dict[str, Any], signed: bytes, signature: bytes) -> b
     except (InvalidSignature, NotAKey):
         return False
     return True
+
+
+@lru_cache(KEYS_KEPT)
+def _header(key: Ed25519PrivateKey) -> str:
+    return encoded(canonical_json({"alg": "EdDSA", "kid": _thumbprint(key), "typ": TYPE}))
 
 
 def _thumbprint(key: Ed25519PrivateKey) -> str:

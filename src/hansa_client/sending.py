@@ -103,5 +103,5 @@ def _request(url: str, call: Call, token: str | None, seconds: float) -> httpx2.
         headers=HEADERS | arguments["headers"],
         content=arguments.get("content"),
         data=arguments.get("data"),
-        extensions={"timeout": httpx2.Timeout(seconds).as_dict()},
+        extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
     )

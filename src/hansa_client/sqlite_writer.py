@@ -4,11 +4,13 @@ One thread runs the uses. Those that arrive while it commits are committed toget
 durable is shared. What a use returned is on the disk.
 """
 
+import asyncio
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -102,6 +104,33 @@ class SqliteWriter:
         if self._prepare:
             self._prepare(connection)
         return connection
+
+
+async def awaited(pending: "Future[T]", seconds: float) -> T:
+    """What a use returned; one that has not begun by then is given up. Raises: TimeoutError, and what the use raised."""
+    loop = asyncio.get_running_loop()
+    waiter: asyncio.Future[bool] = loop.create_future()
+
+    def has_ended(_: "Future[T]") -> None:
+        # A loop that was closed meanwhile awaits nothing any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, waiter, True)
+
+    pending.add_done_callback(has_ended)
+    timer = loop.call_later(seconds, _settle, waiter, False)
+    try:
+        is_in_time = await waiter
+    finally:
+        timer.cancel()
+        pending.cancel()
+    if not is_in_time:
+        raise TimeoutError(f"the file did not answer within {seconds} seconds")
+    return pending.result()
+
+
+def _settle(waiter: "asyncio.Future[bool]", is_in_time: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(is_in_time)
 
 
 _Result = tuple["Future[Any]", Any, Exception | None]

@@ -29,6 +29,7 @@ CALLS = by_tier(60, 100_000, 300_000)
 SERVICES = 3
 KILLS = by_tier(3, 400, 1200)
 SECONDS = by_tier(540, 14_000, 40_000)
+FETCHED_AGAIN = by_tier(20, 500, 500)
 
 
 @dataclass
@@ -132,7 +133,9 @@ async def _judge(fleet: Fleet, url: str) -> None:
         assert max(Counter(settled.values()).values()) == 1
         answered = {body for body, outcome in outcomes.items() if outcome == "200"}
         assert len(settled) == len(answered)
-        for payment_id, fingerprint in random.sample(sorted(settled.items()), min(len(settled), 500)):
+        for payment_id, fingerprint in random.sample(
+            sorted(settled.items()), min(len(settled), FETCHED_AGAIN)
+        ):
             await _require_fetchable(registry, stated, payment_id, fingerprint)
     async with httpx2.AsyncClient(base_url=url, timeout=60) as http:
         supply = (await http.get("/api/v1/public/supply-invariant")).json()

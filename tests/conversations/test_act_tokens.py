@@ -2,13 +2,14 @@
 
 import pytest
 
-from tests.registry import TestAgent, open_registry
+from tests.founded import open_copy
+from tests.registry import TestAgent
 
 
 @pytest.fixture(scope="module")
 async def registry(database_farm, tmp_path_factory):
     """One for all: every test speaks of agents of its own."""
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("acting")) as opened:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("acting")) as opened:
         yield opened
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.rooms.agents.capabilities import forget_capabilities
-from tests.registry import at_once, open_registry
+from tests.founded import open_copy
+from tests.registry import at_once
 
 NOBODY = "did:hansa:hansa.local:nobody"
 MAY_TRANSFER = {"permissions": ["teg.transfer"]}
@@ -15,7 +16,7 @@ MAY_TRANSFER = {"permissions": ["teg.transfer"]}
 @pytest.fixture(scope="module")
 async def registry(database_farm, tmp_path_factory):
     """One for all: every test speaks of agents of its own."""
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("capabilities")) as opened:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("capabilities")) as opened:
         yield opened
 
 

@@ -9,7 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
+from tests.founded import open_copy
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
     AgentHost,
     card_of_agent,
@@ -99,9 +100,7 @@ async def opened(
     directory = tmp_path_factory.mktemp("jws")
     async with (
         hosting() as agents,
-        open_registry(
-            await database_farm.fresh(), directory, outgoing_allow_hosts=agents.place, **policy
-        ) as registry,
+        open_copy(database_farm, directory, outgoing_allow_hosts=agents.place, **policy) as registry,
     ):
         yield Stage(registry, agents)
 

@@ -11,6 +11,7 @@ from hansa.foundation.events import AgentOnboarded, event_types
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
 from tests.all_events import ALL_EVENTS
+from tests.founded import open_copy
 from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, open_registry
 
 PATH = "/admin/event-emission-policies"
@@ -21,7 +22,7 @@ async def refused(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[TestDeveloper]:
     """An administrator of a registry whose policies nobody changes, though many try."""
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("policies")) as registry:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("policies")) as registry:
         yield await registry.administrator("admin_platform")
 
 

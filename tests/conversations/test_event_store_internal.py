@@ -15,7 +15,8 @@ from hansa.foundation.plumbing.settings import BadSetting, read_settings
 from hansa.rooms import journal
 from hansa.rooms.journal.counting import count_settled
 from hansa.rooms.ledger.history import balance_then
-from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry, open_registry
+from tests.founded import open_copy
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry
 
 ROUTES = ["/events/", "/events/aggregate/did:hansa:hansa.local:somebody"]
 
@@ -27,7 +28,7 @@ async def registry(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[TestRegistry]:
     """One registry for all: no test minds what the others left in the log."""
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("events")) as registry:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("events")) as registry:
         yield registry
 
 

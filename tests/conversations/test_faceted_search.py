@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.founded import open_copy
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish, stub
 
@@ -177,9 +178,7 @@ async def test_words_are_found_in_other_forms(languages, query, expected):
 
 @pytest.fixture(scope="module")
 async def languages(database_farm, tmp_path_factory):
-    from tests.registry import open_registry
-
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("languages")) as registry:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("languages")) as registry:
         for name in (
             "Translator",
             "Übersetzer für Verträge",

@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.rooms import federation
+from tests.founded import open_copy
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, at_once, open_registry
+from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, at_once
 
 ROUTES = ["/events/", "/events/aggregate/did:hansa:hansa.local:somebody", "/projections/supply-audit"]
 KEYS = "/admin/federation/licence-keys"
@@ -29,7 +30,7 @@ async def registry(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[TestRegistry]:
     """One registry for all: each test admits somebody else."""
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("internal")) as registry:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("internal")) as registry:
         yield registry
 
 

@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.embedded import running_dsn
 from hansa.rooms import journal
 from hansa.rooms.journal.audience import PRIVATE_TYPES
 from hansa.rooms.journal.feed import conversation
+from tests.founded import open_copy
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, postgres_pid, until
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry, open_registry
@@ -46,7 +47,7 @@ async def house(
 ) -> AsyncIterator[House]:
     directory = tmp_path_factory.mktemp("feed")
     async with (
-        open_registry(await database_farm.fresh(), directory, rate_limit_reads="off") as registry,
+        open_copy(database_farm, directory, rate_limit_reads="off") as registry,
         registry.listening() as address,
     ):
         yield House(registry, address, await registry.agent(), await registry.agent())

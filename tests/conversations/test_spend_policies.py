@@ -9,7 +9,8 @@ import pytest
 from hansa.rooms.agents.spending import forget_approvals
 from hansa.rooms.journal.store import COLUMNS, stored
 from hansa.rooms.notifications import OWNER_NOTICES
-from tests.registry import at_once, open_registry
+from tests.founded import open_copy
+from tests.registry import at_once
 
 STRANGER = "did:hansa:hansa.local:nobody"
 
@@ -17,7 +18,7 @@ STRANGER = "did:hansa:hansa.local:nobody"
 @pytest.fixture(scope="module")
 async def registry(database_farm, tmp_path_factory):
     """One for all: every test speaks of agents of its own."""
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("policies")) as opened:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("policies")) as opened:
         yield opened
 
 

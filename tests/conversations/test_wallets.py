@@ -8,7 +8,8 @@ import pytest
 
 from hansa.foundation.values import ethereum
 from hansa.rooms import agents
-from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
+from tests.founded import open_copy
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.wallets import TestWallet, high_s
 
 WALLETS = "/agents/me/wallets"
@@ -16,7 +17,7 @@ WALLETS = "/agents/me/wallets"
 
 @pytest.fixture(scope="module")
 async def registry(database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory):
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("wallets")) as opened:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("wallets")) as opened:
         yield opened
 
 

@@ -10,10 +10,11 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import agents, journal
 from hansa.rooms.journal.store import COLUMNS, stored
 from hansa.rooms.notifications import OWNER_NOTICES
+from tests.founded import open_copy
 from tests.hostile import closed_hosts
 from tests.operation.registry_process import until
 from tests.outside import host
-from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry
+from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once
 from tests.rooms.journal.reactors.reacting import reacting
 from tests.rooms.notifications.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
 
@@ -37,7 +38,7 @@ async def registry(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[TestRegistry]:
     """One for all of them: each test has developers of its own."""
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("data")) as opened:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("data")) as opened:
         yield opened
 
 

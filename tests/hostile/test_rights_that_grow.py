@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, card_of, open_registry
+from tests.founded import open_copy
+from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry, card_of
 
 ALL_ROLES = ["trader", "client", "staker", "governor", "service-provider"]
 GRABBED: dict[str, Any] = {
@@ -22,7 +23,7 @@ GRABBED: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 async def registry(database_farm: DatabaseFarm, tmp_path_factory) -> AsyncIterator[TestRegistry]:
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("growth")) as opened:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("growth")) as opened:
         yield opened
 
 

@@ -16,11 +16,12 @@ from hansa.foundation.plumbing.outgoing import Outgoing
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue.pulls import CARD_PULLS, HEALTH_CHECKS, probing
 from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook
+from tests.founded import open_copy
 from tests.hostile import closed_hosts
 from tests.hostile.name_server import PUBLIC, PUBLIC_IPV6, NameServer, name_server
 from tests.outside import Authority, Host, host
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosting, let_be_due, said
 from tests.rooms.notifications.webhooks.receiver import HOOKS, send_due
 from tests.running_jobs import run_due
@@ -99,7 +100,7 @@ async def opened(
 ) -> AsyncIterator[Stage]:
     async with host(address=None) as trap, name_server() as names:
         directory = tmp_path_factory.mktemp("inside")
-        async with open_registry(await database_farm.fresh(), directory) as registry:
+        async with open_copy(database_farm, directory) as registry:
             yield Stage(registry, await registry.developer(), trap, names)
 
 

@@ -1,44 +1,46 @@
 """The whole content of a database as it was earlier, under a registry that goes on: as after the restore of a backup."""
 
-from uuid import uuid4
-
+from hansa.foundation.plumbing.database import Tx
 from tests.neighbours.two_registries import Neighbour
 
-_BACK_UP = """
-DO $$ DECLARE name text; BEGIN
-  CREATE SCHEMA {schema};
-  FOR name IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-  LOOP EXECUTE format('CREATE TABLE {schema}.%I AS TABLE public.%I', name, name); END LOOP;
-  CREATE TABLE {schema}.numbers AS SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public';
-END $$
+_TABLES = """
+SELECT format('%I.%I', n.nspname, c.relname), string_agg(quote_ident(attname), ', ' ORDER BY attnum)
+FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+WHERE nspname = 'public' AND relkind IN ('r', 'p') AND NOT relispartition GROUP BY 1
 """
-# Triggers and foreign keys are off: every table gets exactly the rows that it had.
-_RESTORE = """
-DO $$ DECLARE name text; members text; BEGIN
-  SET LOCAL session_replication_role = replica;
-  FOR name, members IN SELECT relname, string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_class
-    JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
-    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition GROUP BY relname
-  LOOP
-    EXECUTE format('DELETE FROM public.%I', name);
-    EXECUTE format('INSERT INTO public.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM {schema}.%I', name, members, members, name);
-  END LOOP;
-  -- Numbers that were given since are given again.
-  PERFORM setval(format('public.%I', sequencename), coalesce(last_value, 1), last_value IS NOT NULL) FROM {schema}.numbers;
-END $$
+# Numbers that were given since are given again.
+_NUMBERS = """
+SELECT format('SELECT setval(%L, %s, %L);', seqrelid::regclass, coalesce(last_value, seqstart), last_value IS NOT NULL)
+FROM pg_sequence, pg_sequence_last_value(seqrelid) AS last_value
 """
 
 
 async def backed_up(one: Neighbour) -> str:
-    """A backup of everything; its name."""
-    name = f"backup_{uuid4().hex[:8]}"
-    await one.registry.database.act(lambda tx: tx.execute(_BACK_UP.format(schema=name)))
-    return name
+    """A backup of everything: the statements that bring it back."""
+
+    async def read(tx: Tx) -> str:
+        # Triggers and foreign keys are off: every table gets exactly the rows that it had.
+        statements = ["SET LOCAL session_replication_role = replica;"]
+        columns = dict(await tx.fetch(_TABLES))
+        arrays = ", ".join(f"(SELECT quote_literal(array_agg(t)) FROM {table} t)" for table in columns)
+        for table, rows in zip(columns, await tx.fetchval(f"SELECT ARRAY[{arrays}]"), strict=True):
+            statements.append(f"DELETE FROM {table};")
+            if rows is not None:
+                members = columns[table]
+                statements.append(
+                    f"INSERT INTO {table} ({members}) OVERRIDING SYSTEM VALUE"
+                    f" SELECT {members} FROM unnest({rows}::{table}[]);"
+                )
+        statements += [statement for (statement,) in await tx.fetch(_NUMBERS)]
+        return "\n".join(statements)
+
+    return await one.registry.database.read(read)
 
 
 async def put_back(one: Neighbour, backup: str) -> None:
     """Everything is as it was in the backup."""
-    await one.registry.database.act(lambda tx: tx.execute(_RESTORE.format(schema=backup)))
+    await one.registry.database.act(lambda tx: tx.execute(backup))
 
 
 async def put_back_later(one: Neighbour, backup: str, dispute_id: int) -> None:

@@ -22,14 +22,11 @@ Use, in a test file (both are started once for the file; about a second of CPU):
 """
 
 import asyncio
-import atexit
 import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +37,8 @@ from hansa.foundation.plumbing.trust_bundle import bundle_of
 from hansa.rooms import federation
 from hansa.rooms.federation import OWN_IDENTITY, PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
 from tests.doors.served import listen_again, use_again
-from tests.founded import FoundedRegistries
-from tests.registry import DatabaseFarm, TestRegistry, open_prepared, settings_of
+from tests.founded import founded_by
+from tests.registry import DatabaseFarm, TestRegistry, on_database, settings_of
 
 
 @dataclass(frozen=True)
@@ -147,10 +144,12 @@ async def opened(
     """One registry that serves at these sockets, the public one first."""
     public, federated = sockets
     chosen = settings_of(farm.unused(), directory, **settings)
-    founded = await founded_by(farm).of(chosen)
-    dsn = await farm.copy(founded.dsn, str(chosen.database_url))
+    registries = founded_by(farm)
+    founded = await registries.of(chosen)
+    kept = await registries.opened(founded, chosen.database_pool_size)
     shutil.copytree(founded.directory, directory)
-    async with open_prepared(chosen, dsn) as registry:
+    own = chosen.model_copy(update={"database_url": kept.database.dsn})
+    async with on_database(own, kept.database) as registry:
         runtime = registry.runtime
         async with federation_server(registry.app, runtime) as mutual:
             servers = [(server_of(registry.app), public), (mutual, federated)]
@@ -167,12 +166,4 @@ async def opened(
             for server, _ in servers:
                 server.should_exit = True
             await asyncio.gather(*tasks)
-    await farm.drop(dsn)
-
-
-@cache
-def founded_by(farm: DatabaseFarm) -> FoundedRegistries:
-    """What registries with the same settings are copies of: the ports come again, and so do the addresses."""
-    directory = Path(tempfile.mkdtemp(prefix="hansa-neighbours-"))
-    atexit.register(shutil.rmtree, directory)
-    return FoundedRegistries(farm, directory)
+    await registries.end(founded, kept)

@@ -31,6 +31,8 @@ REQUEST_MAX_BYTES = 1 << 17
 LISTEN = b"listen"
 """Instead of a request: the one file that comes with it is a socket at which others ask too."""
 OPEN_FILES_MAX = 1 << 12
+SCRYPT_COST = 1 << 10
+"""Of key files that tests write and read: 1 MiB of memory and 3 ms for each, instead of 128 MiB and half a second."""
 STANDARD_STREAMS = 3
 # Python and what prints to terminals read these while they are loaded, which for a fork is over.
 READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR")
@@ -187,9 +189,10 @@ def load(package: str, run: Callable[[], None]) -> None:
 
 
 def prepare_service() -> None:
-    """Make what each `hansa serve` would make for itself, and have it take less than in use: work for passwords, memory for tables."""
+    """Make what each `hansa serve` would make for itself, and have it take less than in use: work for passwords and key files, memory for tables."""
     passwords = import_module("hansa.rooms.people.passwords")
     passwords._hasher = type(passwords._hasher)(time_cost=1, memory_cost=8, parallelism=1)
+    import_module("hansa.foundation.plumbing.key_bundle").SCRYPT_COST = SCRYPT_COST
     configuration = import_module("hansa.foundation.plumbing.embedded.configuration")
     configuration.BUFFERS_MAX_MIB = configuration.BUFFERS_MIN_MIB
     for route in import_module("hansa.doors.http.app").service_routes().routes:

@@ -10,7 +10,9 @@ from random import SystemRandom
 import asyncpg
 import pytest
 
+from hansa.foundation.plumbing import key_bundle
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from tests.data_directories import copy_data_directory
 from tests.operation.conftest import Launch
 from tests.operation.history import History, Operation, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong, rude_answers
@@ -58,11 +60,17 @@ def acknowledged(path: Path) -> int:
     return sum(one.outcome is Outcome.ACKNOWLEDGED for one in read_history(path))
 
 
+@pytest.fixture
+def server(migrated_data: Path, tmp_path: Path) -> EmbeddedPostgres:
+    """The server that the machines share; its database has the schema and no registry."""
+    copy_data_directory(migrated_data, tmp_path / "server")
+    return EmbeddedPostgres(tmp_path / "server")
+
+
 async def test_one_of_two_machines_is_killed_under_load_and_clients_go_on_without_a_loss(
-    operated: Launch, tmp_path: Path
+    operated: Launch, server: EmbeddedPostgres, tmp_path: Path
 ):
     print(f"HANSA_TEST_SEED={SEED}")
-    server = EmbeddedPostgres(tmp_path / "server")
     settings = {**MACHINE, "DATABASE_URL": await server.start(), "GENESIS_SUPPLY": "100000000"}
     machines = [operated(name, port=free_port(), **settings) for name in ("first", "second")]
     shared = tmp_path / "registry-keys.json"
@@ -116,8 +124,9 @@ async def go_on(path: Path) -> None:
     await until(lambda: acknowledged(path) >= had + 2 * CLIENTS, seconds=120)
 
 
-async def test_a_machine_without_the_keys_does_not_start_and_names_the_step(operated: Launch, tmp_path: Path):
-    server = EmbeddedPostgres(tmp_path / "server")
+async def test_a_machine_without_the_keys_does_not_start_and_names_the_step(
+    operated: Launch, server: EmbeddedPostgres
+):
     settings = {**MACHINE, "DATABASE_URL": await server.start()}
     first, second = operated("first", **settings), operated("second", **settings)
     try:
@@ -188,3 +197,15 @@ async def test_exported_keys_are_encrypted_and_no_file_and_no_key_is_ever_replac
     assert imported.read_text() == "fedcba9876543210" * 4
     none = await run("keys", "export", str(tmp_path / "d"), data_dir=tmp_path / "e", **passphrase)
     assert "no keys in" in none.complaint
+
+
+async def test_a_guess_at_the_passphrase_of_exported_keys_takes_128_mib(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "keys.json"
+    ended = await run(
+        "keys", "export", str(file), data_dir=keys, as_program=True, HANSA_KEYS_PASSPHRASE=SECRET
+    )
+    assert ended.code == 0, ended
+    monkeypatch.setattr(key_bundle, "SCRYPT_COST", (128 << 20) // (128 * key_bundle.SCRYPT_BLOCKS))
+    assert key_bundle.open_keys(file.read_bytes(), SECRET) == {"sealing-key": b"0123456789abcdef" * 4}

@@ -11,14 +11,17 @@ import httpx2
 import pytest
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from tests.data_directories import copy_data_directory
 from tests.operation.conftest import Launch
 from tests.operation.registry_process import children_of, command_of, health, run
 
 
 @pytest.fixture(scope="module")
-async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The DSN of a server that no registry under test has started."""
-    postgres = EmbeddedPostgres(tmp_path_factory.mktemp("server"))
+async def server(tmp_path_factory: pytest.TempPathFactory, migrated_data: Path) -> AsyncIterator[str]:
+    """The DSN of a server that no registry under test has started; its own database has the schema and no registry."""
+    directory = tmp_path_factory.mktemp("servers") / "server"
+    copy_data_directory(migrated_data, directory)
+    postgres = EmbeddedPostgres(directory)
     yield await postgres.start()
     await postgres.stop()
 
@@ -33,16 +36,14 @@ async def empty_database(server: str) -> str:
     return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
 
 
-async def test_the_given_server_is_used_by_all_workers_and_none_is_started(
-    operated: Launch, empty_database: str
-):
-    registry = operated(workers=2, DATABASE_URL=empty_database)
+async def test_the_given_server_is_used_by_all_workers_and_none_is_started(operated: Launch, server: str):
+    registry = operated(workers=2, DATABASE_URL=server)
     await registry.start()
     assert await health(registry.url) == 200
     assert [pid for pid in children_of(registry.pid) if "postgres" in command_of(pid)] == []
     assert not (registry.data_dir / "postgres").exists()
     assert (await registry.stop()).code == 0
-    assert await _issued(empty_database) == [100_000_000_000_000]
+    assert await _issued(server) == [100_000_000_000_000]
 
 
 async def test_several_services_with_the_same_keys_start_together_on_an_empty_database(
@@ -61,8 +62,9 @@ async def test_several_services_with_the_same_keys_start_together_on_an_empty_da
 
 
 async def test_a_server_that_goes_away_is_a_503_with_retry_after_until_it_is_back(
-    operated: Launch, tmp_path: Path
+    operated: Launch, migrated_data: Path, tmp_path: Path
 ):
+    copy_data_directory(migrated_data, tmp_path / "server")
     postgres = EmbeddedPostgres(tmp_path / "server")
     registry = operated(DATABASE_URL=await postgres.start())
     await registry.start()

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from hansa.foundation.plumbing.caller import Developer
 from tests.faults.payment_acts import PaymentWorld
+from tests.founded import open_copy
 from tests.properties.interleaving import Director, directing
-from tests.registry import DatabaseFarm, open_registry
+from tests.registry import DatabaseFarm
 
 
 @asynccontextmanager
@@ -15,9 +16,11 @@ async def payment_stage(
     database_farm: DatabaseFarm, directory: Path
 ) -> AsyncIterator[tuple[PaymentWorld, Director, Developer]]:
     """The agents, the director of their transactions, and their owner with every right."""
-    dsn = await database_farm.fresh()
     settings = {"genesis_supply": "1000000000", "genesis_grant_amount": "100000", "rate_limit_reads": "off"}
-    async with open_registry(dsn, directory, **settings) as registry, directing(dsn, 2) as director:
+    async with (
+        open_copy(database_farm, directory, **settings) as registry,
+        directing(registry.database.dsn, 2) as director,
+    ):
         world = await PaymentWorld.of(registry)
         card = (await registry.get(f"/agent-cards/{world.payments.caller.did}")).json()
         owner = Developer(

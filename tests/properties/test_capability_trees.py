@@ -17,8 +17,9 @@ from hansa.rooms.agents.capabilities.give_up import revoke
 from hansa.rooms.agents.capabilities.issue import Recipient, attenuate, issue
 from hansa.rooms.agents.capabilities.rules import Narrowing, Terms, Use, narrowed
 from hansa.rooms.agents.capabilities.use import Presenter, consume
+from tests.founded import open_copy
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 
 EXAMPLES = by_tier(25, 1000, 10_000)
 WORDS = ("a", "b", "c")
@@ -47,7 +48,7 @@ STORIES = st.lists(st.lists(ACTS, min_size=1, max_size=5), min_size=1, max_size=
 
 @pytest.fixture(scope="module")
 async def registry(database_farm: DatabaseFarm, tmp_path_factory) -> AsyncIterator[TestRegistry]:
-    async with open_registry(await database_farm.fresh(), tmp_path_factory.mktemp("trees")) as opened:
+    async with open_copy(database_farm, tmp_path_factory.mktemp("trees")) as opened:
         yield opened
 
 

@@ -12,9 +12,10 @@ from hansa.rooms.catalogue.owning.edit import CardEdit, Editor, delete_card, edi
 from hansa.rooms.catalogue.owning.ownership import ownership_in
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.signatures import SignaturePolicy
+from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestRegistry, card_of, open_registry
+from tests.registry import DatabaseFarm, TestRegistry, card_of
 from tests.rooms.catalogue.catalogue_cards import publish
 
 SAMPLE = by_tier(12, 200, 2_000)
@@ -101,10 +102,9 @@ MET: dict[str, tuple[Callable[[Scene], list[UseCase]], Right]] = {
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
-    dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
-        directing(dsn, 2) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("stage")) as registry,
+        directing(registry.database.dsn, 2) as director,
     ):
         await registry.developer()
         yield registry, director

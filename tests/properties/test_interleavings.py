@@ -14,11 +14,12 @@ from hansa.foundation.values.money import Minor, format_amount, parse_amount, un
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket
 from hansa.rooms.ledger.errors import ReferenceUsed, TreasuryInsufficient
+from tests.founded import open_copy
 from tests.properties.batches import outcomes_of_batch
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.proof import prove_book, prove_supply
 from tests.properties.scale import TIER, printed_seed
-from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestRegistry
 from tests.rooms.ledger.treasury import destroy, mint, treasury_holds
 
 WIDE_SAMPLE = 60
@@ -238,10 +239,9 @@ def grant_to(did: str, book: ledger.Book) -> UseCase:
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
-    dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
-        directing(dsn, 3) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("stage")) as registry,
+        directing(registry.database.dsn, 3) as director,
     ):
         yield registry, director
 

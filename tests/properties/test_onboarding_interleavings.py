@@ -22,10 +22,11 @@ from hansa.rooms.agents.mtls.enrol import enable_mtls
 from hansa.rooms.agents.mtls.rules import Enrolment
 from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
 from hansa.rooms.agents.status import retire
+from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestRegistry, card_of, open_registry
+from tests.registry import DatabaseFarm, TestRegistry, card_of
 
 ORDERS = by_tier(60, 500, 5000)
 _developers = count(1_000_000)
@@ -84,10 +85,9 @@ class Stage:
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
-    dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("onboarding")) as registry,
-        directing(dsn, 2) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("onboarding")) as registry,
+        directing(registry.database.dsn, 2) as director,
     ):
         yield Stage(registry, director)
 

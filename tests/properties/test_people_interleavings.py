@@ -22,9 +22,10 @@ from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
 from hansa.rooms.people.deletion import carry_out_due
 from hansa.rooms.people.deletion.request import DeletionStatus, cancel_deletion
 from hansa.rooms.people.invites.invite import make_invites, revoke_invite
+from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, card_of, open_registry
+from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, card_of
 
 SAMPLE = by_tier(8, 200, 2_000)
 
@@ -121,10 +122,9 @@ MET: dict[str, Play] = {
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
-    dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("stage"), genesis_grant_enabled=False) as registry,
-        directing(dsn, 2) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("stage"), genesis_grant_enabled=False) as registry,
+        directing(registry.database.dsn, 2) as director,
     ):
         yield registry, director
 

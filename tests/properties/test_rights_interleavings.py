@@ -22,10 +22,11 @@ from hansa.rooms.agents.capabilities.use import Presenter
 from hansa.rooms.agents.spending import SpendPolicy, put_policy
 from hansa.rooms.agents.spending.approvals import decide
 from hansa.rooms.transfers.governed import GovernedTransfer, transfer_governed
+from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestRegistry
 
 ORDERS = by_tier(15, 1000, 10_000)
 OWNER = 77
@@ -177,11 +178,10 @@ MEETINGS = {
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
-    dsn = await database_farm.fresh()
     async with (
         # Each order of each meeting has a payer with a hundred units of its own.
-        open_registry(dsn, tmp_path_factory.mktemp("rights"), genesis_supply="1000000000") as registry,
-        directing(dsn, 3) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("rights"), genesis_supply="1000000000") as registry,
+        directing(registry.database.dsn, 3) as director,
     ):
         yield registry, director
 

@@ -15,10 +15,11 @@ from hansa.rooms.enforcement.developers import reinstate_developer, suspend_deve
 from hansa.rooms.enforcement.reinstate import reinstate_agents
 from hansa.rooms.enforcement.revoke import revoke_agents
 from hansa.rooms.enforcement.suspend import suspend_agents
+from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 
 SAMPLE = by_tier(8, 200, 2_000)
 ADMINISTRATOR = Developer(
@@ -155,10 +156,9 @@ MET: dict[str, Play] = {
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director, TestAgent]]:
-    dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("stage"), genesis_supply="1000000000") as registry,
-        directing(dsn, 2) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("stage"), genesis_supply="1000000000") as registry,
+        directing(registry.database.dsn, 2) as director,
     ):
         alice, book = await registry.agent(), ledger.Book.of(registry.settings)
         # She pays in every order of every meeting.

@@ -6,7 +6,8 @@ from statistics import mean
 
 import pytest
 
-from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.founded import open_copy
+from tests.registry import DatabaseFarm, TestRegistry
 from tests.relevance.asking import ask, publish_corpus, rankings
 from tests.relevance.corpus import queries
 from tests.relevance.ndcg import ndcg
@@ -40,7 +41,7 @@ async def stocked(
 ) -> AsyncIterator[TestRegistry]:
     """A registry that holds the corpus."""
     directory: Path = tmp_path_factory.mktemp("relevance")
-    async with open_registry(await database_farm.fresh(), directory) as registry:
+    async with open_copy(database_farm, directory) as registry:
         await publish_corpus(registry)
         yield registry
 

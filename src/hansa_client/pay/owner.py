@@ -1,6 +1,7 @@
 """Which process a payment belongs to, and whether that process still runs."""
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 _OF_STATE = 0
@@ -9,7 +10,13 @@ _OF_START_TIME = 19
 
 def this_process() -> str:
     """`<pid>:<start time>`; the second keeps a later process with the same number apart."""
-    return f"{os.getpid()}:{_started(os.getpid()) or ''}"
+    return _named(os.getpid())
+
+
+@lru_cache(1)
+def _named(pid: int) -> str:
+    """The name of this process; a fork has a number of its own."""
+    return f"{pid}:{_started(pid) or ''}"
 
 
 def is_running(owner: str) -> bool:

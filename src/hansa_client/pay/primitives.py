@@ -1,11 +1,12 @@
 """What differs between a thread and an event loop, beside `hansa_client.primitives`."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
 import httpx2
+
+from hansa_client.sqlite_writer import awaited
 
 T = TypeVar("T")
 
@@ -19,8 +20,7 @@ Send = Callable[[httpx2.Request], httpx2.Response]
 
 async def async_result(pending: "Future[T]") -> T:
     """What a writer of a local file returned. Raises: TimeoutError, and what the use raised."""
-    async with asyncio.timeout(FILE_SECONDS):
-        return await asyncio.wrap_future(pending)
+    return await awaited(pending, FILE_SECONDS)
 
 
 def result(pending: "Future[T]") -> T:

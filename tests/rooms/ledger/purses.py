@@ -7,8 +7,9 @@ from pathlib import Path
 
 from hansa.foundation.values.money import parse_positive
 from hansa.rooms import ledger
+from tests.founded import open_copy
 from tests.properties.proof import prove_book, prove_supply
-from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestDeveloper, TestRegistry
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Purses:
 @asynccontextmanager
 async def open_purses(farm: DatabaseFarm, directory: Path, **settings: object) -> AsyncIterator[Purses]:
     """A registry without a genesis grant, so that agents begin with nothing."""
-    async with open_registry(await farm.fresh(), directory, **_without_grant(settings)) as registry:
+    async with open_copy(farm, directory, **_without_grant(settings)) as registry:
         yield Purses(registry, await registry.developer())
 
 

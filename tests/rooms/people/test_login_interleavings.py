@@ -22,9 +22,10 @@ from hansa.rooms.people import (
 from hansa.rooms.people.recovery import new_password
 from hansa.rooms.people.sessions import Client, OpenSession
 from hansa.rooms.people.two_factor import store as factors
+from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.scale import TIER, printed_seed
-from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestRegistry
 
 WIDE_SAMPLE = 40
 BACKUP_CODES = ("first", "second")
@@ -124,10 +125,9 @@ def wins(outcomes: list[Any]) -> int:
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
-    dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
-        directing(dsn, 2) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("stage")) as registry,
+        directing(registry.database.dsn, 2) as director,
     ):
         yield registry, director
 

@@ -12,8 +12,9 @@ from hansa.rooms.journal.store import COLUMNS, stored
 from hansa.rooms.reputation import scores
 from hansa.rooms.reputation.scores.epochs import show_scores
 from tests.all_events import ALL_EVENTS
+from tests.founded import open_copy
 from tests.paying import Payments
-from tests.registry import DatabaseFarm, TestAgent, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestAgent, TestRegistry
 from tests.running_jobs import run_due
 
 _NEW_EVENTS = f"""
@@ -91,5 +92,5 @@ class Rated:
 
 @asynccontextmanager
 async def open_rated(farm: DatabaseFarm, directory: Path, **settings: object) -> AsyncIterator[Rated]:
-    async with open_registry(await farm.fresh(), directory, **settings) as registry:
+    async with open_copy(farm, directory, **settings) as registry:
         yield Rated(registry)

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import journal
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -30,7 +31,7 @@ _PARTY_NAMES = {
 _AMOUNTS = {"amount": "Amount", "fee": "Fee"}
 
 
-class EventsOut(BaseModel):
+class EventsOut(LazyModel):
     """Events, newest first."""
 
     events: list[journal.EventRecord]

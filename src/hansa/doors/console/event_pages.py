@@ -11,7 +11,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
-from pydantic import BaseModel
 from starlette.types import Send
 
 from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, lines_of
@@ -23,6 +22,7 @@ from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import NotFound
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, format_amount
 from hansa.rooms import journal
 
@@ -58,7 +58,7 @@ class TransactionUnknown(NotFound):
     sentence = "This registry has no transaction with this id."
 
 
-class TransactionOut(BaseModel):
+class TransactionOut(LazyModel):
     """The public events of one transaction of the ledger, in the order of the log."""
 
     transaction_id: str

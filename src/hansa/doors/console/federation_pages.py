@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 import hansa.foundation.plumbing.peer_names  # noqa: F401  # the type of names in paths
 from hansa.doors.console.federation_map import DRAWN_AT_MOST, Freshness, drawing, freshness
@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import federation
 
 NAME_MAX_CHARACTERS = 253
@@ -32,7 +33,7 @@ router = APIRouter(
 LastAuditOf = Annotated[federation.ReadLastAudit, Depends(federation.LAST_AUDIT.given)]
 
 
-class PeerLine(BaseModel):
+class PeerLine(LazyModel):
     """A peer in the table of the federation."""
 
     name: str
@@ -45,7 +46,7 @@ class PeerLine(BaseModel):
     freshness: Freshness
 
 
-class PeerShown(BaseModel):
+class PeerShown(LazyModel):
     """A peer as everyone sees it."""
 
     peer: federation.RosterPeer

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.doors.console.proofs_page import CertificateShown, CheckShown, certificate_shown
 from hansa.doors.console.rendering import both_forms, page_or_json
@@ -15,6 +15,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import federation
 
 PAGE = 50
@@ -28,7 +29,7 @@ router = APIRouter(
 )
 
 
-class VerifiedShown(BaseModel):
+class VerifiedShown(LazyModel):
     """A licence as it was verified when the page was made."""
 
     code: str = Field(description="`verified`, or what does not hold.")
@@ -55,7 +56,7 @@ class VerifiedShown(BaseModel):
         )
 
 
-class IssuedLine(BaseModel):
+class IssuedLine(LazyModel):
     """A certificate in the list of those that were issued here."""
 
     lid: str
@@ -82,7 +83,7 @@ class IssuedLine(BaseModel):
         )
 
 
-class LicencesShown(BaseModel):
+class LicencesShown(LazyModel):
     """The licence that this registry holds, and those that it issued, newest first."""
 
     own: VerifiedShown | None
@@ -92,7 +93,7 @@ class LicencesShown(BaseModel):
     limit: int = PAGE
 
 
-class LicenceShown(BaseModel):
+class LicenceShown(LazyModel):
     """A licence that this registry issued: its present state, and what anyone can verify of it."""
 
     issued: IssuedLine

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.doors.console.access import OpenForm, SentForm, see_other
 from hansa.doors.console.access.cookies import (
@@ -28,6 +28,7 @@ from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
@@ -35,14 +36,14 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 TARGET_MAX_CHARACTERS = 2000
 
 
-class LoginFields(BaseModel):
+class LoginFields(LazyModel):
     """A login."""
 
     email: Annotated[str, Field(min_length=1, max_length=254)]
     password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
 
 
-class CodeFields(BaseModel):
+class CodeFields(LazyModel):
     """The second step of a login."""
 
     code: Annotated[str, Field(min_length=1, max_length=64, repr=False)]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.doors.console.rendering import both_forms, page_or_json
 from hansa.foundation.plumbing.caller import Public
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import auditor, federation
 from hansa_verify import BadLicence, RegistryKey, log, read_certificate, verify_registry_card
 
@@ -29,7 +30,7 @@ router = APIRouter(
 LastAuditOf = Annotated[federation.ReadLastAudit, Depends(federation.LAST_AUDIT.given)]
 
 
-class CheckShown(BaseModel):
+class CheckShown(LazyModel):
     """One step of a verification."""
 
     name: str
@@ -37,7 +38,7 @@ class CheckShown(BaseModel):
     said: str
 
 
-class CardShown(BaseModel):
+class CardShown(LazyModel):
     """The registry card, verified with the published keys when the page was made."""
 
     code: str = Field(description="`verified`, or what does not hold.")
@@ -51,7 +52,7 @@ class CardShown(BaseModel):
     )
 
 
-class CertificateShown(BaseModel):
+class CertificateShown(LazyModel):
     """A licence certificate of the chain, this registry's own first."""
 
     hash: str
@@ -62,14 +63,14 @@ class CertificateShown(BaseModel):
     expires_at: datetime | None
 
 
-class LicenceShown(BaseModel):
+class LicenceShown(LazyModel):
     """The licence that this registry holds, with its chain."""
 
     state: str
     chain: list[CertificateShown]
 
 
-class ComplianceShown(BaseModel):
+class ComplianceShown(LazyModel):
     """What the registry card states of its jurisdiction."""
 
     profile: str | None
@@ -78,7 +79,7 @@ class ComplianceShown(BaseModel):
     authorizations: int = Field(description="How many live authorizations there are.")
 
 
-class LogShown(BaseModel):
+class LogShown(LazyModel):
     """The newest checkpoint of the log."""
 
     origin: str
@@ -86,7 +87,7 @@ class LogShown(BaseModel):
     root: str = Field(description="Lowercase hex.")
 
 
-class ProofsOut(BaseModel):
+class ProofsOut(LazyModel):
     """What this registry publishes so that others can verify it."""
 
     card: CardShown

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people
 
 router = APIRouter(
@@ -28,7 +29,7 @@ router = APIRouter(
 SESSIONS_SHOWN = 100
 
 
-class PasswordFields(BaseModel):
+class PasswordFields(LazyModel):
     """The password, given again."""
 
     password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]

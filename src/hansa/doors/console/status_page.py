@@ -5,7 +5,6 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
 
 import hansa
 from hansa.doors.console.rendering import both_forms, page_or_json
@@ -16,6 +15,7 @@ from hansa.foundation.plumbing.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.write_probe import Probe, WriteProbe
 from hansa.foundation.values.errors import Unavailable
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import auditor
 
 # Without a limit: it is counted in the database, and the page says so when the database is away.
@@ -24,7 +24,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 State = Literal["ok", "degraded", "failed"]
 
 
-class Component(BaseModel):
+class Component(LazyModel):
     """One part. `degraded` affects no requests; `failed` does."""
 
     name: str
@@ -33,7 +33,7 @@ class Component(BaseModel):
     since: datetime | None = None
 
 
-class StatusOut(BaseModel):
+class StatusOut(LazyModel):
     """The worst state of all parts, and each of them. With `failed` the status code is 503."""
 
     state: State

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.doors.console.plots import Plot
 from hansa.doors.console.rendering import both_forms, grouped, page_or_json
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, ZERO, format_amount
 from hansa.rooms import auditor, journal
 
@@ -31,7 +32,7 @@ router = APIRouter(
 )
 
 
-class SupplyTerms(BaseModel):
+class SupplyTerms(LazyModel):
     """`issued` - `destroyed` + `transit_net` = `net_supply`; `delta` = `net_supply` - `circulating`. Decimal strings."""
 
     issued: str
@@ -42,7 +43,7 @@ class SupplyTerms(BaseModel):
     delta: str
 
 
-class SupplyAt(BaseModel):
+class SupplyAt(LazyModel):
     """What an audit cycle found."""
 
     checked_at: datetime
@@ -52,7 +53,7 @@ class SupplyAt(BaseModel):
     agent_count: int
 
 
-class VolumeOn(BaseModel):
+class VolumeOn(LazyModel):
     """What was paid on a day (UTC), without fees."""
 
     day: date
@@ -60,7 +61,7 @@ class VolumeOn(BaseModel):
     amount: str
 
 
-class SupplyOut(BaseModel):
+class SupplyOut(LazyModel):
     """The supply now and over time."""
 
     status: str = Field(examples=["OK"])

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.doors.console.plots import Plot
 from hansa.doors.console.rendering import both_forms, grouped, page_or_json
@@ -15,6 +15,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, Minor, format_amount
 from hansa.rooms import transfers
 
@@ -29,7 +30,7 @@ router = APIRouter(
 )
 
 
-class PriceAt(BaseModel):
+class PriceAt(LazyModel):
     """The pool before the first change of a minute. Decimal strings; `rate` is in foreign units for one own unit."""
 
     at: datetime
@@ -41,7 +42,7 @@ class PriceAt(BaseModel):
     swaps: int
 
 
-class PoolShown(BaseModel):
+class PoolShown(LazyModel):
     """A pool as everyone sees it."""
 
     peer: str = Field(examples=["peer.example.org"])
@@ -57,7 +58,7 @@ class PoolShown(BaseModel):
     )
 
 
-class SwapsOut(BaseModel):
+class SwapsOut(LazyModel):
     """The pools of this registry."""
 
     currency: str

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.bodies import GuardedRoute
@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holdi
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 
 BIGINT_MAX = 2**63 - 1
@@ -22,7 +23,7 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 JobId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
-class JobsQuery(BaseModel):
+class JobsQuery(LazyModel):
     """Which background jobs."""
 
     kind: Annotated[str, Field(max_length=80)] | None = Field(default=None, description="Jobs of this kind.")
@@ -31,7 +32,7 @@ class JobsQuery(BaseModel):
     offset: int = Field(default=0, ge=0, le=10**9)
 
 
-class JobOut(BaseModel):
+class JobOut(LazyModel):
     """A background job, without its content."""
 
     id: int

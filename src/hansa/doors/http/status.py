@@ -6,7 +6,7 @@ from typing import Literal
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 import hansa
 from hansa.doors.shared_metrics import current_metrics
@@ -18,13 +18,14 @@ from hansa.foundation.plumbing.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.write_probe import Probe
 from hansa.foundation.values.errors import TooManyRequests, Unavailable
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import auditor
 
 root_router = APIRouter(tags=["status"], route_class=GuardedRoute)
 api_router = APIRouter(tags=["public"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
-class CardSignatures(BaseModel):
+class CardSignatures(LazyModel):
     """How signatures of incoming cards are treated (JWS_VERIFY_ENABLED, JWS_ENFORCE, JWS_REQUIRE_SIGNATURE)."""
 
     verify_enabled: bool
@@ -32,7 +33,7 @@ class CardSignatures(BaseModel):
     require_signature: bool
 
 
-class Health(BaseModel):
+class Health(LazyModel):
     """The process is running."""
 
     status: str
@@ -41,7 +42,7 @@ class Health(BaseModel):
     card_signatures: CardSignatures
 
 
-class AttestationHealth(BaseModel):
+class AttestationHealth(LazyModel):
     """The newest supply attestation. `unwatched`: it is older than 10 minutes, or there is none."""
 
     status: Literal["watched", "unwatched"]
@@ -65,7 +66,7 @@ class DatabaseHealth(Health):
     attestations: AttestationHealth
 
 
-class JobFailure(BaseModel):
+class JobFailure(LazyModel):
     """A background job whose last attempt failed."""
 
     name: str
@@ -80,7 +81,7 @@ class Readiness(Health):
     failing_jobs: list[JobFailure]
 
 
-class RegistryConfig(BaseModel):
+class RegistryConfig(LazyModel):
     """Settings that a client needs before it registers."""
 
     registry_name: str

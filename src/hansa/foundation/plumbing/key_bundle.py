@@ -14,10 +14,11 @@ from typing import Literal
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from hansa.foundation.plumbing.keys import BadKey, Keyring, write_once
 from hansa.foundation.plumbing.registry_identity import KEY_FILES
+from hansa.foundation.values.lazy_model import LazyModel
 
 FORMAT = "hansa-keys-1"
 PASSPHRASE_MIN_CHARACTERS = 12
@@ -29,7 +30,7 @@ SALT_BYTES, NONCE_BYTES = 16, 12
 FILES = {**KEY_FILES, "internal-api-key": "internal-api-key"}
 
 
-class _Bundle(BaseModel):
+class _Bundle(LazyModel):
     """What stands in a key file."""
 
     model_config = ConfigDict(val_json_bytes="base64")

@@ -4,9 +4,10 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 
 # An operation whose problem documents have a shape of their own names it under this key (`openapi_extra`).
 PROBLEM_SHAPE = "x-problem-shape"
@@ -31,7 +32,7 @@ STATUS_TAGS = {
 }
 
 
-class ProblemError(BaseModel):
+class ProblemError(LazyModel):
     """The legacy envelope."""
 
     detail: str
@@ -41,7 +42,7 @@ class ProblemError(BaseModel):
     context: dict[str, Any] | None = None
 
 
-class Problem(BaseModel):
+class Problem(LazyModel):
     """An error: the members of RFC 7807 and the legacy envelope."""
 
     type: str = Field(description="A URI with a description of this problem.")

@@ -2,12 +2,12 @@
 
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel
+from hansa.foundation.values.lazy_model import LazyModel
 
 Item = TypeVar("Item")
 
 
-class Pagination(BaseModel):
+class Pagination(LazyModel):
     """The position of a page in its listing."""
 
     total_items: int
@@ -28,7 +28,7 @@ class Pagination(BaseModel):
         )
 
 
-class Page(BaseModel, Generic[Item]):
+class Page(LazyModel, Generic[Item]):
     """One page of a listing."""
 
     items: list[Item]

@@ -14,11 +14,13 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from hansa.foundation.values.lazy_model import LazyModel
+
 # What stays beside `anyOf` when a member's schema is widened by null.
 ANNOTATIONS = {"title", "description", "default", "examples"}
 
 
-class RequestBody(BaseModel):
+class RequestBody(LazyModel):
     """A body, or an object in one: null for an optional member is the same as leaving it out."""
 
     @model_validator(mode="before")

@@ -26,7 +26,6 @@ class KnownAgent(Agent, frozen=True):
     status: str
     created_at: datetime
     last_active_at: datetime | None
-    public_key: bytes
     actor: str | None
     """Its owner, where that acts as the agent."""
 
@@ -55,7 +54,6 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         status=bearer.status,
         created_at=bearer.created_at,
         last_active_at=bearer.last_active_at,
-        public_key=bearer.public_key,
         actor=claims.actor,
     )
 

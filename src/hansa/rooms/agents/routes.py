@@ -49,6 +49,7 @@ from .errors import (
     DidMethodUnsupported,
     NotTheOwner,
 )
+from .keys import public_key_of
 from .keys import router as keys_router
 from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
@@ -202,7 +203,9 @@ async def issue_agent_token(
 async def read_myself(agent: CurrentKnownAgent, db: Db) -> OwnAgentDetails:
     """The agent of the token; a 200 proves that the token is valid now."""
     name = await db.look(lambda tx: catalogue.name_of_agent(tx, agent.did))
-    return OwnAgentDetails.of(agent, name or agent.name)
+    # By itself: every request of an agent would otherwise read the key with the agent.
+    public_key = await db.look(lambda tx: public_key_of(tx, agent.did))
+    return OwnAgentDetails.of(agent, name or agent.name, public_key)
 
 
 router.add_api_route(

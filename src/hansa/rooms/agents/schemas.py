@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from hansa.foundation.values.jwk import public_key_of
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .check import KnownAgent
 from .credentials import NewIdentity
@@ -27,14 +28,14 @@ FormText = Annotated[
 ]
 
 
-class BootstrapRequest(BaseModel):
+class BootstrapRequest(LazyModel):
     """A request for a bootstrap token; an empty object is valid."""
 
     agent_type_hint: Hint | None = None
     requested_by: Hint | None = None
 
 
-class BootstrapOut(BaseModel):
+class BootstrapOut(LazyModel):
     """A bootstrap token: creates one agent until it expires."""
 
     bootstrap_token: str
@@ -42,7 +43,7 @@ class BootstrapOut(BaseModel):
     expires_at: datetime
 
 
-class CreateAgentIn(BaseModel):
+class CreateAgentIn(LazyModel):
     """A new agent, by `agent_host` or `agent_card`; the host takes precedence. Name, description and skills belong in the card."""
 
     agent_did_method: str = Field(max_length=64, description="The registry's own DID method.")
@@ -67,7 +68,7 @@ class CreateAgentIn(BaseModel):
         return public_key_of(self.public_key_jwk) if self.public_key_jwk else None
 
 
-class CreateAgentOut(BaseModel):
+class CreateAgentOut(LazyModel):
     """A new agent. `client_secret` and `private_key_pem` are shown only once."""
 
     agent_did: str
@@ -98,7 +99,7 @@ class CreateAgentOut(BaseModel):
         )
 
 
-class AgentTokenForm(BaseModel):
+class AgentTokenForm(LazyModel):
     """`password` (or no grant type) with username and password; `client_credentials` with client_id and client_secret."""
 
     grant_type: Annotated[
@@ -127,7 +128,7 @@ class AgentTokenForm(BaseModel):
         return name, secret
 
 
-class AgentTokenOut(BaseModel):
+class AgentTokenOut(LazyModel):
     """An agent token. There is no refresh token; request a new token with the secret."""
 
     access_token: str
@@ -135,7 +136,7 @@ class AgentTokenOut(BaseModel):
     expires_in: int = Field(description="Seconds.")
 
 
-class OwnAgentDetails(BaseModel):
+class OwnAgentDetails(LazyModel):
     """The calling agent. A 200 proves that the token is valid and the agent is active now."""
 
     did: str
@@ -152,8 +153,8 @@ class OwnAgentDetails(BaseModel):
     )
 
     @classmethod
-    def of(cls, agent: KnownAgent, name: str) -> "OwnAgentDetails":
-        """What the agent may read about itself; `name` is that of its card."""
+    def of(cls, agent: KnownAgent, name: str, public_key: bytes) -> "OwnAgentDetails":
+        """What the agent may read about itself; `name` is that of its card, `public_key` its present one."""
         return cls(
             did=agent.did,
             client_id=agent.client_id,
@@ -163,12 +164,12 @@ class OwnAgentDetails(BaseModel):
             roles=list(agent.roles),
             created_at=agent.created_at,
             last_active_at=agent.last_active_at,
-            public_key_jwk=PublicKey.of(agent.public_key),
+            public_key_jwk=PublicKey.of(public_key),
             actor=agent.actor,
         )
 
 
-class HeartbeatOut(BaseModel):
+class HeartbeatOut(LazyModel):
     """The heartbeat was recorded."""
 
     did: str
@@ -176,14 +177,14 @@ class HeartbeatOut(BaseModel):
     last_active_at: datetime = Field(description="By the registry's clock; updated at most every 10 seconds.")
 
 
-class AgentRevokedOut(BaseModel):
+class AgentRevokedOut(LazyModel):
     """The agent is revoked."""
 
     agent_did: str
     status: Literal["revoked"] = "revoked"
 
 
-class OwnAgentOut(BaseModel):
+class OwnAgentOut(LazyModel):
     """An agent as its owner lists it."""
 
     did: str
@@ -200,7 +201,7 @@ class OwnAgentOut(BaseModel):
         return cls.model_validate(agent, from_attributes=True)
 
 
-class RotateSecretOut(BaseModel):
+class RotateSecretOut(LazyModel):
     """The agent's new secret, shown only once; the former secret and its tokens are invalid."""
 
     agent_did: str

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.transfers import WrappedSupply
 
@@ -14,7 +15,7 @@ from .supply import SupplyVerdict
 from .watch import SupplyWatch
 
 
-class SupplyChecks(BaseModel):
+class SupplyChecks(LazyModel):
     """The result of each check; null before the first audit cycle."""
 
     supply: str = Field(description="OK or BREACH, at the moment.")
@@ -32,7 +33,7 @@ class SupplyChecks(BaseModel):
     )
 
 
-class AuditCycle(BaseModel):
+class AuditCycle(LazyModel):
     """The last audit cycle, which checks every account."""
 
     status: str
@@ -41,7 +42,7 @@ class AuditCycle(BaseModel):
     checked_at: datetime
 
 
-class SupplyInvariant(BaseModel):
+class SupplyInvariant(LazyModel):
     """Whether units were created or lost. Amounts are decimal strings, current values."""
 
     status: str = Field(description="OK, or BREACH when any check is not OK.")
@@ -87,7 +88,7 @@ class SupplyInvariant(BaseModel):
         )
 
 
-class WrappedUnits(BaseModel):
+class WrappedUnits(LazyModel):
     """Units of another registry that are held here: no part of the own supply. Amounts are decimal strings."""
 
     wrapped_currency: str = Field(examples=["AVT.registry.example.org"])
@@ -110,14 +111,14 @@ class WrappedUnits(BaseModel):
         )
 
 
-class LockedUnits(BaseModel):
+class LockedUnits(LazyModel):
     """Own units that are held wrapped at another registry; they circulate here, on its bridge account."""
 
     ledger_id: str = Field(examples=["peer.example.org"])
     locked: str
 
 
-class SupplyAudit(BaseModel):
+class SupplyAudit(LazyModel):
     """The supply audit for services of the operator. Amounts are decimal strings."""
 
     tokens_issued: str
@@ -151,7 +152,7 @@ class SupplyAudit(BaseModel):
         )
 
 
-class Badge(BaseModel):
+class Badge(LazyModel):
     """The supply badge as data."""
 
     schemaVersion: int  # noqa: N815

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import TooManyRequests
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .attestations import (
     ANY_ORIGIN,
@@ -40,7 +41,7 @@ solvency_router = APIRouter(
 )
 
 
-class SupplyTermsOut(BaseModel):
+class SupplyTermsOut(LazyModel):
     """The terms of the supply invariant, decimal strings: net_supply = issued - destroyed + transit_net = circulating."""
 
     issued: str
@@ -50,7 +51,7 @@ class SupplyTermsOut(BaseModel):
     circulating: str
 
 
-class LiabilitiesCommitmentOut(BaseModel):
+class LiabilitiesCommitmentOut(LazyModel):
     """The root of the Merkle-sum tree over all accounts, to which the balance proof of each agent leads."""
 
     root: str = Field(description="SHA-256, lowercase hex.")
@@ -58,7 +59,7 @@ class LiabilitiesCommitmentOut(BaseModel):
     accounts: int
 
 
-class SolvencyProofsOut(BaseModel):
+class SolvencyProofsOut(LazyModel):
     """Where each figure is verified."""
 
     keys: str = Field(description="The keys that verify the attestation.")
@@ -72,7 +73,7 @@ class SolvencyProofsOut(BaseModel):
     log_checkpoint: str
 
 
-class SolvencyCardOut(BaseModel):
+class SolvencyCardOut(LazyModel):
     """Whether everything that the registry owes is covered by what it issued, and the attestation that proves it."""
 
     solvency_card_version: str = VERSION

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Protocol
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa_verify import grade_of as band_of
@@ -30,7 +31,7 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("the time is out of range") from None
 
 
-class CardListQuery(BaseModel):
+class CardListQuery(LazyModel):
     """The query of the card list."""
 
     skip: int = Field(default=0, ge=0, le=SKIP_MAX)
@@ -93,13 +94,13 @@ class CardListQuery(BaseModel):
         return PageRequest(self.limit, self.skip, self.updated_since, place, self.include_card_data)
 
 
-class Listing(BaseModel):
+class Listing(LazyModel):
     """How the card is listed."""
 
     unlisted: bool
 
 
-class CardOut(BaseModel):
+class CardOut(LazyModel):
     """An agent card with its status in this registry."""
 
     id: UUID
@@ -137,7 +138,7 @@ class CardOut(BaseModel):
         return cls(**cls.members(card))
 
 
-class TombstoneOut(BaseModel):
+class TombstoneOut(LazyModel):
     """A card that left the public listings in the last 30 days, without its text.
 
     With `deleted_at` it is gone for good; without, hide it, and keep what leads to the agent by its DID. A card that
@@ -189,7 +190,7 @@ class CardPageOut(Page[CardOut]):
         )
 
 
-class Liveness(BaseModel):
+class Liveness(LazyModel):
     """Whether the agent answered the last health check."""
 
     state: str = Field(description="`unknown` before the first health check, then `alive` or `unreachable`.")
@@ -209,7 +210,7 @@ class Rated(Protocol):
     def agent_score(self) -> int: ...
 
 
-class Reputation(BaseModel):
+class Reputation(LazyModel):
     """The score of an agent of this registry, and its mark by its verified jobs."""
 
     score: int = Field(description="From 0 to 1000, computed once a day from settled payments and rulings.")
@@ -248,13 +249,13 @@ class AgentOut(CardOut):
         return cls(**cls.members(card), **_home(card))
 
 
-class ValidateCardIn(BaseModel):
+class ValidateCardIn(LazyModel):
     """A card to validate; any JSON value is accepted."""
 
     card_data: Any = Field(description="The agent card, A2A 1.0 or 0.3.")
 
 
-class CardTrouble(BaseModel):
+class CardTrouble(LazyModel):
     """The error of one member, or how it was completed."""
 
     field: str = Field(description="The JSON path of the member, such as `$.skills[0].tags`.")
@@ -266,7 +267,7 @@ class CardTrouble(BaseModel):
         return cls(field=trouble.field, message=trouble.message)
 
 
-class CardVerdict(BaseModel):
+class CardVerdict(LazyModel):
     """Whether the card can be stored, and the card as it would be stored."""
 
     is_valid: bool

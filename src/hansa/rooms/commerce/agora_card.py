@@ -7,7 +7,7 @@ the registry card.
 from typing import Any, Literal
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import TooManyRequests
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import catalogue, federation
 
 from .x402 import Networks
@@ -32,7 +33,7 @@ agora_router = APIRouter(
 )
 
 
-class MarketRegistryOut(BaseModel):
+class MarketRegistryOut(LazyModel):
     """Whose market it is."""
 
     registry_name: str
@@ -41,14 +42,14 @@ class MarketRegistryOut(BaseModel):
     registry_card: str = Field(description="The signed card with fees, policy and keys.")
 
 
-class ExchangeOut(BaseModel):
+class ExchangeOut(LazyModel):
     """As `fees.exchange` of the registry card: there is no exchange of shares here."""
 
     enabled: Literal[False] = False
     passport_enabled: Literal[False] = False
 
 
-class OfferOut(BaseModel):
+class OfferOut(LazyModel):
     """An agent that states a price."""
 
     did: str
@@ -59,7 +60,7 @@ class OfferOut(BaseModel):
     page: str
 
 
-class OffersOut(BaseModel):
+class OffersOut(LazyModel):
     """The priced agents of this registry: how many, the newest of them, and where the others are."""
 
     count: int
@@ -68,7 +69,7 @@ class OffersOut(BaseModel):
     resources: str = Field(description="The same agents as x402 lists resources.")
 
 
-class PaymentPathsOut(BaseModel):
+class PaymentPathsOut(LazyModel):
     """How an agent is paid."""
 
     protocols: list[str]
@@ -79,7 +80,7 @@ class PaymentPathsOut(BaseModel):
     quote: str
 
 
-class AgoraCardOut(BaseModel):
+class AgoraCardOut(LazyModel):
     """What is for sale at this registry, in which unit, and how it is paid."""
 
     agora_card_version: str = VERSION

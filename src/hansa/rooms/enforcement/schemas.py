@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 
@@ -52,26 +53,26 @@ class ReinstateAgentsIn(RequestBody):
     )
 
 
-class RevokeAgentsIn(BaseModel):
+class RevokeAgentsIn(LazyModel):
     """The suspended agents to revoke permanently, and the reason."""
 
     agent_dids: Dids
     reason: Reason
 
 
-class SuspendDeveloperIn(BaseModel):
+class SuspendDeveloperIn(LazyModel):
     """Why a developer is suspended."""
 
     reason: Reason = Field(description="Stored at this registry and shown only to administrators.")
 
 
-class ReinstateDeveloperIn(BaseModel):
+class ReinstateDeveloperIn(LazyModel):
     """Why a developer is reinstated."""
 
     reason: Annotated[str, Field(max_length=REASON_MAX)] | None = None
 
 
-class StoppedOut(BaseModel):
+class StoppedOut(LazyModel):
     """The result for one agent."""
 
     agent_did: str
@@ -80,7 +81,7 @@ class StoppedOut(BaseModel):
     teg: rules.AccountSuspension
 
 
-class RestoredOut(BaseModel):
+class RestoredOut(LazyModel):
     """The result of the reinstatement for one agent."""
 
     agent_did: str
@@ -89,7 +90,7 @@ class RestoredOut(BaseModel):
     teg: rules.AccountReinstatement
 
 
-class EndedOut(BaseModel):
+class EndedOut(LazyModel):
     """The result of the revocation for one agent."""
 
     agent_did: str
@@ -98,7 +99,7 @@ class EndedOut(BaseModel):
     teg: rules.AccountSuspension
 
 
-class StoppedAgentsOut(BaseModel):
+class StoppedAgentsOut(LazyModel):
     """One row for each agent, in the order of the request."""
 
     results: list[StoppedOut]
@@ -108,7 +109,7 @@ class StoppedAgentsOut(BaseModel):
         return cls(results=[StoppedOut(**vars(row)) for row in rows])
 
 
-class RestoredAgentsOut(BaseModel):
+class RestoredAgentsOut(LazyModel):
     """One row for each agent, in the order of the request."""
 
     results: list[RestoredOut]
@@ -118,7 +119,7 @@ class RestoredAgentsOut(BaseModel):
         return cls(results=[RestoredOut(**vars(row)) for row in rows])
 
 
-class EndedAgentsOut(BaseModel):
+class EndedAgentsOut(LazyModel):
     """One row for each agent, in the order of the request."""
 
     results: list[EndedOut]
@@ -154,7 +155,7 @@ class RestoredDeveloperOut(RestoredAgentsOut):
         )
 
 
-class DeveloperSuspensionOut(BaseModel):
+class DeveloperSuspensionOut(LazyModel):
     """The suspension of a developer."""
 
     reason: str
@@ -166,7 +167,7 @@ class DeveloperSuspensionOut(BaseModel):
         return cls(**vars(suspension))
 
 
-class SuspensionOut(BaseModel):
+class SuspensionOut(LazyModel):
     """An open suspension of an agent."""
 
     basis: rules.Basis = Field(description="Whether the suspension names the agent or its developer.")
@@ -180,7 +181,7 @@ class SuspensionOut(BaseModel):
         return cls(**vars(suspension))
 
 
-class OwnedAgentOut(BaseModel):
+class OwnedAgentOut(LazyModel):
     """An agent of a developer."""
 
     agent_did: str

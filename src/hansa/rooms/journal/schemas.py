@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 
 from . import participants
@@ -14,7 +15,7 @@ from .counting import Counts
 from .reading import EventFilter, EventsPage, SortOrder
 
 
-class EventsQuery(BaseModel):
+class EventsQuery(LazyModel):
     """Which events of the log."""
 
     limit: int = Field(default=100, ge=1, le=1000)
@@ -34,7 +35,7 @@ class EventsQuery(BaseModel):
         )
 
 
-class AggregateQuery(BaseModel):
+class AggregateQuery(LazyModel):
     """Which of the events of one DID."""
 
     limit: int = Field(default=100, ge=1, le=1000)
@@ -54,7 +55,7 @@ class AggregateQuery(BaseModel):
         )
 
 
-class EventRecord(BaseModel):
+class EventRecord(LazyModel):
     """One event of the journal."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -72,7 +73,7 @@ class EventRecord(BaseModel):
     idempotency_key: str | None
 
 
-class OwnEventsQuery(BaseModel):
+class OwnEventsQuery(LazyModel):
     """Which of the agent's own events."""
 
     limit: int = Field(default=100, ge=1, le=1000)
@@ -95,7 +96,7 @@ class OwnEvent(EventRecord):
     position: str = Field(description="Send it as `next` for what follows this event.")
 
 
-class OwnEventsPage(BaseModel):
+class OwnEventsPage(LazyModel):
     """The agent's own events, the oldest first. No event is missed and none is repeated by following `position`."""
 
     items: list[OwnEvent]
@@ -133,7 +134,7 @@ class EventsPageOut(Page[EventRecord]):
         )
 
 
-class EventStats(BaseModel):
+class EventStats(LazyModel):
     """The size of the log, exact at one point in time."""
 
     total_events: int
@@ -159,7 +160,7 @@ class EventStats(BaseModel):
         )
 
 
-class RecentEvents(BaseModel):
+class RecentEvents(LazyModel):
     """The newest events, newest first."""
 
     events: list[EventRecord]

@@ -1,9 +1,11 @@
 """Shapes of the book's answers."""
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 
-class BalanceOut(BaseModel):
+class BalanceOut(LazyModel):
     """The balances of an agent."""
 
     agent_id: str

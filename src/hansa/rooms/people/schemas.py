@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 
 from . import rules
@@ -68,14 +69,14 @@ class RegistrationIn(RequestBody):
     )
 
 
-class RegistrationOut(BaseModel):
+class RegistrationOut(LazyModel):
     """A new account. The recovery keys are shown only once."""
 
     message: str
     recovery_keys: list[str]
 
 
-class RegistrationConfigOut(BaseModel):
+class RegistrationConfigOut(LazyModel):
     """Settings for a registration form."""
 
     beta_invite_required: bool
@@ -86,7 +87,7 @@ class RegistrationConfigOut(BaseModel):
     privacy_url: str
 
 
-class LoginForm(BaseModel):
+class LoginForm(LazyModel):
     """A login."""
 
     username: Annotated[str, Field(min_length=1, max_length=rules.EMAIL_MAX_CHARACTERS)] = Field(
@@ -101,7 +102,7 @@ class LoginForm(BaseModel):
     )
 
 
-class TokenPairOut(BaseModel):
+class TokenPairOut(LazyModel):
     """A developer token (`expires_in` in seconds), and the refresh token that works once."""
 
     access_token: str
@@ -118,20 +119,20 @@ class LoginOut(TokenPairOut):
     partial_token: str | None
 
 
-class SecondFactorIn(BaseModel):
+class SecondFactorIn(LazyModel):
     """The second step of a login."""
 
     partial_token: AnyToken
     code: Code
 
 
-class RefreshIn(BaseModel):
+class RefreshIn(LazyModel):
     """A refresh token."""
 
     refresh_token: AnyToken
 
 
-class SessionOut(BaseModel):
+class SessionOut(LazyModel):
     """An open session. `last_used_at` is the time of the last token refresh."""
 
     id: UUID
@@ -142,20 +143,20 @@ class SessionOut(BaseModel):
     is_current: bool
 
 
-class MessageOut(BaseModel):
+class MessageOut(LazyModel):
     """The result as a sentence."""
 
     message: str
 
 
-class VerificationOut(BaseModel):
+class VerificationOut(LazyModel):
     """The status of the e-mail address."""
 
     message: str
     status: Literal["verified", "already_verified"]
 
 
-class ProfileOut(BaseModel):
+class ProfileOut(LazyModel):
     """A developer's own account."""
 
     id: int

@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
-from pydantic import BaseModel, Field, StrictBool, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.agents import Approval
@@ -28,7 +29,7 @@ ApprovalId = Annotated[
 ]
 
 
-class TransferIn(BaseModel):
+class TransferIn(LazyModel):
     """A transfer to an agent of this registry."""
 
     receiver_agent_id: Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
@@ -41,7 +42,7 @@ class TransferIn(BaseModel):
         return TransferOrder(payer, self.receiver_agent_id, parse_positive(self.amount), self.message)
 
 
-class TransferOut(BaseModel):
+class TransferOut(LazyModel):
     """What a transfer did. Amounts are decimal strings; the sender paid amount plus fee."""
 
     transaction_id: str
@@ -108,7 +109,7 @@ class SendIn(RequestBody):
         return TransferOrder(payer, receiver, parse_positive(self.amount), self.message)
 
 
-class SendOut(BaseModel):
+class SendOut(LazyModel):
     """The route of a transfer or dry run, and its result."""
 
     method: Literal["local", "2pc", "async", "fx"] = Field(
@@ -183,7 +184,7 @@ class SendOut(BaseModel):
         )
 
 
-class ApprovalNeeded(BaseModel):
+class ApprovalNeeded(LazyModel):
     """Nothing was transferred: the agent's owner must approve first. Repeating the same request creates no second approval."""
 
     approval_id: UUID
@@ -238,7 +239,7 @@ class TransfersIn(RequestBody):
         return self
 
 
-class LineError(BaseModel):
+class LineError(LazyModel):
     """Why a line was refused."""
 
     code: str
@@ -246,7 +247,7 @@ class LineError(BaseModel):
     context: dict[str, Any] | None = None
 
 
-class TransferLineOut(BaseModel):
+class TransferLineOut(LazyModel):
     """What became of a line: `answer` when it is completed, `error` when it is refused."""
 
     index: int = Field(description="The place of the line in the request, from 0.")
@@ -256,7 +257,7 @@ class TransferLineOut(BaseModel):
     error: LineError | None = None
 
 
-class TransfersOut(BaseModel):
+class TransfersOut(LazyModel):
     """What became of each line, in the order of the request."""
 
     items: list[TransferLineOut]

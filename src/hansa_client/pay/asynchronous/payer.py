@@ -135,7 +135,7 @@ class AsyncPayer:
             fingerprint=fingerprint_of(request),
             call_id=options.call_id,
             method=request.method,
-            url=str(request.url.copy_with(query=None)),
+            url=str(request.url).partition("?")[0],
             payee=offer.payee,
             registry=self._registry.url,
             payer=self._registry.agent_client_id,

@@ -31,6 +31,7 @@ class SqlStore:
     def __init__(self, driver: Driver, *, now: str, binary: str, ended: str) -> None:
         self._driver, self._now, self._binary, self._ended = driver, now, binary, ended
         self._store_id = ""
+        self._written: dict[str, str] = {}
 
     @property
     def store_id(self) -> str:
@@ -144,6 +145,11 @@ class SqlStore:
         return len(await self._driver.within(attempt))
 
     def _sql(self, statement: str) -> str:
+        if statement not in self._written:
+            self._written[statement] = self._with_names(statement)
+        return self._written[statement]
+
+    def _with_names(self, statement: str) -> str:
         whole = statement.replace("{columns}", statements.COLUMNS).replace("{ended}", self._ended)
         return whole.replace("{stall}", str(STALL_SECONDS)).replace("{now}", self._now)
 

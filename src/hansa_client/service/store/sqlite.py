@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hansa_client.sqlite_writer import SqliteWriter
+from hansa_client.sqlite_writer import SqliteWriter, awaited
 
 from .entry import StoreUnavailable
 from .process_lock import ProcessLock
@@ -71,8 +71,7 @@ class SqliteDriver:
             raise StoreUnavailable("the store is not open")
         pending = self._writer.submit(lambda connection: _driven(use(_runner(connection))))
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                return await asyncio.wrap_future(pending)
+            return await awaited(pending, TIMEOUT_SECONDS)
         except TimeoutError:
             raise StoreUnavailable("the file of the store does not answer in time") from None
         except (sqlite3.Error, OSError) as trouble:

@@ -14,8 +14,9 @@ from typing import Any
 from hansa.foundation.plumbing.metrics import webhook_tries_total
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.notifications.webhooks import WEBHOOKS
+from tests.founded import open_copy
 from tests.outside import Host, host
-from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, StartRegistry, TestDeveloper, TestRegistry
 from tests.running_jobs import run_due, time_passes
 
 HOOKS = "/developers/webhooks"
@@ -113,7 +114,7 @@ async def open_stage(farm: DatabaseFarm, directory: Path, *, receivers: int) -> 
     async with AsyncExitStack() as stack:
         pool = [await stack.enter_async_context(receiving()) for _ in range(receivers)]
         allowed = ",".join(receiver.place for receiver in pool)
-        opening = open_registry(await farm.fresh(), directory, outgoing_allow_hosts=allowed)
+        opening = open_copy(farm, directory, outgoing_allow_hosts=allowed)
         yield Stage(await stack.enter_async_context(opening), pool)
 
 

@@ -17,8 +17,9 @@ from hansa.rooms.notifications.webhooks.deliveries import enqueue_webhook, send_
 from hansa.rooms.notifications.webhooks.records import PendingDelivery
 from hansa.rooms.notifications.webhooks.rules import Outcome, WebhookEvent
 from hansa.rooms.notifications.webhooks.sending import record
+from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order
-from tests.registry import DatabaseFarm, TestRegistry, open_registry
+from tests.registry import DatabaseFarm, TestRegistry
 
 URL = "https://receiver.example.com/hook"
 
@@ -201,10 +202,9 @@ PAIRS: dict[str, tuple[int, bool, Callable[[Queue], list[UseCase]], Judge]] = {
 async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, int, Director]]:
-    dsn = await database_farm.fresh()
     async with (
-        open_registry(dsn, tmp_path_factory.mktemp("stage")) as registry,
-        directing(dsn, 2) as director,
+        open_copy(database_farm, tmp_path_factory.mktemp("stage")) as registry,
+        directing(registry.database.dsn, 2) as director,
     ):
         profile = await registry.get("/auth/profile", headers=(await registry.developer()).headers)
         yield registry, profile.json()["id"], director

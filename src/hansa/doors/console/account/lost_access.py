@@ -2,7 +2,6 @@
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
 
 from hansa.doors.console.access import (
     OpenForm,
@@ -21,12 +20,13 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import limited, within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens, runtime_of
 from hansa.foundation.values.errors import Refused, Unauthorized
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 
-class PasswordRight(BaseModel):
+class PasswordRight(LazyModel):
     """The token that sets a new password, once."""
 
     token: str

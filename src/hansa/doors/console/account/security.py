@@ -2,7 +2,6 @@
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
 
 from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other, try_once
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
@@ -12,6 +11,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people
 
 from .text_file import text_file
@@ -24,7 +24,7 @@ router = APIRouter(
 )
 
 
-class RecoveryKeys(BaseModel):
+class RecoveryKeys(LazyModel):
     """New recovery keys, shown once."""
 
     keys: list[str]

@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
 
 from hansa.doors.console.access import (
     FormRefused,
@@ -21,6 +20,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import limited, within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Sealing
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people
 
 from .text_file import text_file
@@ -36,7 +36,7 @@ SENTENCES = {
 }
 
 
-class SignedUp(BaseModel):
+class SignedUp(LazyModel):
     """What a new account is shown once."""
 
     recovery_keys: list[str]

@@ -3,7 +3,6 @@
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
-from pydantic import BaseModel
 
 from hansa.doors.console.access import (
     Act,
@@ -20,6 +19,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people
 
 from .text_file import text_file
@@ -32,7 +32,7 @@ router = APIRouter(
 )
 
 
-class BackupCodes(BaseModel):
+class BackupCodes(LazyModel):
     """Codes that replace the app, shown once."""
 
     codes: list[str]

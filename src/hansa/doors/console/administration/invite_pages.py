@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
 
 from hansa.doors.console.access import SentForm, SignedIn, act_once, whole_number
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people
 
 from .pages import (
@@ -29,7 +29,7 @@ InviteId = Annotated[str, Path(max_length=64)]
 NUMBERS = ("count", "max_uses", "expires_days")
 
 
-class Made(BaseModel):
+class Made(LazyModel):
     """New invitations with their codes, which are shown again only to the same form."""
 
     invites: list[people.MadeInviteOut]

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
 
 from hansa.doors.console.access import (
     Acting,
@@ -25,6 +24,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 
 ENFORCEMENT, PLATFORM = "admin_enforcement", "admin_platform"
 TREASURY, SUPPORT, FEDERATION = "admin_treasury", "admin_support", "admin_federation"
@@ -68,7 +68,7 @@ RefusedPage = Callable[[SentForm, int], Awaitable[HTMLResponse]]
 """The page of a form that was refused: the form with what is wrong with it, and the status."""
 
 
-class Done(BaseModel):
+class Done(LazyModel):
     """The outcome of an act of which nothing is shown."""
 
 

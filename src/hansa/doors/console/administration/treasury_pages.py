@@ -4,12 +4,13 @@ from typing import Annotated
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.doors.console.access import FormRefused, SentForm, SignedIn
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
 from hansa.rooms import agents, auditor, ledger
 
@@ -21,14 +22,14 @@ Reference = Annotated[str, Field(min_length=1, max_length=128)]
 LINES_SHOWN = 20
 
 
-class IssueFields(BaseModel):
+class IssueFields(LazyModel):
     """Units to issue to the treasury."""
 
     amount: PositiveAmount
     ref: Reference
 
 
-class GrantFields(BaseModel):
+class GrantFields(LazyModel):
     """Units to pay to an agent."""
 
     payee: Annotated[str, Field(min_length=1, max_length=512)]
@@ -36,14 +37,14 @@ class GrantFields(BaseModel):
     grant_ref: Reference
 
 
-class BaselineFields(BaseModel):
+class BaselineFields(LazyModel):
     """The units that circulate without an event of their issue; without an amount the baseline is removed."""
 
     baseline: PositiveAmount | None = None
     baseline_ref: Reference
 
 
-class TransitFields(BaseModel):
+class TransitFields(LazyModel):
     """Why the units in transit are taken as reconciled."""
 
     transit_ref: Reference

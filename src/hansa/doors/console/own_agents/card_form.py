@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import catalogue
 
 Text = Annotated[str, Field(min_length=1, max_length=2048)]
@@ -11,7 +12,7 @@ Name = Annotated[str, Field(min_length=1, max_length=128)]
 SKILL_ID = "main"
 
 
-class CardFields(BaseModel):
+class CardFields(LazyModel):
     """The fields of a simple card. `tags` are separated by commas, the price is per call; empty: free."""
 
     name: Name

@@ -4,7 +4,6 @@ from datetime import datetime
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel
 
 from hansa.doors.console.access import (
     Act,
@@ -22,6 +21,7 @@ from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import Limit, admit, limited, within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import agents, catalogue
 
 from .agent_frame import path_of
@@ -41,7 +41,7 @@ REQUESTED_BY = "web page"
 SHOWN_OF_A_TOKEN = 12
 
 
-class Created(BaseModel):
+class Created(LazyModel):
     """Both steps of the handshake, with the credentials that are shown once."""
 
     bootstrap_token: str

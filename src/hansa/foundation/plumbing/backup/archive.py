@@ -17,7 +17,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 FORMAT = "hansa-backup-1"
 MANIFEST, KEYS = "manifest.json", "keys.json"
@@ -32,7 +34,7 @@ class BadBackup(Exception):
     """The file is not a whole, unaltered backup; the message is one line."""
 
 
-class Position(BaseModel):
+class Position(LazyModel):
     """What the backup holds: everything that was acknowledged before `taken_at`, and before `lsn` was written."""
 
     taken_at: str
@@ -40,7 +42,7 @@ class Position(BaseModel):
     journal_sequence: int
 
 
-class Table(BaseModel):
+class Table(LazyModel):
     """The content of one table, in PostgreSQL's text format."""
 
     columns: list[str]
@@ -49,7 +51,7 @@ class Table(BaseModel):
     sha256: str
 
 
-class Manifest(BaseModel):
+class Manifest(LazyModel):
     """What is in the file."""
 
     model_config = ConfigDict(extra="forbid")

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, ConfigDict, Field, ValidationError
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.timestamps import ISO_ONLY
 
 PROFILE_MAX_BYTES = 65_536
@@ -13,7 +14,7 @@ Name = Annotated[str, Field(min_length=1, max_length=128)]
 RegulatedAction = Literal["exchange.listing", "exchange.ipo", "fiat.lane", "registry.operation"]
 
 
-class JurisdictionProfile(BaseModel):
+class JurisdictionProfile(LazyModel):
     """What the file holds; all members are required."""
 
     model_config = ConfigDict(extra="forbid", strict=True)

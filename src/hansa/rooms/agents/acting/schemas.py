@@ -2,10 +2,12 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 
-class ActTokenOut(BaseModel):
+class ActTokenOut(LazyModel):
     """An agent token with the owner as actor; it also ends when the agent's secret is replaced."""
 
     access_token: str

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE, permissions_of
 from hansa.rooms.agents.spending import SpendPolicyIn, SpendPolicyOut
@@ -27,13 +28,13 @@ Role = Annotated[
 ]
 
 
-class RoleIn(BaseModel):
+class RoleIn(LazyModel):
     """A role to give."""
 
     role: Role
 
 
-class RolesOut(BaseModel):
+class RolesOut(LazyModel):
     """The roles and permissions of an agent."""
 
     agent_did: str
@@ -46,7 +47,7 @@ class RolesOut(BaseModel):
         return cls(agent_did=did, roles=list(roles), permissions=sorted(permissions_of(roles)))
 
 
-class AuthzIn(BaseModel):
+class AuthzIn(LazyModel):
     """The new rights of an agent. An absent member stays unchanged; a null policy removes the policy."""
 
     roles: Annotated[

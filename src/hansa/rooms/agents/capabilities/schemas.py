@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool
 
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import (
     ZERO,
     Minor,
@@ -140,7 +141,7 @@ class AttenuationIn(_CapabilityRequest):
         )
 
 
-class ConsumptionIn(BaseModel):
+class ConsumptionIn(LazyModel):
     """A use of a capability outside the registry. Values that a caveat limits are required."""
 
     amount: PositiveAmountOrNumber | None = None
@@ -160,7 +161,7 @@ class ConsumptionIn(BaseModel):
         )
 
 
-class IssuedOut(BaseModel):
+class IssuedOut(LazyModel):
     """A new capability; `token` is shown only once."""
 
     id: UUID
@@ -186,7 +187,7 @@ class IssuedOut(BaseModel):
         )
 
 
-class ConsumedOut(BaseModel):
+class ConsumedOut(LazyModel):
     """The remaining amount of a capability: the lowest of its chain; null without a limit."""
 
     ok: Literal[True] = True
@@ -208,7 +209,7 @@ class ConsumedOut(BaseModel):
         )
 
 
-class CapabilityRevokedOut(BaseModel):
+class CapabilityRevokedOut(LazyModel):
     """The number of revoked capabilities, including derived ones."""
 
     ok: Literal[True] = True
@@ -221,7 +222,7 @@ class CapabilityRevokedOut(BaseModel):
         return cls(root_token_id=revoked.root_id, revoked_count=revoked.count)
 
 
-class CaveatsOut(BaseModel):
+class CaveatsOut(LazyModel):
     """The caveats of a capability; null means no limit."""
 
     permissions: list[str]
@@ -244,7 +245,7 @@ class CaveatsOut(BaseModel):
         )
 
 
-class CapabilityOut(BaseModel):
+class CapabilityOut(LazyModel):
     """A capability as one of its parties sees it."""
 
     id: UUID
@@ -296,7 +297,7 @@ class CapabilityOut(BaseModel):
         )
 
 
-class OwnCapabilitiesOut(BaseModel):
+class OwnCapabilitiesOut(LazyModel):
     """Capabilities that the calling agent issued or holds, newest first."""
 
     agent_did: str
@@ -304,7 +305,7 @@ class OwnCapabilitiesOut(BaseModel):
     tokens: list[CapabilityOut]
 
 
-class DelegationsOut(BaseModel):
+class DelegationsOut(LazyModel):
     """Capabilities that an own agent issued or holds, newest first."""
 
     agent_did: str

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import catalogue
 from hansa.rooms.agents.keys import PublicKey
 
@@ -14,7 +15,7 @@ from .records import Identity, ListedKey
 CONTEXTS = ["https://www.w3.org/ns/did/v1", "https://w3id.org/security/suites/jws-2020/v1"]
 
 
-class InCamelCase(BaseModel):
+class InCamelCase(LazyModel):
     """A shape whose members are written as other standards write them."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 from hansa.foundation.values.jwk import jwk_of, public_key_of, thumbprint
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .held_key import HeldKey
 
@@ -27,7 +28,7 @@ BroughtKey = Annotated[
 """A request member: a public JWK, refused where its point is not sound."""
 
 
-class PublicKey(BaseModel):
+class PublicKey(LazyModel):
     """An Ed25519 public key as a JWK; `kid` is its RFC 7638 thumbprint."""
 
     kty: Literal["OKP"]
@@ -41,7 +42,7 @@ class PublicKey(BaseModel):
         return cls.model_validate({**jwk_of(key), "kid": thumbprint(key)})
 
 
-class HeldKeyOut(BaseModel):
+class HeldKeyOut(LazyModel):
     """A key and its validity: a signature is valid if it was made between `valid_from` and `valid_until`."""
 
     key_id: str = Field(description="As in the DID document: the DID and `#key-<number>`.")
@@ -62,7 +63,7 @@ class HeldKeyOut(BaseModel):
         )
 
 
-class RotateKeyIn(BaseModel):
+class RotateKeyIn(LazyModel):
     """The next key, or an empty object for a new pair."""
 
     public_key_jwk: BroughtKey = None

@@ -3,14 +3,15 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .rules import SVID_LIFETIME, EndedIdentity, Enrolment
 
 
-class SvidOut(BaseModel):
+class SvidOut(LazyModel):
     """A certificate for mutual TLS. The key is shown only once."""
 
     svid_pem: str = Field(description="The certificate; its one URI is the SPIFFE id.")
@@ -21,7 +22,7 @@ class SvidOut(BaseModel):
     spiffe_id: str
 
 
-class EnableMtlsOut(BaseModel):
+class EnableMtlsOut(LazyModel):
     """The agent is enrolled. Renew before the certificate expires."""
 
     delivery: Literal["inline", "workload_api"] = Field(
@@ -48,13 +49,13 @@ class EnableMtlsOut(BaseModel):
         return cls(delivery="inline", spiffe_id=svid.spiffe_id, svid=shown)
 
 
-class DisableMtlsOut(BaseModel):
+class DisableMtlsOut(LazyModel):
     """The result for the identity."""
 
     status: Literal["disabled", "not_enrolled"]
 
 
-class MtlsStatusOut(BaseModel):
+class MtlsStatusOut(LazyModel):
     """The agent's workload identity. Only an administrator can restore a `revoked` one."""
 
     status: str = Field(description="`not_enrolled`, `enrolled`, `disabled` or `revoked`.")
@@ -88,14 +89,14 @@ class MtlsStatusOut(BaseModel):
         )
 
 
-class RevokedIdentity(BaseModel):
+class RevokedIdentity(LazyModel):
     """A revoked identity; its certificates are invalid even before they expire."""
 
     spiffe_id: str
     revoked_at: datetime
 
 
-class RevokedIdentitiesOut(BaseModel):
+class RevokedIdentitiesOut(LazyModel):
     """The identities of this trust domain whose certificates must be refused."""
 
     revoked: list[RevokedIdentity]

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
 
 from .rules import Approval, SpendPolicy
@@ -17,7 +18,7 @@ Status = Literal["pending", "approved", "denied", "expired"]
 PayeeDid = Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
 
 
-class SpendPolicyIn(BaseModel):
+class SpendPolicyIn(LazyModel):
     """The spend policy of an agent. Null means no limit; unknown members are refused."""
 
     model_config = ConfigDict(extra="forbid")
@@ -44,7 +45,7 @@ class SpendPolicyIn(BaseModel):
         )
 
 
-class SpendPolicyOut(BaseModel):
+class SpendPolicyOut(LazyModel):
     """The spend policy of an agent; null means no limit."""
 
     per_tx_max: str | None
@@ -63,7 +64,7 @@ class SpendPolicyOut(BaseModel):
         )
 
 
-class SpendApprovalOut(BaseModel):
+class SpendApprovalOut(LazyModel):
     """A payment that needs the owner's decision. An approval is valid for one payment until it expires."""
 
     approval_id: UUID

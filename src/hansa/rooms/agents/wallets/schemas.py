@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.values import ethereum
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 
 from .rules import Wallet, receive_address
@@ -29,7 +30,7 @@ class WalletChallengeIn(RequestBody):
     address: Address
 
 
-class WalletChallengeOut(BaseModel):
+class WalletChallengeOut(LazyModel):
     """The text that the wallet signs as a personal message (EIP-191)."""
 
     challenge: str
@@ -46,7 +47,7 @@ class WalletIn(RequestBody):
     ]
 
 
-class WalletOut(BaseModel):
+class WalletOut(LazyModel):
     """A wallet whose signatures pay for the agent."""
 
     address: str
@@ -61,7 +62,7 @@ class WalletOut(BaseModel):
         )
 
 
-class WalletsOut(BaseModel):
+class WalletsOut(LazyModel):
     """The agent's wallets, the oldest first."""
 
     wallets: list[WalletOut]
@@ -79,7 +80,7 @@ class WalletsOut(BaseModel):
         )
 
 
-class UnboundWalletOut(BaseModel):
+class UnboundWalletOut(LazyModel):
     """The wallet signs for the agent no longer."""
 
     address: str

@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import federation, ledger
 
@@ -12,7 +13,7 @@ from . import store
 from .store import ComparedPair
 
 
-class CrossFramePair(BaseModel):
+class CrossFramePair(LazyModel):
     """One corridor. Amounts are decimal strings in the unit of this registry."""
 
     peer: str = Field(description="The name of the peer; its ledger id where it is no peer any more.")
@@ -59,7 +60,7 @@ class CrossFramePair(BaseModel):
         )
 
 
-class CrossFrameAudit(BaseModel):
+class CrossFrameAudit(LazyModel):
     """Every corridor in which units were ever reserved, by ledger id."""
 
     pairs: list[CrossFramePair]

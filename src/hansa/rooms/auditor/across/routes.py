@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended
@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPee
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import federation, ledger
 
@@ -39,7 +40,7 @@ class TotalsIn(RequestBody):
     messages: list[Statement] = Field(min_length=1, max_length=MESSAGES_MAX)
 
 
-class TotalsOut(BaseModel):
+class TotalsOut(LazyModel):
     """For each statement the totals of this registry for the same corridor, with the nonce of the asker."""
 
     messages: list[str]

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount
 from hansa.rooms.auditor.transparency import Inclusion, InclusionOut
 
@@ -19,7 +20,7 @@ FRAME_MAX_CHARACTERS = 512
 Ref = Annotated[str, Field(min_length=1, max_length=REF_MAX_CHARACTERS, description="The reason; published.")]
 
 
-class AttestationOut(BaseModel):
+class AttestationOut(LazyModel):
     """A signed record of the chain. `payload` is the exact signed text."""
 
     id: int
@@ -42,7 +43,7 @@ class AttestationOut(BaseModel):
         return cls.model_validate({**vars(record), "ts": moment_text(record.ts), "proof": shown})
 
 
-class AttestationsOut(BaseModel):
+class AttestationsOut(LazyModel):
     """Records of the chain, the newest first."""
 
     attestations: list[AttestationOut]
@@ -62,7 +63,7 @@ class AttestationsOut(BaseModel):
         )
 
 
-class AttestationHead(BaseModel):
+class AttestationHead(LazyModel):
     """The newest record of the chain."""
 
     id: int
@@ -85,7 +86,7 @@ class AttestationHead(BaseModel):
         )
 
 
-class AuditorJwk(BaseModel):
+class AuditorJwk(LazyModel):
     """A public key of the auditor."""
 
     kty: Literal["OKP"] = "OKP"
@@ -114,7 +115,7 @@ class AuditorJwk(BaseModel):
         )
 
 
-class AuditorJwks(BaseModel):
+class AuditorJwks(LazyModel):
     """Every key of the auditor, the newest first."""
 
     keys: list[AuditorJwk]
@@ -125,20 +126,20 @@ class AuditorJwks(BaseModel):
         return cls(keys=[AuditorJwk.of(key) for key in keys])
 
 
-class NativeBaselineIn(BaseModel):
+class NativeBaselineIn(LazyModel):
     """The units that circulate without an event of their issue; null removes the baseline."""
 
     baseline: PositiveAmount | None
     ref: Ref
 
 
-class TransitBaselineIn(BaseModel):
+class TransitBaselineIn(LazyModel):
     """Why the units in transit are taken as reconciled."""
 
     ref: Ref
 
 
-class AuditorKeyRotationIn(BaseModel):
+class AuditorKeyRotationIn(LazyModel):
     """Why the key is rotated; kept in the audit log."""
 
     reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)] | None = None

@@ -1,7 +1,8 @@
 """Proofs of liabilities as they are published. Amounts are decimal strings, hashes lowercase hex."""
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.auditor.attestations import AttestationOut
 from hansa.rooms.auditor.transparency import Inclusion
@@ -11,7 +12,7 @@ from .proofs import BalanceProof, ProvedLeaf, PublicBlocks
 from .sum_tree import NODE_BYTES, hash_of, node_at, sum_of
 
 
-class SumNode(BaseModel):
+class SumNode(LazyModel):
     """A node of the tree: the sum of what is below it, and its hash."""
 
     amount: str = Field(description="Decimal string.")
@@ -23,7 +24,7 @@ class SumNode(BaseModel):
         return cls(amount=format_amount(sum_of(node)), hash=hash_of(node).hex())
 
 
-class BalanceLeaf(BaseModel):
+class BalanceLeaf(LazyModel):
     """One of the two leaves of an account, and what leads from it to the root."""
 
     index: int = Field(description="Bit n is 1 where the node at height n is a right child.")
@@ -42,7 +43,7 @@ class BalanceLeaf(BaseModel):
         )
 
 
-class BalanceProofOut(BaseModel):
+class BalanceProofOut(LazyModel):
     """That the registry counts an account, with its whole balance, among what it owes."""
 
     agent_did: str
@@ -66,7 +67,7 @@ class BalanceProofOut(BaseModel):
         )
 
 
-class LiabilitiesOut(BaseModel):
+class LiabilitiesOut(LazyModel):
     """The lowest public level of the tree over all accounts; each block has leaves of more than 1,024 accounts."""
 
     as_of_event_seq: int

@@ -3,7 +3,9 @@
 from base64 import b64encode
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .proofs import Inclusion, ProvedLeaf
 
@@ -12,7 +14,7 @@ def _texts(hashes: Sequence[bytes]) -> list[str]:
     return [b64encode(one).decode() for one in hashes]
 
 
-class InclusionOut(BaseModel):
+class InclusionOut(LazyModel):
     """That a leaf is in the log (RFC 6962, 2.1.1)."""
 
     index: int
@@ -40,7 +42,7 @@ class LeafProofOut(InclusionOut):
         return cls(**inclusion.model_dump(), entry=found.leaf.entry.decode(), checkpoint=found.checkpoint)
 
 
-class ConsistencyOut(BaseModel):
+class ConsistencyOut(LazyModel):
     """That an older tree is the beginning of the present one (RFC 6962, 2.1.2)."""
 
     old_size: int

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.auditor.attestations.rules import moment_text
 from hansa_verify import ML_DSA_WITNESS_KEY, WITNESS_KEY
 
@@ -12,7 +13,7 @@ from .keys import WitnessKeys
 from .records import KeptFork, LogWitness, Witness, WitnessedLog
 
 
-class WitnessedLogOut(BaseModel):
+class WitnessedLogOut(LazyModel):
     """A log that this registry cosigns."""
 
     origin: str
@@ -21,7 +22,7 @@ class WitnessedLogOut(BaseModel):
     cosigned_at: str
 
 
-class WitnessOut(BaseModel):
+class WitnessOut(LazyModel):
     """The registry as a witness of other logs."""
 
     name: str
@@ -46,7 +47,7 @@ class WitnessOut(BaseModel):
         )
 
 
-class LogWitnessOut(BaseModel):
+class LogWitnessOut(LazyModel):
     """A witness of the log of this registry."""
 
     name: str
@@ -77,7 +78,7 @@ class LogWitnessOut(BaseModel):
         )
 
 
-class ForkCopyOut(BaseModel):
+class ForkCopyOut(LazyModel):
     """A checkpoint of a log that forked, as one registry was shown it."""
 
     witness: str = Field(
@@ -86,7 +87,7 @@ class ForkCopyOut(BaseModel):
     checkpoint: str = Field(description="The signed note.")
 
 
-class LogForkOut(BaseModel):
+class LogForkOut(LazyModel):
     """Two checkpoints with the signature of one log, of which neither continues the other."""
 
     origin: str
@@ -97,7 +98,7 @@ class LogForkOut(BaseModel):
     copies: list[ForkCopyOut]
 
 
-class LogForksOut(BaseModel):
+class LogForksOut(LazyModel):
     """The forks of logs that this registry found, the newest first, with both copies."""
 
     forks: list[LogForkOut]
@@ -121,7 +122,7 @@ class LogForksOut(BaseModel):
         )
 
 
-class LogWitnessesOut(BaseModel):
+class LogWitnessesOut(LazyModel):
     """The witnesses that this registry asks to cosign its log."""
 
     witnesses: list[LogWitnessOut]

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.catalogue.schemas import Listing
 from hansa.rooms.catalogue.signatures.schemas import CardSignature
 
 from .records import Range, digest_of_ranges
 
 
-class PeerItemOut(BaseModel):
+class PeerItemOut(LazyModel):
     """An agent of this registry. Without `card_data` it is a tombstone, or an act of enforcement."""
 
     did: str
@@ -35,7 +36,7 @@ class PeerItemOut(BaseModel):
     )
 
 
-class PeerPageOut(BaseModel):
+class PeerPageOut(LazyModel):
     """A page of a feed. Read on with `since` = `next`, also later; `more` says whether to do so at once."""
 
     items: list[PeerItemOut]
@@ -47,7 +48,7 @@ class PeerPageOut(BaseModel):
     digest: str
 
 
-class RangeOut(BaseModel):
+class RangeOut(LazyModel):
     """The cards whose DIDs hash to a prefix."""
 
     prefix: str
@@ -55,7 +56,7 @@ class RangeOut(BaseModel):
     digest: str
 
 
-class RangesOut(BaseModel):
+class RangesOut(LazyModel):
     """One level of the digest of the exported cards, by prefixes of the SHA-256 of their DIDs."""
 
     prefix: str

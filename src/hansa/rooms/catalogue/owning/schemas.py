@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import Field, StrictBool
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .create import NewCardRequest
 from .edit import CardEdit
 
 
-class CreateCardIn(BaseModel):
+class CreateCardIn(LazyModel):
     """A new card, for an own agent or without an agent."""
 
     card_data: dict[str, Any] = Field(description="The agent card, A2A 1.0 or 0.3.")
@@ -25,7 +26,7 @@ class CreateCardIn(BaseModel):
         return NewCardRequest(self.card_data, self.agent_did)
 
 
-class EditCardIn(BaseModel):
+class EditCardIn(LazyModel):
     """The two members that an owner may change; other members have no effect."""
 
     card_data: dict[str, Any] | None = Field(
@@ -38,7 +39,7 @@ class EditCardIn(BaseModel):
         return CardEdit(self.card_data, self.is_active)
 
 
-class ListingIn(BaseModel):
+class ListingIn(LazyModel):
     """How the card is to be listed."""
 
     unlisted: StrictBool

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 
@@ -23,7 +24,7 @@ class HintIn(RequestBody):
     )
 
 
-class HintOut(BaseModel):
+class HintOut(LazyModel):
     """Whether the acts of the peer are read now."""
 
     accepted: bool = Field(description="False where this registry has read up to this place.")
@@ -38,13 +39,13 @@ class ReceiptsIn(RequestBody):
     )
 
 
-class ReceiptsOut(BaseModel):
+class ReceiptsOut(LazyModel):
     """How many receipts were stored; those that are stored already, or that are of no act, are not counted."""
 
     stored: int
 
 
-class NoticeOut(BaseModel):
+class NoticeOut(LazyModel):
     """What one peer has to apply, and its receipt."""
 
     peer: str

@@ -2,7 +2,9 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .descriptions import DescribedPage
 
@@ -13,7 +15,7 @@ VOCABULARIES = {
 }
 
 
-class InJsonLd(BaseModel):
+class InJsonLd(LazyModel):
     """A shape with members that begin with `@`."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -49,7 +51,7 @@ class AgentDescriptions(InJsonLd):
         )
 
 
-class OwnCard(BaseModel):
+class OwnCard(LazyModel):
     """The A2A card of the registry itself, with the members of both A2A 1.0 and 0.3."""
 
     model_config = ConfigDict(extra="allow")

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import journal
 
 from .records import Cycle
@@ -11,7 +12,7 @@ from .records import Cycle
 SUCCESSES = ("updated", "unchanged")
 
 
-class PullEventsQuery(BaseModel):
+class PullEventsQuery(LazyModel):
     """Which of the events."""
 
     limit: int = Field(default=100, ge=1, le=1000)
@@ -20,7 +21,7 @@ class PullEventsQuery(BaseModel):
     next: str | None = Field(default=None, max_length=64, description="The cursor of the previous page.")
 
 
-class PullReasons(BaseModel):
+class PullReasons(LazyModel):
     """Why stored cards differ from those that the agents serve: the number per reason."""
 
     no_interface_url: int = Field(description="The card names no web address.")
@@ -29,7 +30,7 @@ class PullReasons(BaseModel):
     attempted_failed: int
 
 
-class PullCycle(BaseModel):
+class PullCycle(LazyModel):
     """The pulls of the last interval, each card counted once."""
 
     attempted: int
@@ -37,7 +38,7 @@ class PullCycle(BaseModel):
     changed: int
 
 
-class FailingPull(BaseModel):
+class FailingPull(LazyModel):
     """A card whose pull fails, and the reason."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -52,7 +53,7 @@ class FailingPull(BaseModel):
     due_at: datetime
 
 
-class Lives(BaseModel):
+class Lives(LazyModel):
     """Results of the health checks: the number of agents per state."""
 
     alive: int
@@ -60,7 +61,7 @@ class Lives(BaseModel):
     unknown: int
 
 
-class PullStatus(BaseModel):
+class PullStatus(LazyModel):
     """The status of the pulls at one point in time."""
 
     as_of: datetime

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.catalogue.exports.schemas import PeerPageOut
 
 from .records import KeptHome
 
 
-class HomeOut(BaseModel):
+class HomeOut(LazyModel):
     """Where the home of relayed items is."""
 
     ledger_id: str = Field(examples=["south.example.org"])
@@ -25,7 +26,7 @@ class RelayedPageOut(PeerPageOut):
     homes: list[HomeOut]
 
 
-class RelayedHome(BaseModel):
+class RelayedHome(LazyModel):
     """A registry that is no peer of this one: its cards come by a peer."""
 
     ledger_id: str = Field(examples=["south.example.org"])
@@ -40,7 +41,7 @@ class RelayedHome(BaseModel):
     )
 
 
-class RelayedHomes(BaseModel):
+class RelayedHomes(LazyModel):
     """The registries that are known by a relay."""
 
     homes: list[RelayedHome]

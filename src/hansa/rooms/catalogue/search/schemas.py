@@ -3,8 +3,9 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.catalogue.limits import TAG_MAX
 from hansa.rooms.catalogue.schemas import Liveness, Reputation
 
@@ -25,7 +26,7 @@ def _long_enough(query: str) -> str:
     return query
 
 
-class PlainQuery(BaseModel):
+class PlainQuery(LazyModel):
     """The query of the plain search."""
 
     query: Annotated[str, AfterValidator(_long_enough)] = Field(
@@ -40,7 +41,7 @@ class PlainQuery(BaseModel):
         return SearchQuery(q=self.query.strip(), agents_only=True, limit=self.limit)
 
 
-class DiscoverQuery(BaseModel):
+class DiscoverQuery(LazyModel):
     """The query of the faceted search."""
 
     q: str = Field(
@@ -95,7 +96,7 @@ class DiscoverQuery(BaseModel):
         )
 
 
-class Marks(BaseModel):
+class Marks(LazyModel):
     """Registry data of an agent; none of it comes from its card."""
 
     earned: str | None = Field(description="The grade by verified jobs; null for mirrored cards.")
@@ -104,7 +105,7 @@ class Marks(BaseModel):
     bonded: bool
 
 
-class FoundAgent(BaseModel):
+class FoundAgent(LazyModel):
     """A card found by a search, and why it matches."""
 
     did: str | None = Field(description="Null for a listing card that belongs to no agent.")
@@ -157,7 +158,7 @@ class FoundAgent(BaseModel):
         )
 
 
-class Discovered(BaseModel):
+class Discovered(LazyModel):
     """The results of a search, best match first."""
 
     results: list[FoundAgent]
@@ -171,7 +172,7 @@ class Discovered(BaseModel):
         return cls.model_construct(results=results, total=found.total, limit=search_query.limit)
 
 
-class FacetsOut(BaseModel):
+class FacetsOut(LazyModel):
     """Counts over all results, not only this page; for tags the most frequent ones."""
 
     origins: dict[str, int]
@@ -179,7 +180,7 @@ class FacetsOut(BaseModel):
     tags: dict[str, int]
 
 
-class DiscoveredPage(BaseModel):
+class DiscoveredPage(LazyModel):
     """A page of results of a faceted search."""
 
     results: list[FoundAgent]

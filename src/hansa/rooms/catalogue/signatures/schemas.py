@@ -1,16 +1,18 @@
 """The shape of a signed card. Its members are those of an A2A card; only what the registry adds is named here."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 
-class CardSignature(BaseModel):
+class CardSignature(LazyModel):
     """A detached JWS (RFC 7515, appendix F): the protected header names the key and the canonical form (`canon`)."""
 
     protected: str
     signature: str
 
 
-class SignedCard(BaseModel):
+class SignedCard(LazyModel):
     """An A2A card with its DID and the registry's signatures."""
 
     model_config = ConfigDict(extra="allow")

@@ -3,12 +3,14 @@
 from datetime import datetime
 from typing import Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .records import CardVersion
 
 
-class CardVersionOut(BaseModel):
+class CardVersionOut(LazyModel):
     """A current or former document of a card."""
 
     version: int
@@ -25,7 +27,7 @@ class CardVersionOut(BaseModel):
         return cls(**{name: getattr(version, name) for name in cls.model_fields})
 
 
-class CardVersionsOut(BaseModel):
+class CardVersionsOut(LazyModel):
     """The stored versions, newest first; the first one is the current document."""
 
     versions: list[CardVersionOut]

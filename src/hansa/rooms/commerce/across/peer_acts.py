@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.peer_caller import Peer
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce import contracts, disputes
 from hansa.rooms.commerce.bonds import BOND_ADMITS
@@ -77,7 +78,7 @@ class PeerActs:
         return ContractOut.of(contract, self._settings.ledger_id)
 
 
-class _Nothing(BaseModel, extra="forbid"):
+class _Nothing(LazyModel, extra="forbid"):
     pass
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentAgent
@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .errors import ContractUnknown
 from .page_link import issue_page_link
@@ -21,7 +22,7 @@ BIGINT_MAX = 2**63 - 1
 router = APIRouter(prefix="/contracts", tags=["contracts"], route_class=GuardedRoute)
 
 
-class PageLinkOut(BaseModel):
+class PageLinkOut(LazyModel):
     """A page that shows the whole contract to everyone who has its address."""
 
     url: str = Field(examples=["https://registry.example.org/contracts/12?ticket=Zm9v"])

@@ -9,13 +9,13 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     AwareDatetime,
-    BaseModel,
     Field,
     StrictBool,
     model_validator,
 )
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS, namespace_of
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
@@ -187,7 +187,7 @@ class ReasonIn(RequestBody):
     reason: Note = None
 
 
-class MilestoneOut(BaseModel):
+class MilestoneOut(LazyModel):
     """A part of the work."""
 
     index: int
@@ -210,7 +210,7 @@ class MilestoneOut(BaseModel):
         )
 
 
-class DeliverableOut(BaseModel):
+class DeliverableOut(LazyModel):
     """What was submitted, and when."""
 
     milestone: int | None
@@ -220,7 +220,7 @@ class DeliverableOut(BaseModel):
     at: datetime
 
 
-class ContractMoveOut(BaseModel):
+class ContractMoveOut(LazyModel):
     """One move of the contract; without an actor the registry made it."""
 
     act: str = Field(examples=["accepted"])
@@ -230,7 +230,7 @@ class ContractMoveOut(BaseModel):
     at: datetime
 
 
-class ContractOut(BaseModel):
+class ContractOut(LazyModel):
     """A contract."""
 
     id: int

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import (
     ZERO,
     Amount,
@@ -121,7 +122,7 @@ class RulingIn(RequestBody):
         )
 
 
-class EvidenceOut(BaseModel):
+class EvidenceOut(LazyModel):
     """A piece of evidence, and by whom."""
 
     by: str
@@ -137,7 +138,7 @@ class EvidenceOut(BaseModel):
         return cls(by=evidence.by, uri=piece.uri, sha256=piece.sha256, note=piece.note, at=evidence.at)
 
 
-class MalpracticeOut(BaseModel):
+class MalpracticeOut(LazyModel):
     """The dispute that a malpractice record opened."""
 
     dispute_id: int
@@ -149,7 +150,7 @@ class MalpracticeOut(BaseModel):
         return cls(dispute_id=dispute.id)
 
 
-class ProposalOut(BaseModel):
+class ProposalOut(LazyModel):
     """What the facts come to; without a ruling they decide nothing."""
 
     ruling: Ruling | None
@@ -166,7 +167,7 @@ class ProposalOut(BaseModel):
         )
 
 
-class DisputeOut(BaseModel):
+class DisputeOut(LazyModel):
     """A dispute."""
 
     id: int
@@ -219,7 +220,7 @@ class DisputeOut(BaseModel):
         )
 
 
-class BundleOut(BaseModel):
+class BundleOut(LazyModel):
     """The facts of a dispute with the registry's signature over the canonical form of all other members."""
 
     kind: Literal["dispute.bundle.v1"]

@@ -3,9 +3,10 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field, StrictBool, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
 from hansa.foundation.values.request_body import RequestBody
 
@@ -82,7 +83,7 @@ class BuyIn(RequestBody):
         )
 
 
-class BuyOut(BaseModel):
+class BuyOut(LazyModel):
     """A purchase: what the service answered, and how its token ended."""
 
     token_id: UUID

@@ -2,14 +2,15 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Minor, format_amount
 
 from .quote import Quote, Source, plain_price
 
 
-class QuoteOut(BaseModel):
+class QuoteOut(LazyModel):
     """The price of a service and what its payment would cost; null where the price is not known in this registry's unit."""
 
     target_agent_did: str

@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
 from hansa.foundation.values.request_body import RequestBody
 
@@ -96,7 +97,7 @@ class AuthorizeIn(RequestBody):
         )
 
 
-class AuthorizeOut(BaseModel):
+class AuthorizeOut(LazyModel):
     """A new payment token, which is shown this once."""
 
     token: str = Field(repr=False)
@@ -157,7 +158,7 @@ class PaymentVerifyIn(RequestBody):
         return VerifyOrder(self.token, self.target_agent_did, self.use_id)
 
 
-class PaymentVerifyOut(BaseModel):
+class PaymentVerifyOut(LazyModel):
     """Whether a token is good; of one that is not, only status and error say something."""
 
     valid: bool
@@ -231,7 +232,7 @@ class SettleIn(RequestBody):
         return SettleOrder(self.token, did, self.task_id or None, self.success, capture)
 
 
-class SettleOut(BaseModel):
+class SettleOut(LazyModel):
     """What became of a token. `settling`: the transfer is under way, its outcome not known yet."""
 
     token_id: UUID
@@ -285,14 +286,14 @@ class SettleManyIn(RequestBody):
         return [SettleOrder(line.token, did, line.task_id or None, line.success) for line in self.tokens]
 
 
-class SettleError(BaseModel):
+class SettleError(LazyModel):
     """Why a token of a bulk was refused."""
 
     code: str
     detail: str
 
 
-class SettleLineOut(BaseModel):
+class SettleLineOut(LazyModel):
     """What became of one token of a bulk: `answer` when it was taken, `error` when it was refused."""
 
     index: int
@@ -311,7 +312,7 @@ class SettleLineOut(BaseModel):
         return cls.model_construct(index=index, key=None, status="completed", answer=answer, error=None)
 
 
-class SettleManyOut(BaseModel):
+class SettleManyOut(LazyModel):
     """What became of each token, in the order of the request."""
 
     items: list[SettleLineOut]
@@ -335,14 +336,14 @@ class ReleaseIn(RequestBody):
     token: Secret
 
 
-class ReleaseOut(BaseModel):
+class ReleaseOut(LazyModel):
     """A token that was released."""
 
     token_id: UUID
     status: Status = Field(examples=["released"])
 
 
-class TokenOut(BaseModel):
+class TokenOut(LazyModel):
     """A token in the listing of one of its parties."""
 
     token_id: UUID

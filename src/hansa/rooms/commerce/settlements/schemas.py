@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import federation
@@ -23,7 +24,7 @@ SettlementStatus = Literal["PENDING_SLASH", "SLASHING", "SLASHED", "SETTLED", "F
 SettlementDirection = Literal["incoming", "outgoing", "awarded", "owed"]
 
 
-class SettlementOut(BaseModel):
+class SettlementOut(LazyModel):
     """The settlement of a slash with another registry. Amounts are decimal strings."""
 
     settlement_id: int
@@ -79,7 +80,7 @@ class SettlementOut(BaseModel):
         )
 
 
-class SettlementEvidence(BaseModel):
+class SettlementEvidence(LazyModel):
     """What the other registry signed about one settlement. `hansa verify settlement` verifies it by the keys of that registry."""
 
     kind: Literal["slash.evidence.v1"] = "slash.evidence.v1"
@@ -115,7 +116,7 @@ class SlashConfigIn(RequestBody):
     ]
 
 
-class SlashConfigOut(BaseModel):
+class SlashConfigOut(LazyModel):
     """The bounds for one peer."""
 
     peer_id: int
@@ -134,7 +135,7 @@ class SlashConfigOut(BaseModel):
         )
 
 
-class SlashConfigs(BaseModel):
+class SlashConfigs(LazyModel):
     """The bounds of every peer."""
 
     items: list[SlashConfigOut]
@@ -153,7 +154,7 @@ class SlashMessagesIn(RequestBody):
     ]
 
 
-class SlashMessagesOut(BaseModel):
+class SlashMessagesOut(LazyModel):
     """The signed answers: the state of each settlement that was asked for, or a receipt for each outcome."""
 
     messages: list[str]

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import DECIMALS
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import ledger
@@ -18,7 +19,7 @@ TIMEOUT_SECONDS = 300
 RESOURCE_TYPE = "http"
 
 
-class _Model(BaseModel):
+class _Model(LazyModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, Field, StrictInt
+from pydantic import AfterValidator, Field, StrictInt
 
 from hansa.foundation.values.did import RESERVED_NAMESPACES
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 
 from .records import IssuedLicence, Licence, Status
@@ -29,7 +30,7 @@ TrustDomain = Annotated[
 ]
 
 
-class LicenceIn(BaseModel):
+class LicenceIn(LazyModel):
     """A registry to admit."""
 
     trust_domain: TrustDomain
@@ -41,13 +42,13 @@ class LicenceIn(BaseModel):
     )
 
 
-class LicenceChange(BaseModel):
+class LicenceChange(LazyModel):
     """Why a licence is suspended, reinstated or revoked; kept in the audit log."""
 
     reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)]
 
 
-class LicenceOut(BaseModel):
+class LicenceOut(LazyModel):
     """An admission as administrators see it."""
 
     id: UUID
@@ -77,7 +78,7 @@ class IssuedLicenceOut(LicenceOut):
         return cls(**vars(issued.licence), licence_key=issued.key)
 
 
-class LicencesQuery(BaseModel):
+class LicencesQuery(LazyModel):
     """A page of admissions."""
 
     limit: int = Field(default=50, ge=1, le=1000)

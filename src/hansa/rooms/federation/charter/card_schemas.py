@@ -3,7 +3,9 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .card_paths import EDITABLE_BLOCKS
 from .card_store import CardVersion, WrittenCard
@@ -11,7 +13,7 @@ from .card_store import CardVersion, WrittenCard
 Block = dict[str, Any]
 
 
-class RegistryCard(BaseModel):
+class RegistryCard(LazyModel):
     """The signed self-description of a registry, version 0.6."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +38,7 @@ class RegistryCard(BaseModel):
     signature: Block
 
 
-class RegistryCardSchema(BaseModel):
+class RegistryCardSchema(LazyModel):
     """A JSON Schema, draft 2020-12."""
 
     model_config = ConfigDict(extra="allow")
@@ -45,7 +47,7 @@ class RegistryCardSchema(BaseModel):
     properties: Block
 
 
-class RegistryCardIn(BaseModel):
+class RegistryCardIn(LazyModel):
     """The blocks to replace; null removes a block, an absent one stays."""
 
     model_config = ConfigDict(extra="allow")
@@ -58,11 +60,11 @@ class RegistryCardIn(BaseModel):
     commitments: Any = Field(default=None, description="Up to 20 of {title, text, url?}.")
 
 
-class RegistryCardEdited(BaseModel):
+class RegistryCardEdited(LazyModel):
     """What the operator wrote, and the published version."""
 
     editable: Block = Field(description="The blocks as they are; absent ones are not written.")
-    editable_blocks: list[str] = list(EDITABLE_BLOCKS)
+    editable_blocks: list[str] = Field(default=list(EDITABLE_BLOCKS))
     version: int = Field(description="The number of the published version.")
     card_etag: str
     kid: str

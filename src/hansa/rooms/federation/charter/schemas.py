@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.values.jwk import jwk_of
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .records import RegistryKey
 
@@ -13,7 +14,7 @@ REASON_MAX_CHARACTERS = 2000
 KEY_SET = "/.well-known/registry-jwks.json"
 
 
-class RegistryJwk(BaseModel):
+class RegistryJwk(LazyModel):
     """A public key of the registry."""
 
     kty: Literal["OKP"] = "OKP"
@@ -29,7 +30,7 @@ class RegistryJwk(BaseModel):
         return cls(x=jwk_of(key.public_key)["x"], kid=key.kid)
 
 
-class RegistryJwks(BaseModel):
+class RegistryJwks(LazyModel):
     """The keys that currently verify signatures of the registry."""
 
     keys: list[RegistryJwk]
@@ -54,7 +55,7 @@ class PastRegistryJwk(RegistryJwk):
         )
 
 
-class RegistryKeyHistory(BaseModel):
+class RegistryKeyHistory(LazyModel):
     """Keys of the registry with their validity, newest first."""
 
     keys: list[PastRegistryJwk]
@@ -65,7 +66,7 @@ class RegistryKeyHistory(BaseModel):
         return cls(keys=[PastRegistryJwk.of(key) for key in keys])
 
 
-class RegistryKeyRotationIn(BaseModel):
+class RegistryKeyRotationIn(LazyModel):
     """Why the key is rotated; kept in the audit log."""
 
     reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)] | None = None

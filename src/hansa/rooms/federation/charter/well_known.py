@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from fastapi import APIRouter, Depends, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -19,6 +19,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenKind
 from hansa.foundation.values.errors import NotFound, TooManyRequests
 from hansa.foundation.values.jwk import jwk_of, thumbprint
+from hansa.foundation.values.lazy_model import LazyModel
 
 CACHED = "public, max-age=3600"
 SECURITY_AT = "/.well-known/security.txt"
@@ -38,7 +39,7 @@ class SecurityContactMissing(NotFound):
     sentence = "The operator of this registry has published no security contact."
 
 
-class AuthorizationServerOut(BaseModel):
+class AuthorizationServerOut(LazyModel):
     """Metadata of the authorization server that issues tokens of agents (RFC 8414)."""
 
     issuer: str
@@ -52,7 +53,7 @@ class AuthorizationServerOut(BaseModel):
     service_documentation: str
 
 
-class TokenJwk(BaseModel):
+class TokenJwk(LazyModel):
     """The public key that verifies one kind of bearer tokens."""
 
     kty: Literal["OKP"] = "OKP"
@@ -65,13 +66,13 @@ class TokenJwk(BaseModel):
     token_aud: str = Field(description="The `aud` of the tokens.", examples=["hansa.local/agent"])
 
 
-class TokenJwks(BaseModel):
+class TokenJwks(LazyModel):
     """The keys that verify tokens of developers and agents. Whether a token was revoked only this registry knows."""
 
     keys: list[TokenJwk]
 
 
-class ProtectedResourceOut(BaseModel):
+class ProtectedResourceOut(LazyModel):
     """Metadata of the API as a resource that bearer tokens open (RFC 9728)."""
 
     resource: str

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 
 from .certifying import IssuedLeaf
@@ -26,7 +27,7 @@ class OperatorRenewalIn(RequestBody):
     ]
 
 
-class OperatorSvidOut(BaseModel):
+class OperatorSvidOut(LazyModel):
     """A certificate of an operator. Its private key never left the operator."""
 
     spiffe_id: str
@@ -38,7 +39,7 @@ class OperatorSvidOut(BaseModel):
         return cls(spiffe_id=leaf.spiffe_id, certificate=leaf.certificate, expires_at=leaf.expires_at)
 
 
-class OperatorRenewalOut(BaseModel):
+class OperatorRenewalOut(LazyModel):
     """The new certificates of an operator."""
 
     svids: list[OperatorSvidOut]

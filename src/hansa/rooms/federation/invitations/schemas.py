@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import Field, StrictInt
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.federation.identity import OperatorSvidOut
 from hansa.rooms.federation.peers import NetInLimit, PeerStatus, minor_limit
@@ -36,7 +37,7 @@ class InvitationIn(RequestBody):
         return timedelta(seconds=self.expires_in)
 
 
-class InvitationOut(BaseModel):
+class InvitationOut(LazyModel):
     """A signed invitation, which one registry redeems once."""
 
     invitation: str = Field(description="Compact JWS of type peer-invitation+jws.")
@@ -58,7 +59,7 @@ class AcceptIn(RequestBody):
         return minor_limit(self.net_in_limit, is_stated="net_in_limit" in self.model_fields_set)
 
 
-class RedeemIn(BaseModel):
+class RedeemIn(LazyModel):
     """The acceptance of an invitation, signed by the registry that accepts."""
 
     acceptance: Annotated[
@@ -75,7 +76,7 @@ class RedeemIn(BaseModel):
     )
 
 
-class RedeemedOut(BaseModel):
+class RedeemedOut(LazyModel):
     """The registry that accepted, as the one that invited has it now."""
 
     name: str

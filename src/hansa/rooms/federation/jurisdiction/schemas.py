@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictInt, model_validator
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, StrictInt, model_validator
 
 from hansa.foundation.plumbing.settings import RegulatedAction
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa.foundation.values.visible_text import seen
 
@@ -27,7 +28,7 @@ Text = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_visib
 SubjectText = Annotated[str, Field(min_length=1, max_length=SUBJECT_MAX_CHARACTERS), AfterValidator(_visible)]
 
 
-class AuthorizationEvidenceIn(BaseModel):
+class AuthorizationEvidenceIn(LazyModel):
     """What the authorization rests on: a reference, the SHA-256 of a document, or a countersigned contract of this registry."""
 
     model_config = ConfigDict(extra="forbid")
@@ -48,7 +49,7 @@ class AuthorizationEvidenceIn(BaseModel):
         return self
 
 
-class RegulatoryAuthorizationIn(BaseModel):
+class RegulatoryAuthorizationIn(LazyModel):
     """An authority permits an act: its name, who or what it concerns, and the evidence."""
 
     model_config = ConfigDict(extra="forbid")
@@ -75,7 +76,7 @@ class RegulatoryAuthorizationIn(BaseModel):
         )
 
 
-class AuthorizationEvidenceOut(BaseModel):
+class AuthorizationEvidenceOut(LazyModel):
     """What the authorization rests on."""
 
     tier: Tier
@@ -87,7 +88,7 @@ class AuthorizationEvidenceOut(BaseModel):
     )
 
 
-class RegulatoryAuthorizationOut(BaseModel):
+class RegulatoryAuthorizationOut(LazyModel):
     """A recorded authorization, as the registry card states it."""
 
     id: str
@@ -104,7 +105,7 @@ class RegulatoryAuthorizationOut(BaseModel):
         return cls.model_validate(authorization.public)
 
 
-class RegulatoryAuthorizationsOut(BaseModel):
+class RegulatoryAuthorizationsOut(LazyModel):
     """The live authorizations, the oldest first. Not signed: the registry card has them under its signature."""
 
     authorizations: list[RegulatoryAuthorizationOut]
@@ -119,7 +120,7 @@ class RegulatoryAuthorizationsOut(BaseModel):
         )
 
 
-class ClearanceOut(BaseModel):
+class ClearanceOut(LazyModel):
     """An act that may go on."""
 
     action: RegulatedAction
@@ -141,7 +142,7 @@ class ClearanceOut(BaseModel):
         )
 
 
-class ContractProofOut(BaseModel):
+class ContractProofOut(LazyModel):
     """The proof of a contract on which an authorization rests."""
 
     contract_id: int

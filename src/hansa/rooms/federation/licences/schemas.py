@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+from pydantic import ConfigDict, Field, StrictInt, ValidationError
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.jwk import NotAKey, jwk_of, public_key_of
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa_verify import licence_hash
 
@@ -37,13 +38,13 @@ TrustDomain = Annotated[
 ]
 
 
-class GenesisIn(BaseModel):
+class GenesisIn(LazyModel):
     """Nothing: the genesis certificate follows from the registry's settings."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class SubjectIn(BaseModel):
+class SubjectIn(LazyModel):
     """For whom the certificate is."""
 
     trust_domain: TrustDomain
@@ -52,7 +53,7 @@ class SubjectIn(BaseModel):
     spiffe: Annotated[str, Field(min_length=1, max_length=255, pattern=r"^spiffe://\S+$")] | None = None
 
 
-class LicenceKeyIn(BaseModel):
+class LicenceKeyIn(LazyModel):
     """The licence-signing key of a frame: an Ed25519 JWK."""
 
     model_config = ConfigDict(extra="allow")
@@ -62,7 +63,7 @@ class LicenceKeyIn(BaseModel):
     x: Annotated[str, Field(min_length=43, max_length=43)]
 
 
-class CertificateIn(BaseModel):
+class CertificateIn(LazyModel):
     """A certificate to issue. The type follows from the issuer: the genesis issues frames, a frame operators."""
 
     sub: SubjectIn
@@ -85,13 +86,13 @@ class CertificateIn(BaseModel):
         )
 
 
-class CertificateChange(BaseModel):
+class CertificateChange(LazyModel):
     """Why certificates are suspended, reinstated or revoked; kept in the audit log."""
 
     reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)]
 
 
-class InstallIn(BaseModel):
+class InstallIn(LazyModel):
     """The certificate that the genesis issued to this registry, and its issuers up to the genesis."""
 
     certificate: Annotated[str, Field(min_length=1, max_length=CERTIFICATE_MAX_CHARACTERS)]
@@ -101,7 +102,7 @@ class InstallIn(BaseModel):
     ]
 
 
-class CertificateOut(BaseModel):
+class CertificateOut(LazyModel):
     """A certificate that was issued."""
 
     certificate: str = Field(description="Compact JWS of type licence+jws.")
@@ -142,7 +143,7 @@ class ChangedOut(ListedLicenceOut):
         return cls(**one.listed, certificate=one.certificate, changed=changed)
 
 
-class CertificatesQuery(BaseModel):
+class CertificatesQuery(LazyModel):
     """A page of certificates."""
 
     state: State | None = None
@@ -169,7 +170,7 @@ class CertificatesPage(Page[ListedLicenceOut]):
         )
 
 
-class OwnLicenceOut(BaseModel):
+class OwnLicenceOut(LazyModel):
     """The certificate that this registry holds."""
 
     certificate: str
@@ -187,7 +188,7 @@ class OwnLicenceOut(BaseModel):
         )
 
 
-class OperatorCertificateOut(BaseModel):
+class OperatorCertificateOut(LazyModel):
     """The certificate of the operator that asks."""
 
     certificate: str
@@ -203,21 +204,21 @@ class FrameNetworkOut(OwnLicenceOut):
     checked_at: datetime | None
 
 
-class RootOut(BaseModel):
+class RootOut(LazyModel):
     """The genesis certificate of the network; the operator verifies it by its own pin."""
 
     certificate: str
     hash: str
 
 
-class OperatorPolicyOut(BaseModel):
+class OperatorPolicyOut(LazyModel):
     """The terms of certificates that are issued automatically."""
 
     plan: str
     days: int | None = Field(description="Null is perpetual.")
 
 
-class OperatorLicenceOut(BaseModel):
+class OperatorLicenceOut(LazyModel):
     """What a frame knows of the licence of an operator. Blocks are null where there is nothing."""
 
     operator: OperatorCertificateOut | None
@@ -250,13 +251,13 @@ class OperatorLicenceOut(BaseModel):
         )
 
 
-class IssuedListOut(BaseModel):
+class IssuedListOut(LazyModel):
     """The signed list of all certificates that this registry issued."""
 
     list: str = Field(description="Compact JWS of type licence-list+jws.")
 
 
-class LicensingJwk(BaseModel):
+class LicensingJwk(LazyModel):
     """The public licence-signing key of this registry."""
 
     kty: Literal["OKP"] = "OKP"

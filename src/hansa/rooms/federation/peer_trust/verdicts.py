@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.federation.peers import PeerRecord
 
 from .effects import Refused, refused_of
@@ -24,7 +25,7 @@ class PeerVerdict:
     counts: Mapping[str, int]
 
 
-class TrustThresholds(BaseModel):
+class TrustThresholds(LazyModel):
     """The settings PEER_TRUST_*."""
 
     min_interactions: int
@@ -34,7 +35,7 @@ class TrustThresholds(BaseModel):
     recover_margin: float
 
 
-class TrustEvidence(BaseModel):
+class TrustEvidence(LazyModel):
     """How many signals of each kind are kept. Older ones weigh less: half after 90 days."""
 
     crossings: int
@@ -44,7 +45,7 @@ class TrustEvidence(BaseModel):
     swaps_aborted: int = Field(description="Swaps that it aborted after this registry was prepared for them.")
 
 
-class PeerTrust(BaseModel):
+class PeerTrust(LazyModel):
     """A peer as its evidence shows it."""
 
     name: str
@@ -84,7 +85,7 @@ class PeerTrust(BaseModel):
         )
 
 
-class PeerTrustReport(BaseModel):
+class PeerTrustReport(LazyModel):
     """The posture of this registry toward its peers."""
 
     mode: Literal["off", "observe", "enforce"]
@@ -105,7 +106,7 @@ class PeerTrustReport(BaseModel):
         )
 
 
-class OwnTrust(BaseModel):
+class OwnTrust(LazyModel):
     """What a peer states about its trust in this registry."""
 
     peer: str = Field(description="The ledger id of the peer.", examples=["peer.example.org"])
@@ -125,7 +126,7 @@ class AdminTrustReport(PeerTrustReport):
     own: list[OwnTrust]
 
 
-class TrustInYou(BaseModel):
+class TrustInYou(LazyModel):
     """What this registry states about its trust in the registry that asks."""
 
     mode: Literal["off", "observe", "enforce"]

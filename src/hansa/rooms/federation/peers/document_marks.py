@@ -7,13 +7,14 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.outgoing import Call, MutualEnd
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.federation.charter import CardUnsigned
 from hansa.rooms.federation.identity import FederationOff
 
@@ -28,7 +29,7 @@ MARKS_AT = "/api/v1/federation/documents"
 marks_router = APIRouter(prefix="/federation", tags=["federation"], route_class=DirectRoute)
 
 
-class DocumentMarksOut(BaseModel):
+class DocumentMarksOut(LazyModel):
     """The documents of this registry as they are now: none of them changed while these are the same."""
 
     card_etag: str = Field(description="The entity tag of the registry card.", examples=["5f2c9a0d81e34b76"])

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.federation.charter import LAST_AUDIT, CardUnsigned, ReadLastAudit, read_card
 from hansa.rooms.federation.identity import FederationOff
 
@@ -45,7 +46,7 @@ LastAuditOf = Annotated[ReadLastAudit, Depends(LAST_AUDIT.given)]
 PeerName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX_CHARACTERS)]
 
 
-class SpiffeBundle(BaseModel):
+class SpiffeBundle(LazyModel):
     """A trust bundle in the SPIFFE form: a JWK set of root certificates."""
 
     keys: list[dict[str, Any]] = Field(description="One key for each root; x5c has its certificate.")

@@ -3,14 +3,16 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .records import PeerRecord, PeerStatus, PeerType
 from .schemas import CardVerdictOut
 from .topology import Edge, Node, Topology
 
 
-class RosterPeer(BaseModel):
+class RosterPeer(LazyModel):
     """A peer as everyone sees it."""
 
     name: str
@@ -36,14 +38,14 @@ class RosterPeer(BaseModel):
         )
 
 
-class RosterOut(BaseModel):
+class RosterOut(LazyModel):
     """The approved peers of this registry, by name."""
 
     peers: list[RosterPeer]
     count: int
 
 
-class NodeOut(BaseModel):
+class NodeOut(LazyModel):
     """A registry of the federation."""
 
     name: str
@@ -63,7 +65,7 @@ class NodeOut(BaseModel):
         return cls.model_validate(vars(node))
 
 
-class EdgeOut(BaseModel):
+class EdgeOut(LazyModel):
     """A connection between two registries, which `from` and `to` name."""
 
     start: str = Field(serialization_alias="from")
@@ -77,7 +79,7 @@ class EdgeOut(BaseModel):
         return cls.model_validate(vars(edge))
 
 
-class TopologyOut(BaseModel):
+class TopologyOut(LazyModel):
     """The federation as this registry sees it."""
 
     self: str = Field(description="The name of this registry.")
@@ -95,7 +97,7 @@ class TopologyOut(BaseModel):
         )
 
 
-class PublicCardOut(BaseModel):
+class PublicCardOut(LazyModel):
     """The registry card of this registry, or the verified one of a peer."""
 
     card: dict[str, Any]

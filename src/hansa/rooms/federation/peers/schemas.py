@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
@@ -24,13 +25,13 @@ NetInLimit = Annotated[
 ]
 
 
-class PeerActIn(BaseModel):
+class PeerActIn(LazyModel):
     """An empty object."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class PeerReasonIn(BaseModel):
+class PeerReasonIn(LazyModel):
     """Why a peer is put under quarantine or released; kept in the audit log."""
 
     reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS)]
@@ -63,7 +64,7 @@ class PeerIn(RequestBody):
         return minor_limit(self.net_in_limit, is_stated="net_in_limit" in self.model_fields_set)
 
 
-class BundleState(BaseModel):
+class BundleState(LazyModel):
     """The trust bundle of a peer, as it was read last."""
 
     sha256: str = Field(description="Thumbprint of the roots.")
@@ -71,7 +72,7 @@ class BundleState(BaseModel):
     fetched_at: datetime
 
 
-class CardVerdictOut(BaseModel):
+class CardVerdictOut(LazyModel):
     """One step in which a registry card was judged."""
 
     step: str
@@ -79,7 +80,7 @@ class CardVerdictOut(BaseModel):
     reason: str
 
 
-class PeerCardState(BaseModel):
+class PeerCardState(LazyModel):
     """The registry card of a peer, as it was verified last."""
 
     etag: str
@@ -89,7 +90,7 @@ class PeerCardState(BaseModel):
     expires_at: datetime
 
 
-class PeerOut(BaseModel):
+class PeerOut(LazyModel):
     """A peer. What its card states is null before the card was verified."""
 
     name: str
@@ -186,14 +187,14 @@ class PeersPage(Page[PeerOut]):
         )
 
 
-class PeersQuery(BaseModel):
+class PeersQuery(LazyModel):
     """Which page of peers."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
 
-class SyncOut(BaseModel):
+class SyncOut(LazyModel):
     """What one synchronisation with a peer changed."""
 
     pulled: int = Field(description="Items that were read.")
@@ -202,7 +203,7 @@ class SyncOut(BaseModel):
     refused: dict[str, int] = Field(description="How many were refused, by reason.")
 
 
-class RemovedOut(BaseModel):
+class RemovedOut(LazyModel):
     """A peer that was removed, or is removed once nothing with it is under way."""
 
     name: str

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StrictBool, model_validator
+from pydantic import Field, StrictBool, model_validator
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 
 from .rules import Policy
@@ -34,7 +35,7 @@ class PolicyChange(RequestBody):
         return self.model_dump(exclude_unset=True)
 
 
-class PolicyOut(BaseModel):
+class PolicyOut(LazyModel):
     """The policy of one event type."""
 
     event_type: str
@@ -54,7 +55,7 @@ class PolicyOut(BaseModel):
         )
 
 
-class PoliciesOut(BaseModel):
+class PoliciesOut(LazyModel):
     """Every emission policy, and the treatment of events without a policy."""
 
     items: list[PolicyOut]

@@ -1,11 +1,13 @@
 """Shapes of projections."""
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .snapshot import Baseline
 
 
-class SnapshotOut(BaseModel):
+class SnapshotOut(LazyModel):
     """A baseline that was written."""
 
     event_id: str

@@ -2,13 +2,15 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .readings import ReactorReading
 from .resume import Resumed
 
 
-class SetAsideOut(BaseModel):
+class SetAsideOut(LazyModel):
     """An event that a reactor set aside after its last retry."""
 
     sequence: int
@@ -18,7 +20,7 @@ class SetAsideOut(BaseModel):
     set_aside_at: datetime
 
 
-class ReactorOut(BaseModel):
+class ReactorOut(LazyModel):
     """A reactor and its progress."""
 
     name: str
@@ -51,14 +53,14 @@ class ReactorOut(BaseModel):
         )
 
 
-class ReactorsOut(BaseModel):
+class ReactorsOut(LazyModel):
     """Every reactor."""
 
     items: list[ReactorOut]
     enabled: bool = Field(description="REACTOR_FRAMEWORK_ENABLED in this process.")
 
 
-class ResumedOut(BaseModel):
+class ResumedOut(LazyModel):
     """The result for the oldest events that were set aside; at most 100 are retried at a time."""
 
     reacted: int

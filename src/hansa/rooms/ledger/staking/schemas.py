@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmountOrNumber, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 
@@ -44,7 +45,7 @@ class StakeIn(RequestBody):
         return StakeOrder(agent, parse_positive(self.amount), self.lock_period)
 
 
-class UnstakeIn(BaseModel):
+class UnstakeIn(LazyModel):
     """Units to release; without a position from those whose lock has ended, oldest first."""
 
     amount: PositiveAmountOrNumber
@@ -55,7 +56,7 @@ class UnstakeIn(BaseModel):
         return UnstakeOrder(agent, parse_positive(self.amount), self.position_id)
 
 
-class PositionOut(BaseModel):
+class PositionOut(LazyModel):
     """One stake."""
 
     position_id: str = Field(examples=["stake-17"])
@@ -96,7 +97,7 @@ class StakeOut(PositionOut):
         )
 
 
-class DrawOut(BaseModel):
+class DrawOut(LazyModel):
     """The amount released from one position, and the rest."""
 
     position_id: str
@@ -104,7 +105,7 @@ class DrawOut(BaseModel):
     remaining: str
 
 
-class UnstakeOut(BaseModel):
+class UnstakeOut(LazyModel):
     """What was released, and the balances after it."""
 
     transaction_id: str
@@ -140,7 +141,7 @@ class UnstakeOut(BaseModel):
         )
 
 
-class ClaimOut(BaseModel):
+class ClaimOut(LazyModel):
     """The result of a claim; without a payment there is no transaction."""
 
     transaction_id: str | None
@@ -163,7 +164,7 @@ class ClaimOut(BaseModel):
         )
 
 
-class StakingBalanceOut(BaseModel):
+class StakingBalanceOut(LazyModel):
     """The balances of an agent: total is liquid, staked and what holds keep in escrow; locked is part of staked."""
 
     liquid_balance: str
@@ -182,7 +183,7 @@ class StakingBalanceOut(BaseModel):
         )
 
 
-class StakingStatusOut(BaseModel):
+class StakingStatusOut(LazyModel):
     """The staking limits of the registry, and the status of the agent."""
 
     agent_did: str
@@ -217,7 +218,7 @@ class StakingStatusOut(BaseModel):
         )
 
 
-class StakingStatsOut(BaseModel):
+class StakingStatsOut(LazyModel):
     """The staking totals of an agent."""
 
     agent_did: str
@@ -248,7 +249,7 @@ class StakingStatsOut(BaseModel):
         )
 
 
-class HistoryLineOut(BaseModel):
+class HistoryLineOut(LazyModel):
     """A stake, a release or a reward."""
 
     transaction_id: str
@@ -271,7 +272,7 @@ class HistoryLineOut(BaseModel):
         )
 
 
-class TierOut(BaseModel):
+class TierOut(LazyModel):
     """The reward rate for locks of this many days."""
 
     lock_days_min: int
@@ -288,14 +289,14 @@ class TierOut(BaseModel):
         )
 
 
-class TiersOut(BaseModel):
+class TiersOut(LazyModel):
     """The reward rates; nothing is paid while rewards are disabled."""
 
     rewards_enabled: bool
     tiers: list[TierOut]
 
 
-class GlobalStatsOut(BaseModel):
+class GlobalStatsOut(LazyModel):
     """The stakes of all agents together."""
 
     staking_enabled: bool

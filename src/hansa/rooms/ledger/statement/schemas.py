@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.timestamps import ISO_ONLY
@@ -13,7 +14,7 @@ from hansa.rooms.ledger.rules import FeePolicy
 from .records import Direction, Line, StatementFilter
 
 
-class StatementQuery(BaseModel):
+class StatementQuery(LazyModel):
     """Which of the agent's own transactions."""
 
     limit: int = Field(default=50, ge=1, le=1000)
@@ -42,7 +43,7 @@ class StatementQuery(BaseModel):
         )
 
 
-class StatementLine(BaseModel):
+class StatementLine(LazyModel):
     """One of the agent's own transactions. Amounts are decimal strings."""
 
     transaction_id: str
@@ -97,7 +98,7 @@ class Statement(Page[StatementLine]):
         )
 
 
-class FeeConfig(BaseModel):
+class FeeConfig(LazyModel):
     """The formula of the transfer fee, which is added to the amount."""
 
     base_rate_percent: str

@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import AfterValidator, BaseModel, Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.web_address import URL_MAX_CHARACTERS
@@ -29,7 +30,7 @@ Url = Annotated[str, Field(min_length=1, max_length=URL_MAX_CHARACTERS)]
 Description = Annotated[str, Field(max_length=DESCRIPTION_MAX_CHARACTERS)]
 
 
-class WebhookIn(BaseModel):
+class WebhookIn(LazyModel):
     """A webhook to create."""
 
     url: Url = Field(description="A public https address.")
@@ -54,7 +55,7 @@ class WebhookChangeIn(RequestBody):
         return {**kept, "is_active": self.is_active}
 
 
-class WebhookOut(BaseModel):
+class WebhookOut(LazyModel):
     """A webhook."""
 
     id: str
@@ -81,7 +82,7 @@ class NewWebhookOut(WebhookOut):
     secret: str
 
 
-class RotatedSecretOut(BaseModel):
+class RotatedSecretOut(LazyModel):
     """A new secret, shown only once. Deliveries are also signed with the former one until then."""
 
     id: str
@@ -101,7 +102,7 @@ class WebhookPage(Page[WebhookOut]):
         )
 
 
-class PageQuery(BaseModel):
+class PageQuery(LazyModel):
     """Which page."""
 
     limit: int = Field(default=50, ge=1, le=100)
@@ -114,7 +115,7 @@ class DeliveriesQuery(PageQuery):
     status: Literal["pending", "delivered", "failed"] | None = None
 
 
-class DeliveryOut(BaseModel):
+class DeliveryOut(LazyModel):
     """One delivery and the result of its last attempt."""
 
     id: str = Field(description="The webhook-id header, the same for every attempt.")
@@ -159,7 +160,7 @@ class DeliveryPage(Page[DeliveryOut]):
         )
 
 
-class DeletedOut(BaseModel):
+class DeletedOut(LazyModel):
     """What was deleted."""
 
     id: str

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field, StrictInt
+from pydantic import AfterValidator, Field, StrictInt
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.scopes import SCOPES
 
@@ -25,7 +26,7 @@ Scope = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": 
 KeyName = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS, pattern=r"\S")]
 
 
-class ApiKeyIn(BaseModel):
+class ApiKeyIn(LazyModel):
     """An API key to create."""
 
     key_name: KeyName
@@ -42,7 +43,7 @@ class ApiKeyIn(BaseModel):
         return body if isinstance(body, ApiKeyIn) else cls(key_name=body)
 
 
-class ApiKeyInfo(BaseModel):
+class ApiKeyInfo(LazyModel):
     """An API key as its owner sees it. The key itself is shown only once, when it is created."""
 
     id: int
@@ -59,7 +60,7 @@ class ApiKeyInfo(BaseModel):
         return cls(**vars(key))
 
 
-class MadeKeyOut(BaseModel):
+class MadeKeyOut(LazyModel):
     """A new API key. The plain key is shown only once."""
 
     plain_api_key: str
@@ -70,7 +71,7 @@ class MadeKeyOut(BaseModel):
         return cls(plain_api_key=made.plain, api_key_info=ApiKeyInfo.of(made.key))
 
 
-class ApiKeysQuery(BaseModel):
+class ApiKeysQuery(LazyModel):
     """A page of one's own keys."""
 
     limit: int = Field(default=50, ge=1, le=1000)

@@ -3,15 +3,16 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.admin_acts import AdminAct, AdminActFilter
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 
 BIGINT_MAX = 2**63 - 1
 
 
-class AuditLogQuery(BaseModel):
+class AuditLogQuery(LazyModel):
     """Which acts of administrators."""
 
     developer_id: int | None = Field(
@@ -31,7 +32,7 @@ class AuditLogQuery(BaseModel):
         return AdminActFilter(**self.model_dump())
 
 
-class AdminActOut(BaseModel):
+class AdminActOut(LazyModel):
     """One action of an administrator."""
 
     id: int

@@ -3,14 +3,15 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.plumbing.room import BlockerKind
+from hansa.foundation.values.lazy_model import LazyModel
 
 from .request import DeletionStatus
 
 
-class BlockerOut(BaseModel):
+class BlockerOut(LazyModel):
     """Something that an agent holds and that would be lost."""
 
     kind: BlockerKind
@@ -19,7 +20,7 @@ class BlockerOut(BaseModel):
     detail: str
 
 
-class DeletionOut(BaseModel):
+class DeletionOut(LazyModel):
     """The status of the deletion of an account."""
 
     status: Literal["none", "requested", "cancelled", "processing", "deleted"]

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt, model_validator
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, model_validator
 
 from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 
@@ -51,7 +52,7 @@ class InvitesIn(RequestBody):
         return self
 
 
-class InviteInfo(BaseModel):
+class InviteInfo(LazyModel):
     """An invitation as administrators see it."""
 
     id: str = Field(description="Identifies the code for revocation.")
@@ -98,7 +99,7 @@ class MadeInviteOut(InviteInfo):
         return cls.model_validate({**members, "code": made.code, "invite_url": url})
 
 
-class InvitesQuery(BaseModel):
+class InvitesQuery(LazyModel):
     """A page of invitations."""
 
     limit: int = Field(default=50, ge=1, le=1000)

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Minor, PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 
@@ -22,14 +23,14 @@ class BondDepositIn(RequestBody):
         return parse_positive(self.amount)
 
 
-class BondBlockerOut(BaseModel):
+class BondBlockerOut(LazyModel):
     """Why a bond is not released yet."""
 
     kind: Literal["maturity", "open_contract", "open_dispute"]
     detail: str
 
 
-class BondOut(BaseModel):
+class BondOut(LazyModel):
     """The bond of an agent."""
 
     agent_did: str
@@ -55,7 +56,7 @@ class BondOut(BaseModel):
         )
 
 
-class BondConfigOut(BaseModel):
+class BondConfigOut(LazyModel):
     """The rules of bonds at this registry."""
 
     mode: Literal["off", "observe", "enforce"] = Field(

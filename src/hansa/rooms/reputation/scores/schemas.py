@@ -3,8 +3,9 @@
 from datetime import date, datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa_verify import FORMULA
 
@@ -19,7 +20,7 @@ _COMPONENTS = {
 }
 
 
-class ScoreComponent(BaseModel):
+class ScoreComponent(LazyModel):
     """One part of a score, after the decay by time."""
 
     name: str = Field(description="`paid_work`, `payments_made`, `disputes_won` or `disputes_lost`.")
@@ -27,7 +28,7 @@ class ScoreComponent(BaseModel):
     description: str
 
 
-class ReputationOut(BaseModel):
+class ReputationOut(LazyModel):
     """The score of an agent, computed from settled payments and rulings of earlier days."""
 
     agent_did: str
@@ -55,7 +56,7 @@ class ReputationOut(BaseModel):
         )
 
 
-class TrackRecordOut(BaseModel):
+class TrackRecordOut(LazyModel):
     """What an agent has done here for agents of other owners, up to now."""
 
     agent_did: str
@@ -76,7 +77,7 @@ class TrackRecordOut(BaseModel):
         return cls(agent_did=did, **members_of(record))
 
 
-class SignalEvent(BaseModel):
+class SignalEvent(LazyModel):
     """An event that scores are computed from, with the members that the formula reads."""
 
     sequence: int
@@ -95,14 +96,14 @@ class SignalEvent(BaseModel):
         )
 
 
-class AgentScore(BaseModel):
+class AgentScore(LazyModel):
     """The score of one agent."""
 
     agent_did: str
     score: int
 
 
-class ExportPosition(BaseModel):
+class ExportPosition(LazyModel):
     """The query parameters of the next page."""
 
     after_signal: int
@@ -114,7 +115,7 @@ class ExportPosition(BaseModel):
         return cls(after_signal=cursor.signal, after_agent=cursor.agent)
 
 
-class ReputationExport(BaseModel):
+class ReputationExport(LazyModel):
     """A page of what the newest scores were computed from, and of the scores; all pages together are an export."""
 
     formula: str

@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Minor, PositiveAmount, format_amount
 from hansa.foundation.values.request_body import RequestBody
 
@@ -68,7 +69,7 @@ class BridgeStepIn(RequestBody):
     saga_id: UUID
 
 
-class BridgeSagaOut(BaseModel):
+class BridgeSagaOut(LazyModel):
     """A saga as it stands. Amounts are decimal strings; the bridge takes no fee."""
 
     saga_id: UUID
@@ -95,14 +96,14 @@ class BridgeSagaOut(BaseModel):
         )
 
 
-class BridgeStepOut(BaseModel):
+class BridgeStepOut(LazyModel):
     """A state that the saga passed."""
 
     state: str = Field(examples=["LOCKED"])
     at: datetime
 
 
-class BridgeStatusOut(BaseModel):
+class BridgeStatusOut(LazyModel):
     """A saga as one of its parties sees it."""
 
     saga_id: UUID
@@ -141,14 +142,14 @@ class BridgeStatusOut(BaseModel):
         )
 
 
-class WrappedHolding(BaseModel):
+class WrappedHolding(LazyModel):
     """Wrapped units of one home that an agent holds."""
 
     wrapped_currency: str = Field(examples=["AVT.registry.example.org"])
     amount: str
 
 
-class WrappedHoldings(BaseModel):
+class WrappedHoldings(LazyModel):
     """What an agent holds of units of other registries. Amounts are decimal strings."""
 
     items: list[WrappedHolding]
@@ -176,7 +177,7 @@ class BridgeMessagesIn(RequestBody):
     ]
 
 
-class BridgeMessagesOut(BaseModel):
+class BridgeMessagesOut(LazyModel):
     """The signed answers, in any order. A message that is not of the calling registry gets none."""
 
     messages: list[str]

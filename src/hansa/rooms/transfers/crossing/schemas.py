@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.ledger import TransferOrder
@@ -78,7 +79,7 @@ def not_compared(body: BaseModel) -> set[str]:
     return left_out
 
 
-class _Crossing(BaseModel):
+class _Crossing(LazyModel):
     transfer_id: UUID
     method: Literal["2pc", "async", "fx"] = Field(description="`fx`: swapped into the receiver's currency.")
     sender_agent_id: str
@@ -175,7 +176,7 @@ class TransferMessagesIn(RequestBody):
     ] = False
 
 
-class TransferMessagesOut(BaseModel):
+class TransferMessagesOut(LazyModel):
     """The signed answers, in any order. A message that is not of the calling registry gets none."""
 
     messages: list[str]

@@ -5,9 +5,10 @@ from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import (
     DECIMALS,
     UNIT,
@@ -55,7 +56,7 @@ class SwapQuoteIn(RequestBody):
         return parse_positive(self.amount)
 
 
-class SwapQuoteOut(BaseModel):
+class SwapQuoteOut(LazyModel):
     """A price that holds until the pool moves. A transfer with `quote_id` pays at least `amount_out`, or is refused."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -94,7 +95,7 @@ class SwapQuoteOut(BaseModel):
         )
 
 
-class RateOut(BaseModel):
+class RateOut(LazyModel):
     """The spot price of one currency."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -124,13 +125,13 @@ class RateOut(BaseModel):
         )
 
 
-class RatesOut(BaseModel):
+class RatesOut(LazyModel):
     """The spot prices of every currency that can be swapped."""
 
     items: list[RateOut]
 
 
-class BreakerOut(BaseModel):
+class BreakerOut(LazyModel):
     """How far the price may move within an hour."""
 
     pct: str
@@ -139,7 +140,7 @@ class BreakerOut(BaseModel):
     )
 
 
-class PoolOut(BaseModel):
+class PoolOut(LazyModel):
     """A pool, as this registry sees it."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -259,7 +260,7 @@ class PoolActIn(RequestBody):
         )
 
 
-class PoolActOut(BaseModel):
+class PoolActOut(LazyModel):
     """The act is taken in; a repeated one changes nothing."""
 
     act_id: UUID

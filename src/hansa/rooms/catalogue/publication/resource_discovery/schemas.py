@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 
 BASE_CONTEXT = "https://agenticresourcediscovery.org/context/v1"
@@ -18,7 +19,7 @@ FilterValue = Annotated[str, Field(max_length=VALUE_MAX)]
 FilterValues = Annotated[list[FilterValue], Field(max_length=64)]
 
 
-class InCamelCase(BaseModel):
+class InCamelCase(LazyModel):
     """A shape whose members are written in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)

@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, PositiveAmount
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms.commerce.contracts.rules import MILESTONES_MAX, SUBMISSIONS_MAX
@@ -84,7 +85,7 @@ class StatementIn(RequestBody):
     contract: StatedContract
 
 
-class StatementOut(BaseModel):
+class StatementOut(LazyModel):
     """The statement is kept, or a later one is known."""
 
     contract_id: int
