@@ -91,14 +91,18 @@ class AsyncAiohttpTransport(httpx2.AsyncBaseTransport):
         session = await self._session_of_loop()
         # The client of httpx2 has made a header of a name and password in the address.
         url = request.url.copy_with(userinfo=b"") if request.url.userinfo else request.url
-        return await session.request(
-            request.method,
-            URL(str(url), encoded=True),
-            headers=_headers(request),
-            data=_body(request, seconds.get("write")),
-            allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(connect=seconds.get("connect"), sock_read=seconds.get("read")),
-        )
+        try:
+            return await session.request(
+                request.method,
+                URL(str(url), encoded=True),
+                headers=_headers(request),
+                data=_body(request, seconds.get("write")),
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(connect=seconds.get("connect"), sock_read=seconds.get("read")),
+            )
+        except ValueError as trouble:
+            # A method or a port that cannot be, found before the middleware is called.
+            raise httpx2.LocalProtocolError(str(trouble)) from trouble
 
     async def _session_of_loop(self) -> aiohttp.ClientSession:
         """Another loop, such as that of a second `asyncio.run`, cannot use the connections of the one before."""
@@ -188,11 +192,8 @@ def _translated(trouble: Exception) -> httpx2.TransportError:
 
 
 def _headers(request: httpx2.Request) -> list[tuple[str, str]]:
-    """Those of the request, as text that aiohttp writes as the same bytes. Raises: httpx2.LocalProtocolError."""
-    try:
-        headers = [(name.decode("ascii"), value.decode()) for name, value in request.headers.raw]
-    except UnicodeDecodeError as trouble:
-        raise httpx2.LocalProtocolError("a header is not UTF-8") from trouble
+    """Those of the request, as text that aiohttp writes as the same bytes. Raises: UnicodeDecodeError, a ValueError."""
+    headers = [(name.decode("ascii"), value.decode()) for name, value in request.headers.raw]
     # aiohttp states itself that it sends chunks.
     return [header for header in headers if header[0].lower() != "transfer-encoding"]
 

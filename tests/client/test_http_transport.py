@@ -344,6 +344,21 @@ async def test_a_header_cannot_hold_another_one(kind, value):
         assert server.heads == []
 
 
+async def test_what_cannot_be_sent_is_an_error_of_the_request():
+    async with (
+        answering(OK) as server,
+        httpx2.AsyncClient(transport=AsyncAiohttpTransport()) as client,
+    ):
+        for method, url, value in (
+            ("GET\r\nX-Second: two", server.url, b""),
+            ("GET", "http://127.0.0.1:99999/", b""),
+            ("GET", server.url, b"\xff"),
+        ):
+            with pytest.raises(httpx2.LocalProtocolError):
+                await client.request(method, url, headers=[(b"X-First", value)])
+        assert server.heads == []
+
+
 @BOTH
 async def test_after_a_cancelled_request_the_next_has_its_own_answer(kind):
     async with answering(b"", OK) as server, httpx2.AsyncClient(transport=kind()) as client:
