@@ -10,7 +10,11 @@ BEGIN = "import atexit, sys, threading, time\nfrom hansa_client.commands.ending 
 
 def ended(script: str, output: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", BEGIN + script], stdout=output, stderr=subprocess.PIPE, text=True, check=False
+        [sys.executable, "-E", "-c", BEGIN + script],
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
     )
 
 
