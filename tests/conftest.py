@@ -139,6 +139,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 os._exit(0)
 
 
+def pytest_unconfigure() -> None:
+    COMMANDS.end()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the files that take longest first; within a file the order stays."""
     tests = config.rootpath / "tests"

@@ -34,6 +34,7 @@ OPEN_FILES_MAX = 1 << 12
 SCRYPT_COST = 1 << 10
 """Of key files that tests write and read: 1 MiB of memory and 3 ms for each, instead of 128 MiB and half a second."""
 STANDARD_STREAMS = 3
+END_SECONDS = 60
 # Python and what prints to terminals read these while they are loaded, which for a fork is over.
 READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR")
 
@@ -100,6 +101,12 @@ class CommandServer:
     def begin(self) -> None:
         """Start the process, which otherwise starts with the first command. Processes forked afterwards share it."""
         self._server()
+
+    def end(self) -> None:
+        """End the process, if this one started it."""
+        if self._requests is not None and self._process is not None:
+            self._requests.close()
+            self._process.wait(END_SECONDS)
 
     async def run(self, *arguments: str, environment: Mapping[str, str], stderr: int) -> ForkedCommand:
         """Start a command; its standard error goes to the file `stderr`, or to a pipe (PIPE)."""
