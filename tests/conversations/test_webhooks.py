@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.operation.registry_process import until
 from tests.outside import host
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once
 from tests.rooms.journal.reactors.reacting import reacting
-from tests.rooms.notifications.webhooks.receiver import HOOKS, hook, receiving, registry_that_may_call
+from tests.rooms.notifications.webhooks.receiver import HOOKS, Hook, hook, receiving, registry_that_may_call
 
 URL = "https://receiver.example.com/hook?room=1"
 MEMBERS = {
@@ -336,6 +337,19 @@ async def newest_onboarding(tx) -> journal.StoredEvent:
     return event
 
 
+async def deliveries_to(registry: TestRegistry, hooks: list[Hook]) -> list[dict[str, Any]]:
+    """The one delivery to each webhook, once all are there."""
+    found = []
+    async with reacting(registry.database, OWNER_NOTICES):
+        for hooked in hooks:
+            async with asyncio.timeout(20):
+                while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            (delivery,) = shown
+            found.append(delivery)
+    return found
+
+
 async def test_a_settled_payment_is_sent_to_the_owners_of_caller_and_payee(registry: TestRegistry):
     owners = [await registry.developer() for _ in range(2)]
     hooks = [await hook(owner, URL, "payment.settled") for owner in owners]
@@ -348,14 +362,9 @@ async def test_a_settled_payment_is_sent_to_the_owners_of_caller_and_payee(regis
         "/a2a-payment/settle", json=body, headers={**caller.headers, "Prefer": "wait=10"}
     )
     assert settled.json()["status"] == "settled", settled.text
-    async with reacting(registry.database, OWNER_NOTICES):
-        for hooked in hooks:
-            async with asyncio.timeout(20):
-                while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)
-            (delivery,) = shown
-            assert delivery["event_type"] == "payment.settled"
-            assert delivery["payload"]["data"] == {**settled.json(), "task_id": "task 7"}
+    for delivery in await deliveries_to(registry, hooks):
+        assert delivery["event_type"] == "payment.settled"
+        assert delivery["payload"]["data"] == {**settled.json(), "task_id": "task 7"}
 
 
 async def test_a_failed_settlement_is_sent_to_both_owners_with_its_reason(registry: TestRegistry):
@@ -371,11 +380,6 @@ async def test_a_failed_settlement_is_sent_to_both_owners_with_its_reason(regist
         headers={**caller.headers, "Prefer": "wait=10"},
     )
     assert failed.json()["reason"] == "insufficient_balance", failed.text
-    async with reacting(registry.database, OWNER_NOTICES):
-        for hooked in hooks:
-            async with asyncio.timeout(20):
-                while not (shown := await hooked.deliveries()):  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)
-            (delivery,) = shown
-            assert delivery["event_type"] == "payment.settlement_failed"
-            assert delivery["payload"]["data"] == {**failed.json(), "task_id": "task 8"}
+    for delivery in await deliveries_to(registry, hooks):
+        assert delivery["event_type"] == "payment.settlement_failed"
+        assert delivery["payload"]["data"] == {**failed.json(), "task_id": "task 8"}

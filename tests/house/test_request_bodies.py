@@ -1,5 +1,6 @@
 """Every request body takes null for an optional member."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -11,6 +12,7 @@ from pydantic.fields import FieldInfo
 from hansa.doors.reference_map import empty_app, entrances
 from hansa.foundation.values.request_body import RequestBody
 
+SOURCES = Path(__file__).parents[2] / "src" / "hansa"
 TEACHING = "An optional member takes null: derive these from hansa.foundation.values.request_body.RequestBody"
 
 
@@ -99,3 +101,13 @@ def test_null_for_an_optional_member_is_the_same_as_leaving_it_out():
     with pytest.raises(ValidationError):
         Outer.model_validate({"needed": None})
     assert members_without_null(set(models_in(Outer))) == []
+
+
+def test_every_model_is_built_when_it_is_first_used():
+    sources = ((path, path.read_text()) for path in SOURCES.rglob("*.py") if path.name != "lazy_model.py")
+    eager = [
+        str(path.relative_to(SOURCES))
+        for path, text in sources
+        if re.search(r"class [^:]*\bBaseModel\b", text)
+    ]
+    assert not eager, "derive these models from hansa.foundation.values.lazy_model.LazyModel"

@@ -2,7 +2,7 @@
 
 import gc
 
-from hansa_client.commands.ending import end_process
+from hansa_client.commands.ending import run_and_end
 
 COLLECTED_AFTER = (50_000, 20, 20)
 
@@ -22,11 +22,7 @@ def run() -> None:
 
 def main() -> None:
     """Run the command line, and end the process."""
-    try:
-        run()
-    except SystemExit as end:
-        end_process(end.code)
-        raise
+    run_and_end(run)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,6 @@ def run() -> None:
 
 def main() -> None:
     """Run `hansa-client`, and end the process."""
-    from .ending import end_process
+    from .ending import run_and_end
 
-    try:
-        run()
-    except SystemExit as end:
-        end_process(end.code)
-        raise
+    run_and_end(run)

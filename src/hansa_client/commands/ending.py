@@ -4,6 +4,16 @@ import atexit
 import os
 import sys
 import threading
+from collections.abc import Callable
+
+
+def run_and_end(run: Callable[[], None]) -> None:
+    """Run a command line, which raises SystemExit, and end the process."""
+    try:
+        run()
+    except SystemExit as end:
+        end_process(end.code)
+        raise
 
 
 def end_process(code: object) -> None:

@@ -70,7 +70,7 @@ class Admission:
             self._look_after(self.timeout_seconds)
 
     def take(self) -> bool:
-        """Take a place where one is free and nobody waits for it; returns whether it was taken."""
+        """Take a place if one is free and no request is waiting. Returns whether it was taken."""
         is_free = not self._waiting and self._has_room()
         if is_free:
             self._taken += 1

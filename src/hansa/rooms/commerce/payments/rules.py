@@ -245,7 +245,7 @@ def use_for_part(amount: Minor) -> str:
 
 
 def may_be_captured_for(token: Token, amount: Minor) -> bool:
-    """Whether whoever has the token may capture so much: all of it, or the part that its service verified."""
+    """Whether `amount` may be captured by possession of the token: its whole amount, or the part for which it was verified."""
     return amount == token.amount or token.use_id == use_for_part(amount)
 
 

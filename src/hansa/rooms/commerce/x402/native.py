@@ -25,7 +25,7 @@ async def verify_native(
     if verification.error is not None:
         raise PaymentInvalid(_reason_of(verification.error), verification.error, token.caller)
     assert verification.token is not None
-    _require_asked_for(verification.token, required)
+    _require_verified_amount(verification.token, required)
     return token.caller
 
 
@@ -34,7 +34,7 @@ def _reason_of(error: str) -> str:
     return reasons.get(error, WRONG_STATUS)
 
 
-def _require_asked_for(token: payments.Token, required: Requirements) -> None:
+def _require_verified_amount(token: payments.Token, required: Requirements) -> None:
     """The payer has the token as well: a part of its amount is only for the service that verified it for that part."""
     if not payments.may_be_captured_for(token, required.amount):
         raise PaymentInvalid(
@@ -56,7 +56,7 @@ async def settle_native(
     if token.status == "settled" and token.paid == required.amount:
         return _outcome(token)
     if token.status in payments.OPEN:
-        _require_asked_for(token, required)
+        _require_verified_amount(token, required)
     order = payments.SettleOrder(payment.token, token.payee, capture_amount=required.amount)
     try:
         settled = await payments.settle_and_answer(database, settlements, order, book, WAIT_SECONDS)

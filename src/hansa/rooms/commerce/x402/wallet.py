@@ -105,7 +105,7 @@ async def _settle(tx: Tx, payment: WalletPayment, settings: Settings) -> Settlem
     authorization = payment.authorization
     if used := await store.find(tx, authorization.sender, authorization.nonce):
         return await _outcome(tx, payment, used)
-    # Whoever unbinds the wallet waits for this payment: none is written after it was unbound.
+    # The row lock makes an unbinding wait for this payment: none is written after it.
     wallet = await agents.hold_wallet(tx, authorization.sender)
     payer, payee = await _parties(tx, payment, wallet, settings)
     made = await _authorize(tx, payment, payer, payee, settings)

@@ -29,7 +29,7 @@ from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.transferring import XREG_PERMISSION
 
 from . import wrapped_store
-from .acting import RedemptionRequest, WrapRequest, redeem, require_bridge, retry, wrap
+from .acting import Begun, RedemptionRequest, WrapRequest, redeem, require_bridge, retry, wrap
 from .errors import BRIDGE_REFUSALS, REDEEM_REFUSALS, TRANSFER_REFUSALS, SagaDirection, SagaUnknown
 from .exchange import signed, take_in_texts
 from .messages import Direction
@@ -86,9 +86,7 @@ async def wrap_units(
         request_scope=repeatable.scope if repeatable else None,
     )
     begun = await wrap(runtime, agent, WrapRequest(body.receiver_did, amount, payment, repeatable))
-    if isinstance(begun, agents.Approval):
-        return approval_answer(begun, runtime.settings.settlement_currency)
-    return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
+    return await _begun_answer(runtime, agent, begun)
 
 
 @router.post(
@@ -123,9 +121,7 @@ async def redeem_wrapped_units(
     )
     asked = RedemptionRequest(body.receiver_did, amount, body.wrapped_currency, payment, repeatable)
     begun = await redeem(runtime, agent, asked)
-    if isinstance(begun, agents.Approval):
-        return approval_answer(begun, runtime.settings.settlement_currency)
-    return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
+    return await _begun_answer(runtime, agent, begun)
 
 
 STEP_REFUSALS = problems(*REFUSALS, *BRIDGE_REFUSALS, SagaUnknown, SagaDirection)
@@ -200,6 +196,13 @@ def _repeatable(
         if key is None
         else Repeatable(agent.did, route, key, body.model_dump(mode="json", exclude=exclude))
     )
+
+
+async def _begun_answer(runtime: Runtime, agent: Agent, begun: Begun | agents.Approval) -> Response:
+    """The saga, or the approval that its owner was asked for."""
+    if isinstance(begun, agents.Approval):
+        return approval_answer(begun, runtime.settings.settlement_currency)
+    return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
 
 
 async def _answer(runtime: Runtime, agent: Agent, saga_id: UUID, *, replayed: bool) -> Response:
