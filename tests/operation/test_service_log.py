@@ -92,7 +92,10 @@ async def test_with_an_administrator_the_start_names_no_command_to_make_one(oper
     ("settings", "words"),
     [
         ({"PORT": "http"}, "PORT='http' is refused; allowed is a whole number"),
-        ({"DATABASE_URL": "postgresql://127.0.0.1:1/x"}, "DATABASE_URL: cannot connect to 127.0.0.1:1/x"),
+        (
+            {"DATABASE_URL": "postgresql://127.0.0.1:1/x", "PORT": "0"},
+            "DATABASE_URL: cannot connect to 127.0.0.1:1/x",
+        ),
         ({"HANSA_HOST": "192.0.2.1"}, "HANSA_HOST='192.0.2.1', PORT=8000: cannot bind"),
     ],
     ids=str,
