@@ -5,8 +5,9 @@
   agents by id or DID.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -25,8 +26,7 @@ SELECT id, developer_id, credential, act, subject, reason, done_at {_FILTERED} O
 """
 
 
-@dataclass(frozen=True)
-class AdminAct:
+class AdminAct(msgspec.Struct, frozen=True):
     """One act of an administrator; without a developer, of the operator at the command line."""
 
     id: int
@@ -38,8 +38,7 @@ class AdminAct:
     done_at: datetime
 
 
-@dataclass(frozen=True)
-class AdminActFilter:
+class AdminActFilter(msgspec.Struct, frozen=True):
     """Which acts, newest first; what is None is not asked for."""
 
     developer_id: int | None

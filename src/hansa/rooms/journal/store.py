@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.reactors import StoredEvent
@@ -13,8 +13,7 @@ from hansa.foundation.plumbing.reactors import StoredEvent
 from .expansion import SPAN, events_of
 
 
-@dataclass(frozen=True)
-class NewEvent:
+class NewEvent(msgspec.Struct, frozen=True):
     """An event about to be written; `data` is JSON text."""
 
     event_type: str

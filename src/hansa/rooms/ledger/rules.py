@@ -6,7 +6,6 @@ v = what it sent in the last hour (this transfer excluded) over the largest bala
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -32,8 +31,7 @@ DISPUTE_REFERENCE = "dispute:"
 REFERENCE_MAX_CHARACTERS = 128
 
 
-@dataclass(frozen=True)
-class FeePolicy:
+class FeePolicy(msgspec.Struct, frozen=True):
     """The published rates: fractions of the amount, and the turnovers an hour between which they rise."""
 
     rate_base: Fraction = Fraction(5, 1000)

@@ -7,8 +7,9 @@
 - No ruling in time: it is dismissed.
 """
 
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms.commerce.contracts.contract import Contract, Status

@@ -7,7 +7,8 @@ not wait until the first uses of another statement are on the disk.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.gather import take_in
 from hansa.foundation.plumbing.runtime import Runtime, Slot
@@ -26,8 +27,7 @@ FEWEST_BESIDE = 16
 UNKNOWN_STATUS = "unknown"
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """The answer: without an error the token is valid, and the rest is known."""
 
     token: Token | None
@@ -36,8 +36,7 @@ class Verification:
     caller_status: str = UNKNOWN_STATUS
 
 
-@dataclass(frozen=True, eq=False)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True, eq=False):
     order: VerifyOrder
     found: asyncio.Future[Verified]
 
