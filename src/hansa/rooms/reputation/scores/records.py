@@ -23,6 +23,16 @@ class StoredSignal:
 
 
 @dataclass(frozen=True)
+class PaidJob:
+    """A paid job: the first of its counterparty on its day is verified, a foreign one was paid from another registry."""
+
+    signal: StoredSignal
+    is_contract: bool
+    is_verified: bool
+    is_foreign: bool
+
+
+@dataclass(frozen=True)
 class TrackRecord:
     """What counts of an agent up to now. `volume` is in minor units."""
 
