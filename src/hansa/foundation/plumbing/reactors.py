@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
+import msgspec
+
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
 
 
-@dataclass(frozen=True)
-class StoredEvent:
+class StoredEvent(msgspec.Struct, frozen=True):
     """An event as the journal stores it; `xid` is the transaction that wrote it."""
 
     sequence: int
