@@ -642,10 +642,14 @@ async def test_without_reactors_a_suspension_holds_and_the_blocklist_waits_for_t
 ):
     registry = await start_registry(reactor_framework_enabled=False)
     enforcement = Enforcement(registry, await registry.administrator("admin_enforcement"))
-    agent = await registry.agent()
+    agent, outbox = await registry.agent(), registry.settings.data_dir / "outbox"
     async with in_the_background(registry.runtime):
         await enforcement.suspend(agent.did)
-        await asyncio.sleep(1.5)
+        # What is due later than the event has been carried out.
+        await registry.post("/auth/forgot-password", json={"email": enforcement.admin.email})
+        async with asyncio.timeout(60):
+            while not list(outbox.glob("*.eml")):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
         assert await status_of(agent) == 403
         assert not await is_blocklisted(registry, agent)
     async with (
