@@ -1,6 +1,5 @@
 """Every SQL statement of the journal. Inserts and reads only: the database refuses anything else."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -84,8 +83,9 @@ async def recent(tx: Tx, limit: int, *, without: Sequence[str]) -> list[StoredEv
 
 def stored(rows: Iterable[asyncpg.Record | Mapping[str, Any]]) -> list[StoredEvent]:
     """Rows of COLUMNS as events."""
+    decode = msgspec.json.decode
     return [
-        StoredEvent(**{**row, "data": json.loads(row["data"]), "metadata": json.loads(row["metadata"])})
+        StoredEvent(**{**row, "data": decode(row["data"]), "metadata": decode(row["metadata"])})
         for row in rows
     ]
 

@@ -7,7 +7,6 @@ v = what it sent in the last hour (this transfer excluded) over the largest bala
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil
 
 import msgspec
 
@@ -41,7 +40,7 @@ class FeePolicy(msgspec.Struct, frozen=True):
 
     def highest(self, amount: Minor) -> Minor:
         """A bound of the fee of this amount, whatever its payer sent before."""
-        return Minor(ceil(amount * self.rate_max))
+        return Minor(-(-amount * self.rate_max.numerator // self.rate_max.denominator))
 
     def as_integers(self) -> list[int]:
         """Numerators and denominators in the order of the members."""

@@ -14,12 +14,17 @@ import msgspec
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 
+# The areas that a developer `d` administers now, and whether a suspension withholds them.
+AREAS_COLUMNS = """
+CASE WHEN d.areas <> '{}' AND plumbing_is_barred_author(d.id) THEN '{}' ELSE d.areas END AS areas,
+d.areas <> '{}' AND plumbing_is_barred_author(d.id) AS are_areas_withheld
+"""
+
 # A developer `d` in a session `s`, for `developer_of`.
-DEVELOPER_COLUMNS = (
-    "d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin,"
-    " EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id"
-    " AND f.enabled_at IS NOT NULL) AS has_second_factor"
-)
+DEVELOPER_COLUMNS = f"""
+d.id, d.email, s.id::text AS session, d.is_verified, d.is_admin, {AREAS_COLUMNS},
+EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL) AS has_second_factor
+"""  # noqa: S608
 
 
 @dataclass(frozen=True)

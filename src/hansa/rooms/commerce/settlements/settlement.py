@@ -20,6 +20,8 @@ SAME_UNIT = Fraction(1)
 NO_FUNDS = "NO_FUNDS"
 COMPENSATION_REFUSED = "COMPENSATION_REFUSED"
 """Why an award failed, where the peer states no reason."""
+PAID_BY_ANOTHER_AWARD = "PAID_BY_ANOTHER_AWARD"
+"""Why an award is refused: the complainant was compensated by an earlier one, which cannot be shown to its author."""
 
 
 class Direction(StrEnum):

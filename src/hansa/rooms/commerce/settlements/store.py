@@ -218,9 +218,12 @@ async def slashed_before(tx: Tx, peer: str, claim: Claim, payment: str | None) -
     return None if row is None else kept(row)
 
 
-async def show_paid(tx: Tx, settlement_id: int, *, in_seconds: float) -> None:
-    """Let the registry that ruled be shown its award that was paid here; not where it named no payment, or is too long to be shown."""
-    await tx.execute(_SHOW, settlement_id, in_seconds, SHOWN_MAX_CHARACTERS)
+async def show_paid(tx: Tx, settlement_id: int, *, in_seconds: float) -> bool:
+    """Let the registry that ruled be shown its award that was paid here.
+
+    False where it is not shown: it named no payment, is too long, or what it has lost was written off.
+    """
+    return await tx.execute(_SHOW, settlement_id, in_seconds, SHOWN_MAX_CHARACTERS) == "UPDATE 1"
 
 
 async def compensated_before(tx: Tx, names: Sequence[str]) -> int:

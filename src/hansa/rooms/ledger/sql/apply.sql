@@ -59,6 +59,8 @@ DECLARE
   -- The orders as they were given.
   debits text[]; credits text[]; amounts bigint[]; messages text[]; scopes bytea[]; digests bytea[]; barred boolean[];
   more jsonb[];
+  -- Whether some of them are more than a transfer.
+  has_more boolean := false;
   -- What is known of their keys before anything is decided.
   recalled record; held boolean[]; kept_digests bytea[]; kept_answers text[]; known text[];
   -- What becomes of them.
@@ -81,6 +83,8 @@ DECLARE
   posting_of int[]; posting_place int[]; posting_bucket int[]; posting_delta bigint[]; posting_after bigint[];
   collector_tid tid; collector_id bigint; collector_place int; written int; collector_before bigint; fees_total bigint; given bigint[];
   opened_orders int[];
+  -- What is remembered of the orders that have a key.
+  receipts text[]; remembered record;
   -- The orders on crossings, and the crossings that they name, by their place in the order of their keys.
   crossing_orders int[] := '{}'; crossing_place jsonb; crossing_transits text[]; crossing_directions text[];
   crossing_transfers uuid[]; crossing_agents text[]; crossing_closed boolean[]; crossing_counterparties text[];
@@ -124,6 +128,7 @@ BEGIN
       known[i] := 'undone';
     ELSE
       own := more[i];
+      has_more := true;
       IF own ? 'lost' THEN
         kept_answers[i] := own -> 'lost' ->> 'answer';
         lost_groups := lost_groups || (own ->> 'group')::int;
@@ -566,13 +571,18 @@ BEGIN
       RAISE EXCEPTION 'claims have to be undone' USING ERRCODE = 'UE002', DETAIL = unclaimed;
     END IF;
   END IF;
-  carried := ARRAY(SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'repeated', 'nothing'));
+  carried := done;
+  IF has_more THEN
+    carried := ARRAY(
+      SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'repeated', 'nothing'));
+  END IF;
   IF dry OR carried = '{}' THEN
     RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
     kept_answers);
     RETURN;
   END IF;
 
+  receipts := array_fill(NULL::text, ARRAY[size]);
   IF done <> '{}' THEN
     -- The last row that is locked. The ids are drawn after that: they rise in the order in which its balance changes.
     collector_before := 0;
@@ -590,8 +600,8 @@ BEGIN
         THEN a.pace[pace_from[c.place] : pace_to[c.place]] || past[c.place]::bigint[]
           || ARRAY[this_minute, now_sent[c.place], now_held[c.place]]
         ELSE a.pace END
-    FROM unnest(account_tids, is_changed) WITH ORDINALITY AS c (tid, is_changed, place)
-    WHERE a.ctid = c.tid AND c.is_changed;
+    FROM generate_series(1, cardinality(account_tids)) AS c (place)
+    WHERE a.ctid = account_tids[c.place] AND is_changed[c.place];
     GET DIAGNOSTICS written = ROW_COUNT;
     IF written <> cardinality(array_positions(is_changed, true)) THEN
       RAISE EXCEPTION 'a locked account has moved' USING ERRCODE = 'serialization_failure';
@@ -599,6 +609,9 @@ BEGIN
     given := ARRAY(SELECT nextval('ledger_transaction_id_seq') FROM generate_series(1, cardinality(done)));
     FOR k IN 1 .. cardinality(done) LOOP
       tx_ids[done[k]] := given[k];
+      IF more[done[k]] IS NULL THEN
+        receipts[done[k]] := concat_ws(' ', given[k], fees[done[k]], balances[done[k]], microseconds);
+      END IF;
     END LOOP;
     IF opened_orders <> '{}' THEN
       opened := ledger_open_holds(opened, opened_orders, more, amounts, fees, ARRAY(
@@ -607,11 +620,9 @@ BEGIN
     IF true = ANY (hold_is_touched) THEN
       PERFORM ledger_update_holds(hold_ids, hold_is_touched, hold_captured, hold_fee_captured, hold_left, hold_endings);
     END IF;
-    PERFORM ledger_write_entries(more, done, given, messages, moved_amounts, fees, opened, account_ids, debit_places,
-      credit_places, collector_id, collector_before, posting_of, posting_place, posting_bucket, posting_delta,
-      posting_after);
-    PERFORM ledger_append_events(frame, currency, collector, collector_before, account_dids, debits, credits, messages, more,
-      done, given, moved_amounts, fees, first_posting, posting_place, posting_bucket, posting_delta, posting_after);
+    PERFORM ledger_write_movements(frame, currency, collector, has_more, more, done, given, debits, credits, messages,
+      moved_amounts, fees, opened, account_ids, account_dids, debit_places, credit_places, collector_id, collector_before,
+      first_posting, posting_of, posting_place, posting_bucket, posting_delta, posting_after);
   END IF;
   IF crossing_orders <> '{}' THEN
     FOR n IN 1 .. cardinality(crossing_states) LOOP
@@ -629,8 +640,13 @@ BEGIN
       kept_answers[extension.place] := coalesce(kept_answers[extension.place]::jsonb, '{}') || extension.result;
     END LOOP;
   END IF;
-  PERFORM ledger_remember_orders(carried, scopes, digests, more, tx_ids, moved_amounts, fees, balances, opened, kept_answers,
-    microseconds);
+  IF has_more THEN
+    FOR remembered IN SELECT * FROM ledger_receipts(carried, scopes, more, tx_ids, moved_amounts, fees, balances, opened,
+      kept_answers, microseconds) LOOP
+      receipts[remembered.place] := remembered.receipts;
+    END LOOP;
+  END IF;
+  PERFORM plumbing_remember(scopes, digests, receipts);
   RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
     kept_answers);
 END $$;

@@ -22,6 +22,15 @@ class StoredSignal(msgspec.Struct, frozen=True):
     counts: bool
 
 
+class PaidJob(msgspec.Struct, frozen=True):
+    """A paid job: the first of its counterparty on its day is verified, a foreign one was paid from another registry."""
+
+    signal: StoredSignal
+    is_contract: bool
+    is_verified: bool
+    is_foreign: bool
+
+
 class TrackRecord(msgspec.Struct, frozen=True):
     """What counts of an agent up to now. `volume` is in minor units."""
 
