@@ -71,7 +71,7 @@ class ServiceRoutes(msgspec.Struct, frozen=True):
 
 @cache
 def service_routes() -> ServiceRoutes:
-    """The routes of this process: they hold nothing of one registry, and take a quarter of a second to make."""
+    """The routes of this process: they hold nothing of one registry, which are built when they are first used."""
     api = [*ASSEMBLY.api_routers, status.api_router, admin_jobs.router]
     root = [
         *ASSEMBLY.root_routers,
