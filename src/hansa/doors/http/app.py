@@ -1,10 +1,10 @@
 """The HTTP application: routers, guards, problem documents."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -56,8 +56,7 @@ from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 API_PREFIX = "/api/v1"
 
 
-@dataclass(frozen=True)
-class ServiceRoutes:
+class ServiceRoutes(msgspec.Struct, frozen=True):
     """Every route of the service, and what leads a request to its route."""
 
     routes: list[BaseRoute]
@@ -65,7 +64,9 @@ class ServiceRoutes:
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
     members: dict[tuple[str, str, str], DirectMember]
     trees: tuple[DirectTree, ...]
-    described: api_description.DescribedRoutes = field(default_factory=api_description.DescribedRoutes)
+    described: api_description.DescribedRoutes = msgspec.field(
+        default_factory=api_description.DescribedRoutes
+    )
 
 
 @cache

@@ -6,9 +6,9 @@ understand stops the start.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
@@ -67,8 +67,7 @@ def direct_handlers(
     }
 
 
-@dataclass(frozen=True)
-class DirectMember:
+class DirectMember(msgspec.Struct, frozen=True):
     """A direct route with one parameter between a fixed beginning and the last part of the path: `path` is its template."""
 
     path: str
@@ -100,8 +99,7 @@ def _around(path: str) -> tuple[str, str]:
     return before, end
 
 
-@dataclass(frozen=True)
-class DirectTree:
+class DirectTree(msgspec.Struct, frozen=True):
     """A direct route of what is below a prefix: `path` is its template, which ends in `{name:path}`, or in `{name}` for one part alone."""
 
     method: str

@@ -6,10 +6,10 @@ event of a transaction that this cluster has not reached yet is a relic of anoth
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from decimal import Decimal
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import UNIT
@@ -142,8 +142,7 @@ WHERE event_type = 'LedgerBalanceChanged' AND xid >= $1 AND ($1 = 0 OR seq > $2)
 """A relation to join: which ledger transactions have an event, from position $1 on, relics up to $2 left out."""
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """What ledger events added to one bucket of an account, in minor units: settled ones, and the others."""
 
     account: str

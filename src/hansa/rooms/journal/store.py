@@ -1,11 +1,10 @@
 """Every SQL statement of the journal. Inserts and reads only: the database refuses anything else."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.reactors import StoredEvent
@@ -13,8 +12,7 @@ from hansa.foundation.plumbing.reactors import StoredEvent
 from .expansion import SPAN, events_of, rows_with_key
 
 
-@dataclass(frozen=True)
-class NewEvent:
+class NewEvent(msgspec.Struct, frozen=True):
     """An event about to be written; `data` is JSON text."""
 
     event_type: str
@@ -87,8 +85,9 @@ async def recent(tx: Tx, limit: int, *, without: Sequence[str]) -> list[StoredEv
 
 def stored(rows: Iterable[asyncpg.Record | Mapping[str, Any]]) -> list[StoredEvent]:
     """Rows of COLUMNS as events."""
+    decode = msgspec.json.decode
     return [
-        StoredEvent(**{**row, "data": json.loads(row["data"]), "metadata": json.loads(row["metadata"])})
+        StoredEvent(**{**row, "data": decode(row["data"]), "metadata": decode(row["metadata"])})
         for row in rows
     ]
 

@@ -5,8 +5,9 @@ The row of a reactor is its place in the journal. A reaction holds the reactor's
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -17,8 +18,7 @@ from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
 from hansa.rooms.journal.store import COLUMNS, stored
 
 
-@dataclass(frozen=True)
-class SetAside:
+class SetAside(msgspec.Struct, frozen=True):
     """An event that a reactor set aside after its last retry."""
 
     sequence: int
