@@ -28,6 +28,16 @@ def rows_after(xid: str, seq: str) -> str:
     )
 
 
+def rows_with_key(key: str) -> str:
+    """A query for the row whose first event has this key, an SQL expression. The row of a transfer is found by its transaction."""
+    return f"""
+SELECT e FROM journal_event e WHERE e.idempotency_key = {key}
+UNION ALL
+SELECT e FROM journal_event e JOIN journal_transfer_terms t ON t.id = e.terms
+WHERE e.tx_id = left(substring({key} FROM '-([0-9]+)$'), 18)::bigint AND e.idempotency_key IS NULL
+  AND {key} = concat('ledger-tx-', t.frame, '-', e.tx_id)"""  # noqa: S608
+
+
 def rows_of_type(kind: str) -> str:
     """The condition on rows of which an event may be of this type, an SQL expression."""
     bits = " ".join(f"WHEN '{name}' THEN {bit}" for name, bit in _BIT.items())
