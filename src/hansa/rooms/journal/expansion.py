@@ -20,6 +20,11 @@ def events_of(rows: str) -> str:
     return f"(SELECT x.* FROM ({rows}) stored CROSS JOIN LATERAL journal_expand(stored.e) x) event"  # noqa: S608
 
 
+def own_events_of(rows: str) -> str:
+    """As `events_of`, of rows of rare types, each of which is one event: nothing is to be expanded. `rows` selects `e.*`."""
+    return f"({rows}) event"
+
+
 def rows_after(xid: str, seq: str) -> str:
     """The condition on rows of which an event stands behind this place; the events before it are to be trimmed."""
     return (
