@@ -58,7 +58,7 @@ FROM paid GROUP BY settled
 TERMS = """
 SELECT settled, sum(transactions)::bigint AS transactions, coalesce(max(relics_to_seq), 0) AS relics_to_seq,
   coalesce(sum(issued), 0) AS issued, coalesce(sum(destroyed), 0) AS destroyed, coalesce(sum(transit), 0) AS transit,
-  sum(fees_collected) AS fees_collected, sum(circulating) AS circulating, sum(unbalanced)::bigint AS unbalanced
+  sum(fees_collected) AS fees_collected, coalesce(sum(circulating), 0) AS circulating, sum(unbalanced)::bigint AS unbalanced
 FROM folded GROUP BY settled
 """
 """What the two forms add up to."""

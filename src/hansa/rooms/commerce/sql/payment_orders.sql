@@ -69,15 +69,19 @@ DECLARE
   first_slot CONSTANT int := floor(random() * 20);
 BEGIN
   WITH line AS (
-    SELECT (l ->> 'place')::int AS place, l -> 'payload' AS payload, p.*
-    FROM jsonb_array_elements(lines) l CROSS JOIN LATERAL jsonb_to_record(l -> 'payload')
-      AS p (id uuid, token_sha256 text, caller text, payee text, amount bigint, capture_by text, contract_id bigint,
-        resource text, request_digest text, ttl_seconds float, required bigint)
+    -- Member by member: to make a record of them takes a fifth more, and half more for one.
+    SELECT p.place, p.payload, (p.payload ->> 'id')::uuid AS id, p.payload ->> 'caller' AS caller,
+      p.payload ->> 'payee' AS payee, (p.payload ->> 'required')::bigint AS required
+    FROM (
+      SELECT (l ->> 'place')::int AS place, l -> 'payload' AS payload FROM jsonb_array_elements(lines) l OFFSET 0
+    ) p
   ), plain AS MATERIALIZED (
     -- The free slots are searched here: they become part of the query, once for each place where they are named.
     SELECT l.*, free.slots, row_number() OVER (PARTITION BY l.caller ORDER BY l.place) AS rank
     FROM line l CROSS JOIN commerce_free_slots(l.caller) free
-    WHERE agents_status(l.payee) = 'active' AND ledger_covers(l.caller, l.payee, l.required)
+    WHERE EXISTS (SELECT FROM agents_known(l.payee) a WHERE a.status = 'active')
+      AND EXISTS (SELECT FROM ledger_active(l.caller) a WHERE a.liquid >= l.required)
+      AND EXISTS (SELECT FROM ledger_active(l.payee))
   ), placed AS (
     -- From another slot on in each batch, so that two processes seldom try the same one.
     SELECT n.*, n.slots[1 + (first_slot + n.rank) % nullif(cardinality(n.slots), 0)] AS slot FROM plain n
@@ -85,8 +89,9 @@ BEGIN
     -- By caller: no two batches wait for each other's slots in a ring.
     INSERT INTO commerce_payment_token AS t (id, token_sha256, caller, payee, amount, slot, capture_by, contract_id,
       resource, request_digest, expires_at)
-    SELECT n.id, decode(n.token_sha256, 'base64'), n.caller, n.payee, n.amount, n.slot, n.capture_by,
-      n.contract_id, n.resource, n.request_digest, now() + make_interval(secs => n.ttl_seconds)
+    SELECT n.id, decode(n.payload ->> 'token_sha256', 'base64'), n.caller, n.payee, (n.payload ->> 'amount')::bigint, n.slot,
+      n.payload ->> 'capture_by', (n.payload ->> 'contract_id')::bigint, n.payload ->> 'resource',
+      n.payload ->> 'request_digest', now() + make_interval(secs => (n.payload ->> 'ttl_seconds')::float)
     FROM placed n WHERE n.slot IS NOT NULL ORDER BY n.caller, n.place
     ON CONFLICT DO NOTHING RETURNING t.id, t.expires_at
   )
@@ -162,13 +167,16 @@ DECLARE
   results jsonb[];
 BEGIN
   WITH line AS (
-    SELECT (e ->> 'place')::int AS place, (e ->> 'tx_id')::bigint AS tx_id, (e ->> 'moved')::bigint AS moved,
-      (e ->> 'fee')::bigint AS fee, p.*
-    FROM jsonb_array_elements(lines) e CROSS JOIN LATERAL jsonb_to_record(e -> 'payload')
-      AS p (token_id uuid, frame text, currency text, task_id text, capture_amount bigint, is_part boolean)
+    SELECT p.place, p.tx_id, p.moved, p.fee, (p.payload ->> 'token_id')::uuid AS token_id, p.payload ->> 'frame' AS frame,
+      p.payload ->> 'currency' AS currency, p.payload ->> 'task_id' AS task_id,
+      (p.payload ->> 'capture_amount')::bigint AS capture_amount, (p.payload ->> 'is_part')::boolean AS is_part
+    FROM (
+      SELECT (e ->> 'place')::int AS place, (e ->> 'tx_id')::bigint AS tx_id, (e ->> 'moved')::bigint AS moved,
+        (e ->> 'fee')::bigint AS fee, e -> 'payload' AS payload FROM jsonb_array_elements(lines) e OFFSET 0
+    ) p
   ), settled AS (
     UPDATE commerce_payment_token t SET status = 'settled', ended_at = clock_timestamp(), tx_id = l.tx_id, fee = l.fee,
-      counts = l.is_part IS NOT TRUE AND commerce_counts(t.caller, t.payee),
+      counts = l.is_part IS NOT TRUE AND (SELECT n.counts FROM commerce_counted(t.caller, t.payee) n),
       settling_at = coalesce(t.settling_at, clock_timestamp()),
       task_id = coalesce(l.task_id, t.task_id), capture_amount = coalesce(l.capture_amount, t.capture_amount)
     FROM line l WHERE t.id = l.token_id

@@ -84,7 +84,7 @@ END $$;
 -- arrays from `payers` to `messages` belongs to a transaction, `firsts` where its balances begin: the payer's, the payee's,
 -- what was freed, the fee collector's, the latter counted from `collector_before`. The arrays behind are null where all
 -- transactions are plain transfers. Where `datas` has a null, the movement is a transfer, whose events become one row
--- (expansion.sql). Raises UE001 where no policy says whether an event is recorded.
+-- (expansion.sql) without a key of its own. Raises UE001 where no policy says whether an event is recorded.
 CREATE OR REPLACE FUNCTION journal_append_movements(frame text, currency text, collector text, tx_ids bigint[], orders int[],
   payers text[], payees text[], amounts bigint[], fees bigint[], messages text[], firsts int[], balances bigint[],
   collector_before bigint, tx_types text[], memos text[], datas jsonb[], freed bigint[]) RETURNS void
@@ -129,11 +129,11 @@ BEGIN
       until := done + greatest(1, (until - done) / 2);
       CONTINUE;
     END IF;
-    INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, source_service, idempotency_key, terms,
-      admitted, tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after, message)
+    INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, source_service, terms, admitted,
+      tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after, message)
     OVERRIDING SYSTEM VALUE
     SELECT numbers[1 + starts[k] - taken], (left(drawn, 28) || to_hex(x'10000000'::bigint + starts[k]))::uuid,
-      'LedgerBalanceChanged', payers[o], 'ledger_transaction', 'ledger', concat('ledger-tx-', frame, '-', tx_ids[k]), terms,
+      'LedgerBalanceChanged', payers[o], 'ledger_transaction', 'ledger', terms,
       CASE WHEN fees[o] > 0 THEN 1 | beside ELSE 1 | (beside & 2) END, tx_ids[k], coalesce(tx_types[k], 'transfer'),
       payees[o], amounts[o], fees[o], freed[k], balances[f], balances[f + 1],
       CASE WHEN freed[k] IS NOT NULL THEN balances[f + 2] END,
