@@ -93,10 +93,11 @@ DECLARE
   net_in_before numeric[]; entry_room numeric;
   -- The orders whose extension was claimed, all that were carried out, and claims that have to be undone.
   is_extended boolean := false; claimed int[] := '{}'; carried int[]; extension record; unclaimed jsonb;
-  -- Of the order at hand.
-  own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint;
+  -- Of the order at hand; the values are those of a transfer.
+  own jsonb; refusal text; is_payee_unknown boolean := false; amount bigint; price bigint; rest bigint; left_over bigint := 0;
   sent numeric; most_held bigint;
-  p int; q int; h int; k int; x int; step text; is_out boolean; is_swap boolean; is_still boolean; is_again boolean; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
+  p int; q int; h int; k int; x int; step text; is_out boolean; is_swap boolean; is_still boolean := false; is_again boolean;
+  from_bucket int := 1; to_bucket int := 1; fee_mode text := 'on_top'; paced text := 'sent'; active_mask int := 3;
   named jsonb;
 BEGIN
   SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
@@ -275,15 +276,15 @@ BEGIN
       refusal := NULL;
       amount := amounts[i];
       price := 0;
-      left_over := 0;
-      h := NULL;
-      x := NULL;
-      is_still := false;
-      is_payee_unknown := false;
+      IF has_more THEN
+        -- What the order before may have changed.
+        from_bucket := 1; to_bucket := 1; fee_mode := 'on_top'; paced := 'sent'; active_mask := 3;
+        left_over := 0; h := NULL; x := NULL; is_still := false; is_payee_unknown := false;
+      END IF;
       p := (place_of ->> debits[i])::int;
       q := (place_of ->> credits[i])::int;
       IF own IS NULL THEN
-        from_bucket := 1; to_bucket := 1; fee_mode := 'on_top'; paced := 'sent'; active_mask := 3;
+        NULL;
       ELSIF (own ->> 'group')::int = ANY (lost_groups) THEN
         outcomes[i] := 'undone';
         CONTINUE;
@@ -577,8 +578,8 @@ BEGIN
       SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'repeated', 'nothing'));
   END IF;
   IF dry OR carried = '{}' THEN
-    RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
-    kept_answers);
+    RETURN QUERY SELECT outcomes[n], tx_ids[n], moved_amounts[n], fees[n], balances[n], credited_balances[n], opened[n],
+      kept_answers[n], now() FROM generate_series(1, size) n;
     RETURN;
   END IF;
 
@@ -647,6 +648,6 @@ BEGIN
     END LOOP;
   END IF;
   PERFORM plumbing_remember(scopes, digests, receipts);
-  RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
-    kept_answers);
+  RETURN QUERY SELECT outcomes[n], tx_ids[n], moved_amounts[n], fees[n], balances[n], credited_balances[n], opened[n],
+    kept_answers[n], now() FROM generate_series(1, size) n;
 END $$;
