@@ -31,6 +31,8 @@ METHODS_NOT_DECLARED = by_tier([], EVERY_METHOD, EVERY_METHOD)
 SHARING, VALUES = by_tier((1, 1), (10_000, 10_000), (10_000, 10_000))
 CREDENTIALS = ("none", "developer", "agent")
 NO_ACCESS = ("401", "403")
+# By form of a member: the operations that have the member, and how often each of them got the form.
+Tried = defaultdict[tuple[Any, ...], Counter[str]]
 # A bound on what hangs, on a machine with much else to do.
 ANSWER_SECONDS = 60
 
@@ -111,15 +113,20 @@ async def fuzzed_registry(
     await registries.end()
 
 
+@pytest.fixture(scope="module")
+def tried() -> Tried:
+    return defaultdict(Counter)
+
+
 @pytest.mark.parametrize("who", CREDENTIALS)
 async def test_no_request_gets_an_answer_that_the_description_does_not_declare(
-    who: str, fuzzed_registry: tuple[TestRegistry, Served]
+    who: str, fuzzed_registry: tuple[TestRegistry, Served], tried: Tried
 ):
     registry, served = fuzzed_registry
     developer = await registry.developer()
     agent = await developer.agent()
     credentials = {"none": {}, "developer": developer.headers, "agent": agent.headers}
-    judged, failures = fuzzed(served, credentials[who], left_out_for(who), printed_seed())
+    judged, failures = fuzzed(served, credentials[who], left_out_for(who), printed_seed(), tried)
     assert not failures, "\n\n".join(failures)
     assert judged["not_a_server_error"] > EXAMPLES
     print(f"{who}: {judged['not_a_server_error']} requests, {judged}")
@@ -143,7 +150,7 @@ def first_admitted(expected: Mapping[str, str]) -> str:
 
 
 def fuzzed(
-    served: Served, credential: Mapping[str, str], left_out: list[str], seed: int
+    served: Served, credential: Mapping[str, str], left_out: list[str], seed: int, tried: Tried
 ) -> tuple[Counter[str], list[str]]:
     """How often each check judged, and what it found."""
     config = SchemathesisConfig.from_dict(
@@ -180,7 +187,7 @@ def fuzzed(
     declared = operations_of(schema.raw_schema)
     judged: Counter[str] = Counter()
     failures: list[str] = []
-    with from_many_addresses(), without_repetitions():
+    with from_many_addresses(), without_repetitions(tried):
         for event in from_schema(schema).execute():
             if isinstance(event, events.ScenarioFinished):
                 for check, answer in judgements(event):
@@ -261,9 +268,11 @@ def says_twice(code_sample: str, listed: set[str]) -> bool:
 
 
 @contextmanager
-def without_repetitions() -> Iterator[None]:
-    """Of the requests with one form of one member, right or wrong, the first operations that have the member get a few."""
-    tried: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+def without_repetitions(tried: Tried) -> Iterator[None]:
+    """Of the requests with one form of one member, right or wrong, the first operations that have the member get a few.
+
+    With whichever credential: it is judged before a member is read, and tests of their own send each to every operation.
+    """
 
     def filter_case(context: Any, case: schemathesis.Case[Any]) -> bool:
         form = case.meta.phase.data if case.meta else None
