@@ -50,6 +50,7 @@ httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 # Begun first, none of these is left to one worker at the end. Then come the folders whose tests start processes.
 LONGEST_FILES = (
+    "test_paid_calls_under_faults.py",
     "test_set_up.py",
     "test_operator_commands.py",
     "test_schema_fuzz.py",
@@ -57,7 +58,6 @@ LONGEST_FILES = (
     "test_pages_in_a_browser.py",
     "test_secret_canaries.py",
     "test_rights_matrix.py",
-    "test_paid_calls_under_faults.py",
     "test_shared_database.py",
     "test_federation_listener.py",
     "test_backups.py",
