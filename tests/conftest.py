@@ -58,6 +58,7 @@ LONGEST_FILES = (
     "test_secret_canaries.py",
     "test_rights_matrix.py",
     "test_paid_calls_under_faults.py",
+    "test_many_paid_calls.py",
     "test_shared_database.py",
     "test_federation_listener.py",
     "test_backups.py",
