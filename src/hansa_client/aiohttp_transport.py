@@ -3,14 +3,20 @@
 - For the event loop of asyncio. No redirects, cookies, proxies or decoding: those are the client's.
 - A request is sent once. aiohttp repeats one whose connection turns out to be closed, where it is a GET or any other whose method
   is idempotent, but not after an error that is none of its own: errors are therefore translated in a middleware.
+- A kept connection on which the server has sent anything meanwhile, or which it closed, is not used again: what it sent would be the
+  answer to the next request.
 """
 
 import asyncio
+import select
 import ssl
 from collections.abc import AsyncIterator
+from functools import partial
+from typing import Any
 
 import aiohttp
 import httpx2
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from .trust import trusted_authorities
@@ -157,9 +163,34 @@ class _Body(aiohttp.Payload):
             await writer.write(part)
 
 
+class _Connection(ResponseHandler):
+    def is_connected(self) -> bool:
+        """The connector asks an idle connection, on which nothing is to come; bytes may be there that the event loop has not read yet."""
+        return super().is_connected() and not self.should_close and not _has_bytes(self.transport)
+
+
+class _Connector(aiohttp.TCPConnector):
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        # aiohttp has no setting for it; the tests of the transport notice where it makes connections otherwise.
+        self._factory = partial(_Connection, loop=self._loop)
+
+
+def _has_bytes(transport: asyncio.BaseTransport | None) -> bool:
+    """Whether the system has bytes of the server, or the end of the connection."""
+    if transport is None:
+        return False
+    number = transport.get_extra_info("socket").fileno()
+    if not hasattr(select, "poll"):
+        return bool(select.select([number], [], [], 0)[0])
+    polling = select.poll()
+    polling.register(number, select.POLLIN)
+    return bool(polling.poll(0))
+
+
 def _session(authorities: ssl.SSLContext) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(
+        connector=_Connector(
             limit=0,
             keepalive_timeout=IDLE_SECONDS,
             ssl=authorities,

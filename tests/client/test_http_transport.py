@@ -6,8 +6,9 @@ What any transport does, the one of httpx2 does as well: the tests of it run wit
 import asyncio
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -412,6 +413,56 @@ async def test_bytes_behind_an_answer_are_not_the_answer_to_the_next_request():
         assert (await client.get(server.url)).text == "ok"
         assert (await client.get(server.url)).text == "ok"
         assert server.connections == 2
+
+
+UNASKED = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nunasked"
+
+
+@dataclass
+class Chatty:
+    """Answers a request, and sends another answer when it is let; in a thread, so that the event loop may be busy meanwhile."""
+
+    listening: socket.socket
+    answered: int = 0
+    lets_send: threading.Event = field(default_factory=threading.Event)
+    sent: threading.Event = field(default_factory=threading.Event)
+
+    def serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self.listening.accept()
+                threading.Thread(target=self.answer, args=(connection,)).start()
+
+    def answer(self, connection: socket.socket) -> None:
+        with suppress(ConnectionError), connection, connection.makefile("rb") as requests:
+            while line := requests.readline():
+                if line != b"\r\n":
+                    continue
+                connection.sendall(OK)
+                self.answered += 1
+                if self.answered == 1:
+                    self.lets_send.wait()
+                    connection.sendall(UNASKED)
+                    self.sent.set()
+
+
+@BOTH
+@pytest.mark.parametrize("is_busy", [False, True], ids=["loop sees it", "loop is busy"])
+async def test_an_answer_that_nobody_asked_for_is_not_the_answer_to_the_next_request(kind, is_busy):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = Chatty(listening)
+        threading.Thread(target=server.serve, daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        async with httpx2.AsyncClient(transport=kind()) as client:
+            assert (await client.get(url)).text == "ok"
+            server.lets_send.set()
+            # Nothing of the event loop runs before the bytes are there.
+            server.sent.wait()
+            if not is_busy:
+                await polled()
+            assert (await client.post(url)).text == "ok"
+        assert server.answered == 2
+        listening.shutdown(socket.SHUT_RDWR)
 
 
 async def test_more_requests_than_connections_wait_for_one(monkeypatch: pytest.MonkeyPatch):

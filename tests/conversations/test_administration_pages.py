@@ -181,6 +181,25 @@ async def test_a_developer_is_found_suspended_and_reinstated_with_every_agent(re
     assert (await everything.open("/administration/developers/999999")).status_code == 404
 
 
+async def test_a_suspended_administrator_opens_no_page_and_nobody_is_offered_the_own_suspension(
+    registry, everything
+):
+    other = await registry.administrator(*ADMIN_AREAS)
+    browser = await browser_of(registry, other)
+    own = f"/administration/developers/{(await registry.get('/auth/profile', headers=other.headers)).json()['id']}"
+    assert "your own account" in (await browser.open(own)).text
+    assert "<button" in (await everything.open(own)).text
+    await everything.send(f"{own}/suspend", reason="Fraud")
+    for path in ("/administration", own):
+        answer = await browser.open(path)
+        assert (answer.status_code, "DEVELOPER_SUSPENDED" in answer.text) == (403, True)
+    await browser.open("/account")
+    assert "/administration" not in browser.text
+    await everything.open(own)
+    await everything.send(f"{own}/reinstate")
+    assert (await browser.open("/administration")).status_code == 200
+
+
 async def test_a_ruling_stands_beside_its_proposal_and_is_carried_out_once(registry, everything):
     complainant, defendant = await registry.agent(), await registry.agent()
     filed = await registry.post(

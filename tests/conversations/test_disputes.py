@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.commerce.disputes.rules import EVIDENCE_MAX_BYTES
 from hansa.rooms.journal.store import COLUMNS, stored
 from hansa.rooms.notifications import OWNER_NOTICES
 from tests.paying import Payments
@@ -343,6 +344,19 @@ async def test_evidence_is_added_by_either_side_while_the_dispute_is_open(
     await disputes.open_voting(filed)
     late = await disputes.post(bob, f"{filed['id']}/evidence", **EVIDENCE)
     assert refused(late) == (409, "EVIDENCE_CLOSED")
+
+
+async def test_the_evidence_of_a_party_fits_into_a_message_to_another_registry(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob)
+    # Four bytes for each character, and little else beside them.
+    longest = {**EVIDENCE, "uri": None, "note": "\U0001d11e" * 2000}
+    for _ in range(EVIDENCE_MAX_BYTES // 8100):
+        assert (await disputes.post(bob, f"{filed['id']}/evidence", **longest)).status_code == 201
+    more = await disputes.post(bob, f"{filed['id']}/evidence", **longest)
+    assert refused(more) == (409, "TOO_MUCH_EVIDENCE")
+    assert (await disputes.post(alice, f"{filed['id']}/evidence", **EVIDENCE)).status_code == 201
 
 
 async def test_voting_opens_when_the_time_for_evidence_ends(

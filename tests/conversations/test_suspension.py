@@ -11,14 +11,24 @@ from typing import Any
 import pytest
 
 from hansa.doors.serve import in_the_background
+from hansa.foundation.plumbing.admin_acts import bar_author
 from hansa.rooms.enforcement.blocklist import BLOCKLIST
 from hansa.rooms.federation import is_blocklisted as in_blocklist
 from tests.quickest import assert_within
-from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry, at_once, open_registry
+from tests.registry import (
+    PASSWORD,
+    StartRegistry,
+    TestAgent,
+    TestDeveloper,
+    TestRegistry,
+    at_once,
+    open_registry,
+)
 from tests.rooms.journal.feed.feed_client import Listener, all_sent, open_listener
 
 NOBODY = "did:hansa:hansa.local:00000000-0000-4000-8000-000000000000"
 REASON = "Sold what it did not have."
+ONE_WAITS = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())"
 
 
 class Enforcement:
@@ -632,10 +642,14 @@ async def test_without_reactors_a_suspension_holds_and_the_blocklist_waits_for_t
 ):
     registry = await start_registry(reactor_framework_enabled=False)
     enforcement = Enforcement(registry, await registry.administrator("admin_enforcement"))
-    agent = await registry.agent()
+    agent, outbox = await registry.agent(), registry.settings.data_dir / "outbox"
     async with in_the_background(registry.runtime):
         await enforcement.suspend(agent.did)
-        await asyncio.sleep(1.5)
+        # What is due later than the event has been carried out.
+        await registry.post("/auth/forgot-password", json={"email": enforcement.admin.email})
+        async with asyncio.timeout(60):
+            while not list(outbox.glob("*.eml")):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
         assert await status_of(agent) == 403
         assert not await is_blocklisted(registry, agent)
     async with (
@@ -659,3 +673,116 @@ async def test_who_suspended_whom_and_why_is_in_the_audit_log(registry: TestRegi
         ("agent.revoke", agent.did, REASON),
         ("agent.suspend", agent.did, REASON),
     ]
+
+
+async def test_a_suspended_administrator_has_no_area_until_reinstated(enforcement: Enforcement):
+    registry = enforcement.registry
+    other = await registry.administrator("admin_enforcement", "admin_support")
+    key, narrow = await other.api_key(), await other.api_key("admin:admin_enforcement")
+    number = await id_of(other)
+    await enforcement.suspend_developer(other)
+    for who in (other, key, narrow):
+        for method, path, body in (
+            ("GET", f"/admin/agents/by-developer/{number}", None),
+            ("POST", f"/admin/developers/{number}/reinstate", {}),
+            ("POST", "/admin/agents/bulk/suspend", {"agent_dids": [NOBODY], "reason": REASON}),
+        ):
+            answer = await registry.http.request(method, "/api/v1" + path, json=body, headers=who.headers)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "DEVELOPER_SUSPENDED")
+            assert "another administrator reinstates it" in answer.json()["detail"]
+    made = await registry.post(
+        "/auth/api-keys",
+        json={"key_name": "Spare", "scopes": ["admin:admin_support"]},
+        headers=other.headers,
+    )
+    assert made.status_code == 403
+    await enforcement.reinstate_developer(other)
+    for who in (other, key, narrow):
+        answer = await registry.get(f"/admin/agents/by-developer/{number}", headers=who.headers)
+        assert answer.status_code == 200
+
+
+async def test_an_invitation_of_a_suspended_administrator_gives_no_area(enforcement: Enforcement):
+    registry = enforcement.registry
+    author = await registry.administrator("admin_support")
+    made = await registry.post(
+        "/admin/invite-codes/generate",
+        json={"grants_admin": True, "admin_flags": ["admin_support"]},
+        headers=author.headers,
+    )
+    await enforcement.suspend_developer(author)
+    body = {
+        "name": "Guest",
+        "email": "guest@example.org",
+        "password": PASSWORD,
+        "tos_accepted": True,
+        "age_confirmed": True,
+        "invite_code": made.json()[0]["code"],
+    }
+    joined = await registry.post("/auth/register", json=body, headers=registry.elsewhere())
+    assert joined.status_code == 201, joined.text
+    form = {"username": body["email"], "password": PASSWORD}
+    login = await registry.post("/auth/login", data=form, headers=registry.elsewhere())
+    guest = TestDeveloper(registry, body["email"], login.json()["access_token"])
+    answer = await registry.get("/admin/invite-codes", headers=guest.headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "AREA_MISSING")
+
+
+async def test_nobody_suspends_or_reinstates_the_own_account(enforcement: Enforcement):
+    number = await id_of(enforcement.admin)
+    for act in ("suspend", "reinstate"):
+        answer = await enforcement.registry.post(
+            f"/admin/developers/{number}/{act}", json={"reason": REASON}, headers=enforcement.admin.headers
+        )
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "ACCESS_DENIED")
+        assert "another administrator" in answer.json()["detail"]
+    assert (await enforcement.owned(enforcement.admin))["items"] == [], "still an administrator"
+
+
+async def test_of_administrators_who_suspend_each_other_one_remains(registry: TestRegistry):
+    circle = [await registry.administrator("admin_enforcement") for _ in range(3)]
+    numbers = [await id_of(one) for one in circle]
+    answers = await at_once(
+        *(
+            registry.post(
+                f"/admin/developers/{number}/suspend", json={"reason": REASON}, headers=administrator.headers
+            )
+            for administrator, number in zip(circle, numbers[1:] + numbers[:1], strict=True)
+        )
+    )
+    assert {answer.status_code for answer in answers} <= {200, 403}
+    suspended = sum(answer.status_code == 200 for answer in answers)
+    remaining = [
+        administrator
+        for administrator in circle
+        if (
+            await registry.get(f"/admin/agents/by-developer/{numbers[0]}", headers=administrator.headers)
+        ).status_code
+        == 200
+    ]
+    assert len(remaining) == len(circle) - suspended > 0
+
+
+async def test_an_act_under_way_is_judged_when_it_is_written(enforcement: Enforcement):
+    registry, database = enforcement.registry, enforcement.registry.database
+    other = await registry.administrator("admin_support")
+    number, let_go, withheld = await id_of(other), asyncio.Event(), asyncio.Event()
+
+    async def suspended_slowly(tx: Any) -> None:
+        await bar_author(tx, number)
+        withheld.set()
+        await let_go.wait()
+
+    suspending = asyncio.create_task(database.act(suspended_slowly))
+    await withheld.wait()
+    making = asyncio.create_task(
+        registry.post("/admin/invite-codes/generate", json={}, headers=other.headers)
+    )
+    async with asyncio.timeout(60):
+        while not await database.look(lambda tx: tx.fetchval(ONE_WAITS)):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    let_go.set()
+    await suspending
+    answer = await making
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "DEVELOPER_SUSPENDED")
+    assert await database.look(lambda tx: tx.fetchval("SELECT count(*) FROM people_invite")) == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from decimal import Decimal
 from typing import Any
 
 import httpx2
@@ -559,6 +560,48 @@ async def test_a_hundred_settlements_of_one_token_pay_once(
     }
     assert (await ask(purses, "settle", body))["success"] is True
     assert (await payer.balance(), await payee.balance()) == ("89.95", "10")
+
+
+@pytest.mark.parametrize("rivals", [("part", "whole"), ("part", "other part"), ("whole", "by credential")])
+async def test_of_settlements_of_one_token_for_different_parts_at_once_one_is_carried_out(
+    purses: Purses, networks: Networks, payer: TestAgent, payee: TestAgent, rivals: tuple[str, str]
+) -> None:
+    parts = {"part": 4, "other part": 7, "whole": 10, "by credential": 3}
+
+    async def settle(token: str, rival: str) -> tuple[bool, str | None]:
+        if rival == "by credential":
+            answer = await purses.registry.post(
+                "/a2a-payment/settle",
+                json={"token": token, "capture_amount": str(parts[rival])},
+                headers={**payee.headers, "Prefer": "wait=30"},
+            )
+            # It returns the token as it was settled, also by another one: what counts is the amount.
+            return Decimal(answer.json()["amount"]) == parts[rival], None
+        body = native(networks, payee.did, token, parts[rival] * UNIT)
+        if rival != "whole":
+            await ask(purses, "verify", body)
+        outcome = await ask(purses, "settle", body)
+        return outcome["success"], outcome.get("errorReason")
+
+    paid = 0
+    for _ in range(6):
+        token = (await token_of(payer, payee))["token"]
+        outcomes = await asyncio.gather(*(settle(token, rival) for rival in rivals))
+        assert sum(is_settled for is_settled, _ in outcomes) == 1, outcomes
+        refusals = {reason for is_settled, reason in outcomes if not is_settled}
+        assert refusals <= {AMOUNT_MISMATCH, "invalid_exact_hansa_token_status", None}
+        paid += next(
+            parts[rival] for rival, (is_settled, _) in zip(rivals, outcomes, strict=True) if is_settled
+        )
+        assert await payee.balance() == str(paid)
+        # What was carried out is returned again, and nothing else.
+        again = [await settle(token, rival) for rival in rivals if rival != "by credential"]
+        assert [is_settled for is_settled, _ in again] == [
+            is_settled
+            for rival, (is_settled, _) in zip(rivals, outcomes, strict=True)
+            if rival != "by credential"
+        ]
+        assert await payee.balance() == str(paid)
 
 
 async def test_only_a_token_that_its_payee_captures_is_settled(

@@ -14,7 +14,12 @@ from starlette.types import Message, Receive, Scope, Send
 from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
 from hansa.doors.http.connection_bounds import ConnectionBounds
-from hansa.doors.http.connections import LONG_ANSWER_BYTES, SENT_AHEAD_MAX, AdmittedRequest
+from hansa.doors.http.connections import (
+    LONG_ANSWER_BYTES,
+    SENT_AHEAD_MAX,
+    AdmittedRequest,
+    ConnectionProtocol,
+)
 from hansa.doors.http.direct_request import SEND_WHOLE
 from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
@@ -385,12 +390,24 @@ async def test_two_hundred_clients_of_one_address_that_read_their_long_answers_a
         assert len(answers[0]) > LONG_ANSWER_BYTES
 
 
-async def test_a_slow_sender_holds_no_place(crowded: Crowded):
+async def test_a_slow_sender_holds_no_place(crowded: Crowded, monkeypatch: pytest.MonkeyPatch):
+    received, are_received = bytearray(), asyncio.Event()
+    receive = ConnectionProtocol.data_received
+
+    def received_and_noted(connection: ConnectionProtocol, data: bytes) -> None:
+        receive(connection, data)
+        received.extend(data)
+        are_received.set()
+
+    monkeypatch.setattr(ConnectionProtocol, "data_received", received_and_noted)
     payee = await crowded.registry.agent()
     whole = crowded.request("POST", TRANSFER, transfer_to(payee, "1"))
     async with crowded.connected() as slow, crowded.connected() as quick:
         slow.send(whole[:-5])
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while bytes(received) != whole[:-5]:
+                await are_received.wait()
+                are_received.clear()
         quick.send(whole)
         assert (await quick.answer())[0] == 200
         slow.send(whole[-5:])

@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
 from hansa.foundation.plumbing.trust_bundle import bundle_of
+from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import auditor, federation
 from hansa.rooms.federation import NewPeer, VerifiedCard
 from tests.hostile.console_forms import headers_of_a_page
@@ -52,6 +53,8 @@ async def every_credential(stage: Stage) -> Credentials:
     await registry.database.act(auditor.audit, one_snapshot=True)
     revoked_service = await registry.service("revoked")
     await registry.database.act(lambda tx: federation.revoke_service(tx, "revoked"))
+    stopped = await registry.administrator(*ADMIN_AREAS)
+    await _suspend(stage, stopped)
     bootstrap, spare = await owner.bootstrap_token(), await owner.bootstrap_token()
     credentials = Credentials(
         {
@@ -88,6 +91,7 @@ async def every_credential(stage: Stage) -> Credentials:
             "administrators_narrow_api_key": _bearer(
                 (await stage.administrator.api_key("admin:admin_treasury")).token
             ),
+            "suspended_administrator": _bearer(stopped.token),
             "internal": registry.internal,
             "service_certificate": registry.forwarding(await registry.service("reader")),
             "revoked_service_certificate": registry.forwarding(revoked_service),
@@ -98,6 +102,7 @@ async def every_credential(stage: Stage) -> Credentials:
             "browser_session": await cookie_of(registry, owner),
             "ended_browser_session": await _ended_cookie(registry, owner),
             "administrator_browser_session": await cookie_of(registry, stage.administrator),
+            "suspended_administrator_browser_session": await cookie_of(registry, stopped),
             "revoked_licence": await _licence_that_is(registry, "revoked"),
         }
     )
@@ -195,6 +200,17 @@ def _bearer(token: str) -> dict[str, str]:
 async def _act(registry: TestRegistry, statement: str, *values: str) -> None:
     outcome = await registry.database.act(lambda tx: tx.execute(statement, *values))
     assert outcome == "UPDATE 1", outcome
+
+
+async def _suspend(stage: Stage, developer: TestDeveloper) -> None:
+    registry = stage.registry
+    developer_id = (await registry.get("/auth/profile", headers=developer.headers)).json()["id"]
+    answer = await registry.post(
+        f"/admin/developers/{developer_id}/suspend",
+        json={"reason": "Fraud"},
+        headers=stage.administrator.headers,
+    )
+    assert answer.status_code == 200, answer.text
 
 
 async def _login(registry: TestRegistry, developer: TestDeveloper) -> dict[str, str]:

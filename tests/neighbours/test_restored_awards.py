@@ -11,7 +11,8 @@ from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.settlements.envelope import read_receipt
-from hansa.rooms.commerce.settlements.settlement import Direction
+from hansa.rooms.commerce.settlements.settlement import PAID_BY_ANOTHER_AWARD, Direction
+from hansa.rooms.commerce.settlements.store import SHOWN_MAX_CHARACTERS
 from hansa.rooms.commerce.settlements.taking_in import Sent, take_receipt
 from hansa.rooms.federation.peers import posting
 from tests.conversations.test_slash_settlements import Court, awards, typed, verified
@@ -247,6 +248,33 @@ async def test_a_dispute_that_was_open_in_the_backup_is_not_compensated_twice(co
     await award.messages_pass()
     assert await award.balances() == ("92", "107")
     assert (await award.awarded(dispute_id))["slashed_amount"] == "8"
+    await award.nothing_is_due()
+
+
+@pytest.mark.parametrize(
+    "makes_it_unshown",
+    ["payment = NULL", f"message = message || repeat('x', {SHOWN_MAX_CHARACTERS})"],
+    ids=["no name of the payment", "too long"],
+)
+async def test_an_award_is_refused_for_good_where_the_one_that_was_paid_cannot_be_shown(
+    court: Court, makes_it_unshown: str
+) -> None:
+    award = await Award.of(court)
+    dispute_id = await award.disputed()
+    backup = await backed_up(court.pair.a)
+    assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
+    await court.what_is_due_happens(court.pair.a)
+    unshown = (
+        f"UPDATE commerce_settlement SET {makes_it_unshown}, next_at = NULL"
+        " WHERE direction = 'owed' AND dispute_id = $1"
+    )
+    await court.pair.b.registry.database.act(lambda tx: tx.execute(unshown, dispute_id))
+    await put_back_later(court.pair.a, backup, dispute_id)
+    assert (await court.rule(dispute_id, slash="6", compensation="6")).status_code == 200
+    await award.messages_pass()
+    assert await award.balances() == ("94", "107")
+    refused = await award.awarded(dispute_id)
+    assert (refused["status"], refused["reason"]) == ("FAILED", PAID_BY_ANOTHER_AWARD)
     await award.nothing_is_due()
 
 

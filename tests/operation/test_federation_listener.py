@@ -4,7 +4,7 @@ import asyncio
 import json
 import ssl
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,6 +27,7 @@ from hansa.rooms.federation.identity import own
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import Ended, RegistryProcess, free_port, run
 from tests.operation.test_suspension_across_workers import log_in, onboard
+from tests.quickest import assert_within
 from tests.registry import PASSWORD
 
 LOG = "/api/v1/events/"
@@ -229,19 +230,22 @@ async def test_a_suspended_agents_certificate_opens_nothing_also_on_connections_
             ("bundle.pem", "bundle_pem"),
         ):
             (tmp_path / file).write_text(svid[part])
-        kept = await stack.enter_async_context(served.connecting(tmp_path, "other"))
-        idle = [await open_idle(served, tmp_path) for _ in range(4)]
-        assert (await kept.get("/health")).status_code == 200
-
         body = {"agent_dids": [did], "reason": "For a test."}
-        done = await http.post("/admin/agents/bulk/suspend", json=body, headers=enforcer)
-        assert done.json()["results"][0]["mtls"] == "revoked"
+
+        async def suspended() -> Callable[[], Awaitable[None]]:
+            """From the suspension on, idle connections are closed: what is measured."""
+            await http.post("/admin/agents/bulk/reinstate", json=body, headers=enforcer)
+            idle = [await open_idle(served, tmp_path) for _ in range(4)]
+            done = await http.post("/admin/agents/bulk/suspend", json=body, headers=enforcer)
+            assert done.json()["results"][0]["mtls"] == "revoked"
+            return lambda: closed(idle)
+
+        await assert_within(0.5, suspended)
+        await http.post("/admin/agents/bulk/reinstate", json=body, headers=enforcer)
+        kept = await stack.enter_async_context(served.connecting(tmp_path, "other"))
+        assert (await kept.get("/health")).status_code == 200
+        await http.post("/admin/agents/bulk/suspend", json=body, headers=enforcer)
         assert await is_refused(kept)
-        async with asyncio.timeout(60):
-            for reader, writer in idle:
-                with suppress(ConnectionError):
-                    assert b"HTTP" not in await reader.read()
-                writer.close()
         async with served.connecting(tmp_path, "other") as new:
             assert await is_refused(new)
 
@@ -249,6 +253,15 @@ async def test_a_suspended_agents_certificate_opens_nothing_also_on_connections_
         assert done.status_code == 200
         async with served.connecting(tmp_path, "other") as new:
             assert (await new.get("/health")).status_code == 200
+
+
+async def closed(idle: Sequence[tuple[asyncio.StreamReader, asyncio.StreamWriter]]) -> None:
+    """Until the server has closed these connections."""
+    async with asyncio.timeout(60):
+        for reader, writer in idle:
+            with suppress(ConnectionError):
+                assert b"HTTP" not in await reader.read()
+            writer.close()
 
 
 async def is_refused(http: httpx2.AsyncClient) -> bool:

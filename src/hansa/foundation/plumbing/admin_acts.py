@@ -3,17 +3,34 @@
 - An act is recorded in the transaction that carries it out: there is no act without its row, and no row without its act.
 - Rows are never changed or deleted; the database refuses it. Hence no personal data belongs in them: name people and
   agents by id or DID.
+- The transaction of an act locks its author: a barred one, who is suspended or whose account is closed, carries out none.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from hansa.foundation.plumbing.caller import Developer
+import msgspec
+
+from hansa.foundation.plumbing.caller import AreasWithheld, Developer
 from hansa.foundation.plumbing.database import Tx
 
 _RECORD = """
 INSERT INTO plumbing_admin_act (developer_id, credential, act, subject, reason) VALUES ($1, $2, $3, $4, $5)
 """
+
+_RECORD_UNLESS_BARRED = """
+INSERT INTO plumbing_admin_act (developer_id, credential, act, subject, reason)
+SELECT developer_id, $2, $3, $4, $5 FROM plumbing_admin_author WHERE developer_id = $1 AND barred_since IS NULL FOR SHARE
+RETURNING true
+"""
+
+_KNOW_AUTHOR = "INSERT INTO plumbing_admin_author (developer_id) VALUES ($1) ON CONFLICT DO NOTHING"
+
+_BAR = """
+INSERT INTO plumbing_admin_author AS a (developer_id, barred_since) VALUES ($1, now())
+ON CONFLICT (developer_id) DO UPDATE SET barred_since = coalesce(a.barred_since, excluded.barred_since)
+"""
+
+_ADMIT = "UPDATE plumbing_admin_author SET barred_since = NULL WHERE developer_id = $1"
 
 _FILTERED = """
 FROM plumbing_admin_act WHERE ($1::bigint IS NULL OR developer_id = $1) AND ($2::text IS NULL OR act = $2)
@@ -25,8 +42,7 @@ SELECT id, developer_id, credential, act, subject, reason, done_at {_FILTERED} O
 """
 
 
-@dataclass(frozen=True)
-class AdminAct:
+class AdminAct(msgspec.Struct, frozen=True):
     """One act of an administrator; without a developer, of the operator at the command line."""
 
     id: int
@@ -38,8 +54,7 @@ class AdminAct:
     done_at: datetime
 
 
-@dataclass(frozen=True)
-class AdminActFilter:
+class AdminActFilter(msgspec.Struct, frozen=True):
     """Which acts, newest first; what is None is not asked for."""
 
     developer_id: int | None
@@ -55,9 +70,14 @@ async def record_admin_act(
     """Record what the administrator does in this transaction.
 
     `act` is a word of dots and underscores such as `agent.suspend`, `subject` the DID or id it is done to, at most 512
-    characters, `reason` at most 2000; an empty one is none.
+    characters, `reason` at most 2000; an empty one is none. Raises: AreasWithheld.
     """
-    await tx.execute(_RECORD, developer.id, developer.session, act, subject, reason or None)
+    act_of_author = (developer.id, developer.session, act, subject, reason or None)
+    if await tx.fetchval(_RECORD_UNLESS_BARRED, *act_of_author):
+        return
+    await tx.execute(_KNOW_AUTHOR, developer.id)
+    if not await tx.fetchval(_RECORD_UNLESS_BARRED, *act_of_author):
+        raise AreasWithheld
 
 
 async def record_operator_act(tx: Tx, *, act: str, subject: str, reason: str | None = None) -> None:
@@ -73,6 +93,16 @@ async def record_act(
         await record_operator_act(tx, act=act, subject=subject, reason=reason)
     else:
         await record_admin_act(tx, administrator, act=act, subject=subject, reason=reason)
+
+
+async def bar_author(tx: Tx, developer_id: int) -> None:
+    """Refuse acts of the developer from now on; waits for one under way."""
+    await tx.execute(_BAR, developer_id)
+
+
+async def admit_author(tx: Tx, developer_id: int) -> None:
+    """Refuse acts of the developer no longer."""
+    await tx.execute(_ADMIT, developer_id)
 
 
 async def list_admin_acts(tx: Tx, criteria: AdminActFilter) -> tuple[list[AdminAct], int]:

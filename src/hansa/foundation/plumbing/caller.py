@@ -13,7 +13,6 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Annotated, Any
 from uuid import UUID
@@ -31,7 +30,7 @@ from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.values.areas import ADMIN_AREAS
-from hansa.foundation.values.errors import Forbidden, Unauthorized
+from hansa.foundation.values.errors import DeveloperSuspended, Forbidden, Unauthorized
 from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES, allows
 
 # What the session of a developer is called that shows an API key: followed by the key's id.
@@ -40,10 +39,10 @@ API_KEY_SESSION = "api-key:"
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Developer:
-    """A person. `areas` are those administered now; `is_admin`: the operator made this person an administrator.
+class Developer(msgspec.Struct, frozen=True):
+    """A person. `areas` are those administered now, none while `are_areas_withheld`: the person is suspended.
 
+    `is_admin`: the operator made this person an administrator.
     `session` is a login, or `api-key:<id>`. `scopes` narrow what a credential may do; a developer token is never narrow.
     """
 
@@ -55,6 +54,7 @@ class Developer:
     is_admin: bool
     scopes: frozenset[str] = frozenset({EVERY_SCOPE})
     has_second_factor: bool = False
+    are_areas_withheld: bool = False
 
     @property
     def areas_in_reach(self) -> frozenset[str]:
@@ -65,6 +65,13 @@ class Developer:
         """Raises: ScopeMissing."""
         if not allows(self.scopes, scope):
             raise ScopeMissing(context={"scope": scope})
+
+    def require_area(self, area: str, detail: str | None = None) -> None:
+        """The person administers the area now. Raises: AreasWithheld, AreaMissing with this detail."""
+        if self.are_areas_withheld:
+            raise AreasWithheld
+        if area not in self.areas:
+            raise AreaMissing(detail, context={"area": area})
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -78,8 +85,7 @@ class Agent(msgspec.Struct, frozen=True):
     """Whether its owner bounds what it pays."""
 
 
-@dataclass(frozen=True)
-class PasswordSetter:
+class PasswordSetter(msgspec.Struct, frozen=True):
     """Somebody who may set a new password without the old one; `grant` is that right, good once."""
 
     developer_id: int
@@ -121,6 +127,12 @@ class AreaMissing(Forbidden):
 
     code = "AREA_MISSING"
     sentence = "This route requires an administrator of another area."
+
+
+class AreasWithheld(DeveloperSuspended):
+    """The administrator is suspended."""
+
+    sentence = "Your account is suspended: it administers nothing until another administrator reinstates it."
 
 
 class AdminNeeds2fa(Forbidden):
@@ -266,8 +278,7 @@ def admin_holding(area: str) -> Any:
     async def administrator(
         request: Request, developer: Annotated[Developer, Depends(any_developer)]
     ) -> Developer:
-        if area not in developer.areas:
-            raise AreaMissing(context={"area": area})
+        developer.require_area(area)
         developer.require(f"admin:{area}")
         if runtime_of(request).settings.require_admin_2fa and not developer.has_second_factor:
             raise AdminNeeds2fa

@@ -1,13 +1,17 @@
-"""Suspend and reinstate a developer with every agent. A suspended developer may log in and read, and creates no agents."""
+"""Suspend and reinstate a developer with every agent.
+
+A suspended developer may log in and read, creates no agents and administers nothing. Nobody suspends or reinstates the
+own account: whoever suspends stays an administrator, so the registry always has one of enforcement who may reinstate.
+"""
 
 from hansa.foundation.events import DeveloperReinstated, DeveloperSuspended
-from hansa.foundation.plumbing.admin_acts import record_admin_act
+from hansa.foundation.plumbing.admin_acts import admit_author, bar_author, record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents, catalogue, journal, people
 
 from . import store
-from .errors import DeveloperUnknown
+from .errors import DeveloperUnknown, OwnAccount
 from .reinstate import reinstate_each
 from .rules import Restored, Stopped
 from .suspend import suspend_each
@@ -16,8 +20,9 @@ from .suspend import suspend_each
 async def suspend_developer(
     tx: Tx, developer_id: int, administrator: Developer, *, reason: str
 ) -> list[Stopped]:
-    """Suspend the developer and every agent, hard. Raises: DeveloperUnknown."""
-    await require_developer(tx, developer_id)
+    """Suspend the developer and every agent, hard. Raises: DeveloperUnknown, OwnAccount."""
+    await require_another_developer(tx, developer_id, administrator)
+    await bar_author(tx, developer_id)
     await store.lock_developer(tx, developer_id)
     opened = await store.open_developer_suspension(tx, developer_id, reason=reason, by=administrator.id)
     await catalogue.suspend_listings(tx, developer_id)
@@ -36,8 +41,9 @@ async def suspend_developer(
 async def reinstate_developer(
     tx: Tx, developer_id: int, administrator: Developer, *, reason: str | None
 ) -> list[Restored]:
-    """Lift the developer's suspension and whatever stands against the agents. Raises: DeveloperUnknown."""
-    await require_developer(tx, developer_id)
+    """Lift the developer's suspension and whatever stands against the agents. Raises: DeveloperUnknown, OwnAccount."""
+    await require_another_developer(tx, developer_id, administrator)
+    await admit_author(tx, developer_id)
     await store.lock_developer(tx, developer_id)
     lifted = await store.lift_developer_suspension(tx, developer_id, by=administrator.id)
     await catalogue.reinstate_listings(tx, developer_id)
@@ -59,6 +65,13 @@ async def is_suspended_or_closed(tx: Tx, developer_id: int) -> bool:
         return True
     await store.share_developer(tx, developer_id)
     return await store.developer_suspension(tx, developer_id) is not None
+
+
+async def require_another_developer(tx: Tx, developer_id: int, administrator: Developer) -> None:
+    """Raises: DeveloperUnknown, OwnAccount."""
+    await require_developer(tx, developer_id)
+    if developer_id == administrator.id:
+        raise OwnAccount
 
 
 async def require_developer(tx: Tx, developer_id: int) -> str:

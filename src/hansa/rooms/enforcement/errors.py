@@ -1,9 +1,15 @@
 """What the room refuses."""
 
-from hansa.foundation.values.errors import NotFound
+from hansa.foundation.values.errors import Forbidden, NotFound
 
 
 class DeveloperUnknown(NotFound):
     """No developer has this id."""
 
     sentence = "No developer has this id."
+
+
+class OwnAccount(Forbidden):
+    """An administrator neither suspends nor reinstates the own account."""
+
+    sentence = "You cannot suspend or reinstate your own account: another administrator must do it."

@@ -12,7 +12,7 @@ from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.catalogue import CardWrites
 
 from .developers import reinstate_developer, suspend_developer
-from .errors import DeveloperUnknown
+from .errors import DeveloperUnknown, OwnAccount
 from .owned import agents_by_developer
 from .reinstate import reinstate_agents
 from .revoke import revoke_agents
@@ -91,7 +91,7 @@ async def read_agents_of_developer(
 
 @router.post(
     "/developers/{developer_id}/suspend",
-    responses=problems(Unauthorized, AreaMissing, DeveloperUnknown, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, AreaMissing, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
 )
 async def suspend_one_developer(
     developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: CardWrites
@@ -103,7 +103,7 @@ async def suspend_one_developer(
 
 @router.post(
     "/developers/{developer_id}/reinstate",
-    responses=problems(Unauthorized, AreaMissing, DeveloperUnknown, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, AreaMissing, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
 )
 async def reinstate_one_developer(
     developer_id: DeveloperId,

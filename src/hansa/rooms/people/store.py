@@ -5,19 +5,26 @@ change of the password waits for the logins under way and ends their sessions to
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 
+# The areas that a developer `d` administers now, and whether a suspension withholds them.
+AREAS_COLUMNS = """
+CASE WHEN d.areas <> '{}' AND plumbing_is_barred_author(d.id) THEN '{}' ELSE d.areas END AS areas,
+d.areas <> '{}' AND plumbing_is_barred_author(d.id) AS are_areas_withheld
+"""
+
 # A developer `d` in a session `s`, for `developer_of`.
-DEVELOPER_COLUMNS = (
-    "d.id, d.email, s.id::text AS session, d.is_verified, d.areas, d.is_admin,"
-    " EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id"
-    " AND f.enabled_at IS NOT NULL) AS has_second_factor"
-)
+DEVELOPER_COLUMNS = f"""
+d.id, d.email, s.id::text AS session, d.is_verified, d.is_admin, {AREAS_COLUMNS},
+EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL) AS has_second_factor
+"""  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,7 @@ class Account:
     is_verified: bool
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """What a developer is shown of themselves."""
 
     id: int
@@ -59,8 +65,7 @@ class Profile:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class VerificationLink:
+class VerificationLink(msgspec.Struct, frozen=True):
     """A link that was mailed, and how its account stands."""
 
     developer_id: int
@@ -260,7 +265,7 @@ async def forget_ended(tx: Tx, idle_days: int, link_days: int) -> None:
 
 def developer_of(row: Mapping[str, Any]) -> Developer:
     """The developer in a row with DEVELOPER_COLUMNS; other columns are left out."""
-    members = {field.name: row[field.name] for field in fields(Developer) if field.name in row}
+    members = {name: row[name] for name in Developer.__struct_fields__ if name in row}
     return Developer(**{**members, "areas": frozenset(row["areas"])})
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.caller import AdminNeeds2fa, AreaMissing, Developer
+from hansa.foundation.plumbing.caller import AdminNeeds2fa, AreaMissing, AreasWithheld, Developer
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.uploads import read_upload
@@ -180,7 +180,9 @@ def person_holding(area: str) -> Any:
 
 
 async def administering(request: Request, person: Annotated[SignedIn, Depends(signed_in)]) -> SignedIn:
-    """The person who is logged in, who administers any area. Raises: AreaMissing, AdminNeeds2fa."""
+    """The person who is logged in, who administers any area. Raises: AreasWithheld, AreaMissing, AdminNeeds2fa."""
+    if person.developer.are_areas_withheld:
+        raise AreasWithheld
     if not person.areas:
         raise AreaMissing
     _require_second_factor(request, person)
@@ -227,9 +229,8 @@ def _in_area(dependency: Callable[..., Any], area: str) -> Any:
 
 
 def _require_area(request: Request, person: SignedIn, area: str) -> None:
-    """Raises: AreaMissing, AdminNeeds2fa."""
-    if area not in person.areas:
-        raise AreaMissing(f"This page requires an administrator of the area {area}.", context={"area": area})
+    """Raises: AreasWithheld, AreaMissing, AdminNeeds2fa."""
+    person.developer.require_area(area, f"This page requires an administrator of the area {area}.")
     _require_second_factor(request, person)
 
 

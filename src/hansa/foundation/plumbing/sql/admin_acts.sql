@@ -1,4 +1,4 @@
--- The log of administrators' acts is append-only.
+-- The log of administrators' acts is append-only; some authors are barred from it.
 
 CREATE OR REPLACE FUNCTION plumbing_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -8,3 +8,8 @@ END $$;
 
 CREATE OR REPLACE TRIGGER plumbing_admin_act_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON plumbing_admin_act
   FOR EACH STATEMENT EXECUTE FUNCTION plumbing_refuse_change();
+
+-- Whether the acts of the developer as an administrator are refused.
+CREATE OR REPLACE FUNCTION plumbing_is_barred_author(developer bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM plumbing_admin_author WHERE developer_id = developer AND barred_since IS NOT NULL)
+$$;

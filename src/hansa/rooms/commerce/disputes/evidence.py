@@ -16,8 +16,8 @@ async def add_evidence(tx: Tx, agent: Agent, dispute_id: int, piece: Piece) -> D
     dispute, _ = await take(tx, dispute_id)
     rules.require_seen(dispute, agent.did)
     rules.require_evidence_open(dispute)
-    given = (await with_evidence(tx, dispute)).evidence
-    if sum(one.by == agent.did for one in given) >= rules.EVIDENCE_MAX:
+    given = [one.piece for one in (await with_evidence(tx, dispute)).evidence if one.by == agent.did]
+    if not rules.has_room_for(given, piece):
         raise TooMuchEvidence
     await store.add_evidence(tx, dispute.id, agent.did, [piece])
     await journal.append(tx, recorded.evidence_added(dispute, agent.did))

@@ -7,15 +7,18 @@
 - No ruling in time: it is dismissed.
 """
 
-from dataclasses import replace
+import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.rules import require_state as require_contract_state
 from hansa_verify import Proposal
 
-from .dispute import Complaint, Decision, Dispute, DisputeStatus, Ruling, Subject
+from .dispute import Complaint, Decision, Dispute, DisputeStatus, Piece, Ruling, Subject
 from .errors import (
     DisputeUnknown,
     EvidenceClosed,
@@ -32,6 +35,8 @@ from .errors import (
 
 OPEN_DISPUTES_MAX = 100
 EVIDENCE_MAX = 100
+EVIDENCE_MAX_BYTES = 120_000
+"""Of one party, with what it filed: the facts of a dispute fit into a message to another registry."""
 ATTESTATIONS_MAX = 20
 
 _DISPUTABLE = (
@@ -151,6 +156,12 @@ def require_in_time(dispute: Dispute) -> None:
     """Raises: RulingTooLate."""
     if is_due(dispute):
         raise RulingTooLate
+
+
+def has_room_for(given: Sequence[Piece], piece: Piece) -> bool:
+    """Whether a party that gave these pieces of evidence may add another one."""
+    size = sum(len(json.dumps([one.uri, one.note], ensure_ascii=False).encode()) for one in [*given, piece])
+    return len(given) < EVIDENCE_MAX and size <= EVIDENCE_MAX_BYTES
 
 
 def bound_of(dispute: Dispute) -> Minor | None:

@@ -5,7 +5,7 @@ issued once for each (peer, dispute), and once for each payment and complainant,
 registry that paid then shows the award, until the one that ruled has confirmed it (`paid_awards.py`).
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -16,6 +16,7 @@ from . import settlement as protocol
 from . import store
 from .envelope import SignedAward
 from .opening import Request, admit, is_signed_verdict, open_settlement
+from .records import Kept
 from .settlement import Award, Claim, Direction, Settlement, Status
 from .taking_in import Compensated, Owed, compensate, minted
 
@@ -23,8 +24,7 @@ SHOWN_AFTER_SECONDS = 12.0
 """After an award was paid it is shown to the registry that ruled, which by then has the receipt."""
 
 
-@dataclass(frozen=True)
-class Awarded:
+class Awarded(msgspec.Struct, frozen=True):
     """What was ruled for a complainant of a peer against a defendant here; minor units, `tx_id` that of the slash."""
 
     claim: Claim
@@ -49,8 +49,8 @@ async def begin_award(tx: Tx, peer: federation.PeerRecord, ruled: Awarded) -> No
 async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Settings) -> Settlement | None:
     """Issue what a peer awarded to an agent here, or find that it was issued; None where nothing is answered.
 
-    A payment that was compensated by another award is not compensated again: the peer is shown that one. An award of before a
-    restore counts for nothing.
+    A payment that was compensated by another award is not compensated again: the peer is shown that one, or this one is refused
+    where that one cannot be shown. An award of before a restore counts for nothing.
 
     Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer sends the award again.
     """
@@ -64,8 +64,7 @@ async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Se
     paid = await store.about(tx, request.peer.spiffe_id, Direction.OWED, request.claim, request.payment)
     is_paid = paid is not None and paid.settlement.status is Status.SETTLED
     if paid is not None and is_paid and protocol.is_other_award(paid.settlement, request.claim, award):
-        await store.show_paid(tx, paid.settlement_id, in_seconds=0)
-        return None
+        return await _answer_beside(tx, paid, request.claim, award)
     if admitted.known is not None:
         return admitted.known.settlement
     refusal = await _why_refused(tx, request, award, settings)
@@ -76,6 +75,16 @@ async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Se
         return None
     await _issue(tx, request.peer, settlement_id, after, settings)
     return after
+
+
+async def _answer_beside(tx: Tx, paid: Kept, claim: Claim, award: Award) -> Settlement | None:
+    """None where the author is shown the award by which the payment was compensated.
+
+    Where that one cannot be shown, this one is refused for good: its author would repeat it for ever.
+    """
+    if await store.show_paid(tx, paid.settlement_id, in_seconds=0):
+        return None
+    return protocol.compensated(claim, award, protocol.PAID_BY_ANOTHER_AWARD, await store.now(tx))
 
 
 async def _issue(

@@ -1,7 +1,6 @@
 """Every SQL statement of settlements. A settlement is locked before agents, bonds and accounts are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -9,6 +8,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -128,8 +128,7 @@ HAS_OVERDUE = Question(
 """Whether the time of a settlement without a decision has passed."""
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """What a step adds beside the state: the own transaction, the signed outcome, what was issued, and a message to be sent."""
 
     tx_id: int | None = None
@@ -219,9 +218,12 @@ async def slashed_before(tx: Tx, peer: str, claim: Claim, payment: str | None) -
     return None if row is None else kept(row)
 
 
-async def show_paid(tx: Tx, settlement_id: int, *, in_seconds: float) -> None:
-    """Let the registry that ruled be shown its award that was paid here; not where it named no payment, or is too long to be shown."""
-    await tx.execute(_SHOW, settlement_id, in_seconds, SHOWN_MAX_CHARACTERS)
+async def show_paid(tx: Tx, settlement_id: int, *, in_seconds: float) -> bool:
+    """Let the registry that ruled be shown its award that was paid here.
+
+    False where it is not shown: it named no payment, is too long, or what it has lost was written off.
+    """
+    return await tx.execute(_SHOW, settlement_id, in_seconds, SHOWN_MAX_CHARACTERS) == "UPDATE 1"
 
 
 async def compensated_before(tx: Tx, names: Sequence[str]) -> int:

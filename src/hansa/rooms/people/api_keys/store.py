@@ -5,12 +5,13 @@ minute, so that a busy key is not written for every request.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.caller import API_KEY_SESSION, Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.people.store import AREAS_COLUMNS
 
 from .records import ApiKey, NewKey
 
@@ -35,14 +36,14 @@ RETURNING {_SHOWN}
 """  # noqa: S608
 
 # One keyed row each: this runs for every request that shows a key.
-_BEARERS = """
-SELECT k.key_hash, k.id AS key_id, k.scopes, d.id, d.email, d.is_verified, d.areas, d.is_admin,
+_BEARERS = f"""
+SELECT k.key_hash, k.id AS key_id, k.scopes, d.id, d.email, d.is_verified, {AREAS_COLUMNS}, d.is_admin,
   EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL)
     AS has_second_factor,
   k.last_used_at IS NULL OR k.last_used_at < now() - interval '1 minute' AS is_use_due
 FROM people_api_key k JOIN people_developer d ON d.id = k.developer_id
 WHERE d.closed_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) AND
-"""
+"""  # noqa: S608
 
 # In the order of ids: two processes that note the same keys would otherwise wait for each other.
 _NOTE_USE = """
@@ -54,8 +55,7 @@ UPDATE people_api_key SET last_used_at = now() WHERE id IN (
 """
 
 
-@dataclass(frozen=True)
-class KeyBearer:
+class KeyBearer(msgspec.Struct, frozen=True):
     """Who shows a key, and whether its use has yet to be noted."""
 
     key_id: int
@@ -133,5 +133,6 @@ def _bearer(row: asyncpg.Record) -> KeyBearer:
         is_admin=row["is_admin"],
         scopes=frozenset(row["scopes"]),
         has_second_factor=row["has_second_factor"],
+        are_areas_withheld=row["are_areas_withheld"],
     )
     return KeyBearer(row["key_id"], developer, row["is_use_due"])

@@ -6,6 +6,7 @@ blocks it puts a deletion off and holds up no other.
 
 import structlog
 
+from hansa.foundation.plumbing.admin_acts import bar_author
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.mail_queue import delete_mails_to
 from hansa.foundation.plumbing.room import AccountEnd
@@ -36,6 +37,7 @@ async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> N
         async with tx.transaction():
             # The account first: from here on nothing new is made for it that the next line would not see.
             await store.close_account(tx, deletion.developer_id)
+            await bar_author(tx, deletion.developer_id)
             await account_end.end(tx, deletion.developer_id)
             await store.begin_processing(tx, deletion.developer_id, PAUSE_MINUTES)
     except Conflict as obstacle:

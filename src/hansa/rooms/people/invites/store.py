@@ -42,7 +42,9 @@ _USE = """
 UPDATE people_invite i SET uses = uses + 1 FROM people_developer d
 WHERE i.code_hash = $1 AND i.revoked_at IS NULL AND i.uses < i.max_uses
   AND (i.expires_at IS NULL OR i.expires_at > clock_timestamp()) AND d.id = i.author_id
-RETURNING i.id, ARRAY(SELECT unnest(i.areas) INTERSECT SELECT unnest(d.areas)) AS areas
+RETURNING i.id, ARRAY(
+  SELECT unnest(i.areas) INTERSECT SELECT unnest(d.areas) WHERE NOT plumbing_is_barred_author(d.id)
+) AS areas
 """
 
 
