@@ -29,9 +29,9 @@ WITH pair AS (
   SELECT p.tx_id, 'transfer', s.id, r.id, 1 FROM party p
   JOIN ledger_account s ON s.did = p.payer JOIN ledger_account r ON r.did = p.payee
 )
-INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, source_service, idempotency_key, terms, admitted,
+INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, source_service, terms, admitted,
   tx_id, tx_type, payee, amount, fee, payer_after, payee_after)
-SELECT 'LedgerBalanceChanged', p.payer, 'ledger_transaction', 'ledger', 'ledger-tx-hansa.local-' || p.tx_id, t.id, 7,
+SELECT 'LedgerBalanceChanged', p.payer, 'ledger_transaction', 'ledger', t.id, 7,
   p.tx_id, 'transfer', p.payee, 1, 0, 0, 0
 FROM party p CROSS JOIN journal_transfer_terms t
 """

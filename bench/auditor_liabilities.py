@@ -20,9 +20,9 @@ WITH pair AS (
   UPDATE ledger_account s SET liquid = liquid + CASE WHEN s.did = p.a THEN -1 ELSE 1 END
   FROM pair p WHERE s.did IN (p.a, p.b)
 )
-INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, source_service, idempotency_key, terms, admitted,
+INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, source_service, terms, admitted,
   tx_id, tx_type, payee, amount, fee, payer_after, payee_after)
-SELECT 'LedgerBalanceChanged', p.a, 'ledger_transaction', 'ledger', 'ledger-tx-hansa.local-' || p.tx_id, t.id, 7,
+SELECT 'LedgerBalanceChanged', p.a, 'ledger_transaction', 'ledger', t.id, 7,
   p.tx_id, 'transfer', p.b, 1, 0, 0, 0
 FROM pair p CROSS JOIN journal_transfer_terms t
 """

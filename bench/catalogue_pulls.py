@@ -8,10 +8,10 @@ import resource
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from time import perf_counter
 
 import asyncpg
+from msgspec.structs import replace
 
 from bench.figures import Figures
 from bench.seed import WITHOUT_TIMEOUT, bench_runtime, temporary_directory

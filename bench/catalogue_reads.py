@@ -3,11 +3,12 @@
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from bench.card_seed import BETWEEN_CHANGES, NEWEST, card_of, did_of, load_cards
 from bench.figures import Figures, percentile

@@ -21,6 +21,11 @@ def used_alone(pid: int) -> float:
     return sum(map(int, _fields(Path(f"/proc/{pid}/stat"))[11:13])) / TICKS
 
 
+def seconds_run(pid: int) -> float:
+    """CPU seconds of a process to the nanosecond, as far as it is at rest."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
 def _processes() -> tuple[dict[int, int], dict[int, int]]:
     """The parent of each process, and the ticks that it and its ended children have used."""
     parents, used = {}, {}

@@ -176,10 +176,10 @@ WITH step AS (
 ), numbered AS (
   SELECT *, nextval('journal_event_seq_seq') AS seq, nextval('journal_event_seq_seq') AS next FROM sent
 )
-INSERT INTO journal_event (seq, event_type, aggregate_id, aggregate_type, source_service, idempotency_key, terms, admitted,
+INSERT INTO journal_event (seq, event_type, aggregate_id, aggregate_type, source_service, terms, admitted,
   tx_id, tx_type, payee, amount, fee, payer_after, payee_after)
 OVERRIDING SYSTEM VALUE
-SELECT seq, 'LedgerBalanceChanged', payer, 'ledger_transaction', 'ledger', 'ledger-tx-hansa.local-' || tx_id, $5::smallint, 3,
+SELECT seq, 'LedgerBalanceChanged', payer, 'ledger_transaction', 'ledger', $5::smallint, 3,
   tx_id, 'transfer', payee, 100000000, 0, payer_after * 100000000, payee_after * 100000000
 FROM numbered
 """

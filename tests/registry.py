@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import default as mail_policy
@@ -19,6 +19,7 @@ from uuid import uuid4
 import asyncpg
 import httpx2
 from fastapi import FastAPI
+from msgspec.structs import replace
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.http.app import build_app

@@ -1,10 +1,10 @@
 """What holds in every history of the bridge, and that bugs in it do not stay unseen."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms

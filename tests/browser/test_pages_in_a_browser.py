@@ -36,8 +36,8 @@ REFRESHED = 6000
 TELEPHONE = {"width": 320, "height": 740}
 DESK = {"width": 1280, "height": 720}
 # The description draws only the operations in sight, so the page must be as high as all of them. A commit has every
-# thirtieth path drawn: all of them take the browser half a minute of CPU.
-DRAWN_EVERY, HEIGHT = by_tier((30, 4_000), (1, 40_000), (1, 40_000))
+# sixtieth path drawn: all of them take the browser half a minute of CPU.
+DRAWN_EVERY, HEIGHT = by_tier((60, 4_000), (1, 40_000), (1, 40_000))
 ALL_IN_SIGHT = {"width": 1280, "height": HEIGHT}
 
 SHOWN_OPERATIONS = """blocks => blocks.map(block => [

@@ -39,7 +39,9 @@ def imported() -> set[str]:
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     packages = {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names}
     own = {"hansa_client", "hansa_verify"}
-    return {packages_distributions()[package][0] for package in packages - own}
+    # It reads the names of every distribution anew.
+    distributions = packages_distributions()
+    return {distributions[package][0] for package in packages - own}
 
 
 def test_whatever_it_imports_is_a_dependency_or_belongs_to_an_extra():

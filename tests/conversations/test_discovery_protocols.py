@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from xml.etree import ElementTree as ET
@@ -10,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from a2a.client.card_resolver import parse_agent_card
 from a2a.utils.proto_utils import validate_proto_required_fields
+from msgspec.structs import replace
 
 from hansa.foundation.values.visible_text import seen
 from hansa.rooms.catalogue import agent_json_ld

@@ -1,9 +1,9 @@
 """Liabilities: each audit cycle commits to a Merkle-sum tree over all accounts, and an agent proves its balance in it."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import auditor

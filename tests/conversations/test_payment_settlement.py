@@ -109,6 +109,21 @@ async def test_a_released_token_is_not_settled(payments: Payments, success: bool
     )
 
 
+async def test_a_verified_token_that_ended_meanwhile_is_judged_as_it_is(payments: Payments):
+    one, other = await payments.authorized("10"), await payments.authorized("10")
+    for made in (one, other):
+        await payments.verify(made["token"])
+    await payments.settle(one["token"], success=False)
+    await payments.past_expiry(other["token_id"])
+    assert refusal(await payments.settle(one["token"])) == (
+        400,
+        "PAYMENT_TOKEN_STATUS",
+        "Token status: released",
+    )
+    assert refusal(await payments.settle(other["token"])) == (400, "PAYMENT_TOKEN_EXPIRED", "Token expired")
+    assert await payments.balances() == ("100", "100")
+
+
 async def test_with_prefer_wait_a_released_token_is_released_again_and_never_settled(payments: Payments):
     made = await payments.authorized()
     first = await payments.settle(made["token"], success=False, wait=1)

@@ -3,12 +3,12 @@
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from msgspec.structs import replace
 
 from hansa.foundation.values.canonical import canonical_json
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing.jobs import run_jobs

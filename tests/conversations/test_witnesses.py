@@ -2,12 +2,12 @@
 
 import random
 from base64 import b64decode, b64encode
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.keys import Keyring

@@ -5,7 +5,9 @@ the service; which rows they find, and the order in which it asks them, is repea
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from hansa.rooms.commerce.settlements import settlement as awards
 from hansa.rooms.commerce.settlements.settlement import Award, Claim, Receipt, Settlement, Status

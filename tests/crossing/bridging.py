@@ -3,7 +3,10 @@
 Sagas are in the chain of the pair with transfers: what is restored of the one is restored of the other.
 """
 
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
@@ -45,7 +48,7 @@ class Bridge:
     wrapped: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> "Bridge":
-        return replace(
+        return dataclasses.replace(
             self,
             sagas=dict(self.sagas),
             decisions=dict(self.decisions),
@@ -156,7 +159,7 @@ class Bridging:
 
     def _stamped(self, message: Message) -> Message:
         pair = self.registry.toward[self.peer].pair
-        return replace(message, own=pair.own, seen=pair.seen)
+        return dataclasses.replace(message, own=pair.own, seen=pair.seen)
 
     def _has_units(self, money: Money, terms: Terms) -> bool:
         match money:

@@ -4,11 +4,11 @@ The prices and the changes of the pool are those of the service.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms.transfers.crossing import receiver, sender

@@ -9,7 +9,7 @@ from tests.crossing.planted import PLANTS, Plant
 from tests.crossing.simulation import Covered, History
 from tests.properties.scale import by_tier
 
-HISTORIES = by_tier(5_000, 100_000, 1_000_000)
+HISTORIES = by_tier(2_000, 100_000, 1_000_000)
 HISTORIES_FOR_A_BUG = 5_000
 
 FAILED_ONCE = (5, 18, 47, 69, 94, 100, 139, 160, 192, 199, 208, 7_920, 42_975)

@@ -1,10 +1,10 @@
 """Seeded histories of swaps, bridges, slashes and awards at once: every book adds up, and both sides of everything end alike."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.rooms.commerce.settlements import settlement as slashes
 from hansa.rooms.transfers.bridge import sagas

@@ -5,7 +5,9 @@ swaps: lost, doubled, late, and not applied where a process ends.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from hansa.rooms.commerce.settlements import settlement as slashes
 from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status

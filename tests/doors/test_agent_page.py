@@ -7,10 +7,10 @@ import re
 import shlex
 import shutil
 import sys
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.doors.console.agent_page import AgentPage, export_path_of, path_of
 from hansa.doors.console.call_snippets import interfaces_of, payment_steps, snippets_of, wallet_step

@@ -3,12 +3,12 @@
 import asyncio
 import gzip
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from time import time
 
 import httpx2
 from fastapi import Request
+from msgspec.structs import replace
 
 from hansa.doors.console.agent_page import AgentPage
 from hansa.doors.console.kept_agent_pages import AGENT_PAGES, PARTS

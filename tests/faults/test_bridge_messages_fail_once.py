@@ -1,10 +1,11 @@
 """Each statement of taking in a message of the bridge fails once: nothing has changed, and the message is applied once."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused

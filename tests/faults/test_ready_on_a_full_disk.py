@@ -9,6 +9,7 @@ import pytest
 
 from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 from hansa.foundation.values.errors import Unavailable
+from tests.data_directories import copy_data_directory
 from tests.faults.small_disk import SmallDisk, small_disk
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, free_port, readiness
@@ -19,8 +20,11 @@ STATE_SECONDS = 120
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+def disk(tmp_path: Path, founded_data: Path) -> Iterator[SmallDisk]:
+    """A disk with the data of a registry that was founded before."""
     with small_disk(tmp_path / "data", DISK_MEGABYTES) as made:
+        for entry in founded_data.iterdir():
+            copy_data_directory(entry, made.path)
         yield made
 
 

@@ -17,7 +17,7 @@ from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry, TestRegistry
 
-TRANSFERS = by_tier(4_000, 100_000, 1_000_000)
+TRANSFERS = by_tier(2_000, 100_000, 1_000_000)
 TRANSFERS_PLANTED = 300
 ACCOUNTS = [f"did:hansa:hansa.local:party-{number}" for number in range(12)]
 FEW_ACCOUNTS = ACCOUNTS[:4]

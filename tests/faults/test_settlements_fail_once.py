@@ -1,11 +1,12 @@
 """Each statement of a slash across registries fails once: nothing has changed, and the step is done once."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx

@@ -13,7 +13,7 @@ from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry, TestAgent, TestRegistry, at_once
 
-SECONDS = by_tier(4, 60, 600)
+SECONDS = by_tier(2, 60, 600)
 WAITING_MAX = 20
 BATCH_MAX = 10
 CLIENTS = 10 * (WAITING_MAX + BATCH_MAX)

@@ -89,7 +89,7 @@ def test_everything_that_does_not_fit_is_named_at_once():
 def test_a_command_ends_with_the_name_of_the_slot_that_is_not_filled():
     script = (
         "from hansa.rooms import ledger\n"
-        "from dataclasses import replace\n"
+        "from msgspec.structs import replace\n"
         "ledger.ROOM = replace(ledger.ROOM, fills=())\n"
         "import hansa.doors.serve\n"
     )

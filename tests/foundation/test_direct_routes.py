@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from hansa.doors.http import problems
+from hansa.doors.http.app import service_routes
 from hansa.doors.http.guard import RequestGuard
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers, direct_members, direct_trees
@@ -198,14 +199,22 @@ async def test_a_direct_route_whose_parameter_stands_elsewhere_stops_the_start()
         direct_members([router], "")
 
 
-async def test_a_parameter_that_a_direct_route_cannot_find_stops_the_start() -> None:
+async def test_a_parameter_that_a_direct_route_cannot_find_is_a_type_error_of_its_first_request() -> None:
     async def unclear(limit: int) -> Response:
         return Response(str(limit))
 
     router = APIRouter(route_class=DirectRoute)
     router.get("/unclear")(unclear)
+    (handler,) = direct_handlers([router], "").values()
     with pytest.raises(TypeError, match="limit"):
-        direct_handlers([router], "")
+        await handler(Request({"type": "http"}))
+
+
+def test_every_direct_route_of_the_service_finds_its_parameters() -> None:
+    routes = [route for route in service_routes().routes if isinstance(route, DirectRoute)]
+    assert routes
+    for route in routes:
+        assert route.get_route_handler()
 
 
 async def test_a_direct_route_of_the_last_part_answers_as_an_ordinary_one(registry: TestRegistry) -> None:

@@ -1,10 +1,10 @@
 """Mails: written with the act, handed over in the background, neither lost nor sent for nothing."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.jobs import drop_job
 from hansa.foundation.plumbing.mail_queue import MAIL, OutgoingMail, enqueue_mail, enqueue_mails_without_job

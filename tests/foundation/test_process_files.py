@@ -42,7 +42,7 @@ def record_of(data_dir: Path, pid: int, boot_ticks: int) -> Path:
 
 
 def vars_of(presence: ServingProcess) -> dict[str, object]:
-    return {name: getattr(presence, name) for name in presence.__dataclass_fields__}
+    return {name: getattr(presence, name) for name in presence.__struct_fields__}
 
 
 def test_a_process_is_found_while_it_serves_and_not_afterwards(tmp_path: Path):

@@ -73,9 +73,9 @@ LARGE = {
     "a million keys",
     "10 MB",
 }
-OPERATIONS_PER_LARGE_ONE = by_tier(10, 1, 1)
-# The others are read by the same parser, too: a commit sends each of them to every third operation.
-OPERATIONS_PER_ONE = by_tier(3, 1, 1)
+OPERATIONS_PER_LARGE_ONE = by_tier(40, 1, 1)
+# The others are read by the same parser, too: a commit sends each of them to every eighth operation.
+OPERATIONS_PER_ONE = by_tier(8, 1, 1)
 SPOILED_FORMS: dict[str, bytes] = {
     "nothing of what is asked for": b"zzz=1",
     "a percent-encoded NUL": b"username=a%00b&password=b",

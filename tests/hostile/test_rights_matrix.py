@@ -41,7 +41,7 @@ DEAD = {
     "ended_browser_session",
 }
 EXPECTED = {row.operation: tuple(row.expected[kind] for kind in KINDS) for row in read_rights()}
-ALIKE_EACH = by_tier(3, len(KINDS), len(KINDS))
+ALIKE_EACH = by_tier(1, len(KINDS), len(KINDS))
 ANYONE = ("anyone",)
 
 # By operation: who may enter, as its signature declares.

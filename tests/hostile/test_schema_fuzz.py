@@ -330,7 +330,10 @@ def says_twice(code_sample: str, listed: set[str]) -> bool:
 
 @contextmanager
 def without_repetitions(tried: Tried) -> Iterator[None]:
-    """Of the requests with one form of one member, right or wrong, the first operations that have the member get a few."""
+    """Of the requests with one form of one member, right or wrong, the first operations that have the member get a few.
+
+    For each commit with whichever credential: it is judged before a member is read, and is sent to every operation besides.
+    """
 
     def filter_case(context: Any, case: schemathesis.Case[Any]) -> bool:
         form = case.meta.phase.data if case.meta else None

@@ -1,10 +1,11 @@
 """A request for each operation that, with the right credential, is carried out."""
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -161,7 +162,7 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
             method, path, form=filled.fields, files=filled.files, headers=headers, cookies=filled.cookies
         )
     if operation in _BODIES:
-        return replace(await _BODIES[operation](stage), method=method, path=path)
+        return dataclasses.replace(await _BODIES[operation](stage), method=method, path=path)
     return WellFormed(method, path, query=_QUERIES.get(operation, lambda _: {})(stage))
 
 

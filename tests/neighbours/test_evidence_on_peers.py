@@ -1,11 +1,11 @@
 """The specification on peer trust between two registries: what counts as evidence by itself, and what a state has as effect."""
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.rooms.federation import SYNC_PEER

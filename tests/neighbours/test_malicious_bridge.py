@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.settlements.envelope import signed_request

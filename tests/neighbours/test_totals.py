@@ -1,13 +1,13 @@
 """Totals between two registries over mutual TLS: agreement, what is in transit, and a disagreement named on both sides."""
 
 import asyncio
-import dataclasses
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any, Self
 from uuid import UUID, uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
@@ -259,7 +259,7 @@ async def test_a_peer_that_states_no_place_is_compared_by_bounds(
 
 
 async def without_place(tx: Tx, *given: Any) -> Totals:
-    return dataclasses.replace(await own_totals(tx, *given), place=None)
+    return replace(await own_totals(tx, *given), place=None)
 
 
 async def test_nothing_is_confirmed_that_was_not_committed(border: Border):

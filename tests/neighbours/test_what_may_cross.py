@@ -1,10 +1,11 @@
 """Whether something may cross between two registries: licences of both sides, pauses, quarantine and scores."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused

@@ -13,6 +13,7 @@ import pytest
 import typer.main
 
 import hansa
+from hansa.doors.commands import presentation
 from hansa.doors.commands.presentation import run_command_line
 from hansa.doors.commands.program import app
 from tests.operation.conftest import Launch
@@ -119,6 +120,21 @@ async def test_a_wrong_option_is_a_usage_error(tmp_path: Path):
 async def test_a_usage_error_is_one_line_without_internals(tmp_path: Path, arguments: str, complaint: str):
     ended = await run(*arguments.split(), data_dir=tmp_path / "data")
     assert (ended.code, ended.output, ended.complaints) == (2, "", [f"hansa: {complaint}"])
+
+
+def test_a_command_that_is_built_alone_is_the_one_of_the_whole_program():
+    whole = presentation._command_of(app, None)
+    for name, command in whole.commands.items():
+        part = presentation._command_of(app, name)
+        assert len(part.commands) < len(whole.commands)
+        assert options(part.commands[name]) == options(command)
+
+
+def options(group: Any) -> dict[tuple[str, ...], list[tuple[str, list[str]]]]:
+    """Those of a command, or of each command of a group."""
+    return {
+        path: [(one.name, one.opts) for one in command.params] for path, command in commands(group).items()
+    }
 
 
 async def test_the_version_is_printed(tmp_path: Path):

@@ -21,7 +21,8 @@ from tests.rooms.commerce.agreements import CONTRACTS_EARLIER, Agreements
 from tests.rooms.commerce.disputing import Disputing
 from tests.rooms.ledger.purses import Purses
 
-CONTRACTS = by_tier(32, 1_000, 1_000)
+# Two of each course with a commit.
+CONTRACTS = by_tier(2 * len(ENDS), 1_000, 1_000)
 KILLS = by_tier(2, 30, 300)
 # No divisor of the number of courses: each pair gets its share of the proposals that stay open, of which an agent has 100 at most.
 PAIRS = 5

@@ -1,12 +1,13 @@
 """The lowest supported PostgreSQL runs everything; an older one is refused at start."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.database_backup import back_up, read_backup, restore
@@ -131,7 +132,7 @@ async def test_a_backup_of_a_newer_server_is_restored_there_by_an_ordinary_role_
         settings = read_settings(database_url=dsn, data_dir=tmp_path / "copy")
         await restore(settings, read_backup(file), PASSPHRASE)
         async with open_registry(dsn, tmp_path / "copy") as copy:
-            agents = [replace(agent, registry=copy) for agent in (payer, payee)]
+            agents = [dataclasses.replace(agent, registry=copy) for agent in (payer, payee)]
             assert [await agent.balance() for agent in agents] == balances
             assert (await agents[0].transfer(agents[1], "1")).status_code == 200
             verdict = await copy.database.act(auditor.audit_from_zero, one_snapshot=True)

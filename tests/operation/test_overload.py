@@ -14,10 +14,11 @@ from tests.operation.history import History, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong, rude_answers
 from tests.operation.registry_process import RegistryProcess, health, until
 from tests.operation.storm import Storm
+from tests.properties.scale import by_tier
 
 SEED = 11
-CLIENTS = 300
-READERS = 300
+CLIENTS = by_tier(150, 300, 300)
+READERS = by_tier(150, 300, 300)
 
 
 @pytest.fixture

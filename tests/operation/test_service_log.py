@@ -21,10 +21,14 @@ async def visit(registry: RegistryProcess) -> None:
 
 
 @pytest.fixture(scope="module", params=["console", "json"])
-async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RegistryProcess:
-    """A registry that was started for the first time, visited and stopped."""
+async def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, migrated_data: Path
+) -> RegistryProcess:
+    """A registry that was founded in a database with the schema, visited and stopped."""
     directory = tmp_path_factory.mktemp(request.param)
-    registry = RegistryProcess(directory / "data", LOG_FORMAT=request.param, MAILFROM="ops@example.org")
+    registry = RegistryProcess(
+        directory / "data", migrated=migrated_data, LOG_FORMAT=request.param, MAILFROM="ops@example.org"
+    )
     await registry.start()
     await visit(registry)
     await registry.stop()

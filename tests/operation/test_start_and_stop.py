@@ -27,9 +27,10 @@ async def test_it_says_ready_once_serves_a_signal_stops_it_and_its_database_and_
     await serves_until_a_signal_stops_it(registry, signal.SIGTERM)
     print(f"first start: {registry.seconds_to_ready:.2f} s")
     key = (registry.data_dir / "keys" / "agent-token.pem").read_bytes()
-    await serves_until_a_signal_stops_it(registry, signal.SIGINT)
+    later = RegistryProcess(registry.data_dir)
+    await serves_until_a_signal_stops_it(later, signal.SIGINT)
     assert (registry.data_dir / "keys" / "agent-token.pem").read_bytes() == key
-    print(f"later start: {registry.seconds_to_ready:.2f} s")
+    print(f"later start: {later.seconds_to_ready:.2f} s")
 
 
 async def serves_until_a_signal_stops_it(registry: RegistryProcess, number: signal.Signals) -> None:

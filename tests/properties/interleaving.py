@@ -8,10 +8,10 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import asyncpg
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
 from hansa.foundation.plumbing.runtime import Runtime

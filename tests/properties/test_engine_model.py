@@ -20,7 +20,7 @@ from tests.properties.engine_oracles import ESCROW, LIQUID, STAKED, TRANSIT, Acc
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm
 
-HISTORIES = by_tier(300, 20_000, 100_000)
+HISTORIES = by_tier(150, 20_000, 100_000)
 # As many as find each planted fault.
 PLANTED_HISTORIES = 2_000
 ACTS = 8

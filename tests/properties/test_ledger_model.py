@@ -194,7 +194,7 @@ def book_under_test(database_farm: DatabaseFarm, tmp_path: Path) -> Iterator[Boo
 
 def test_the_registry_and_the_model_answer_every_history_alike(book_under_test: BookUnderTest) -> None:
     LedgerMachine.registry = book_under_test
-    histories, steps = by_tier((30, 30), (2_000, 50), (20_000, 50))
+    histories, steps = by_tier((15, 30), (2_000, 50), (20_000, 50))
     run_state_machine_as_test(
         seed(printed_seed())(LedgerMachine),
         settings=settings(

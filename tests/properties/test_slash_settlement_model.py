@@ -3,11 +3,13 @@
 And every state of one claim: each message lost or repeated at any place, each decision, and time on either side.
 """
 
+import dataclasses
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.rooms.commerce.settlements import settlement as protocol
 from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
@@ -195,27 +197,27 @@ def _following(present: Small) -> Iterator[Small]:
     world, sent, receipted = present
     yield from _asked(world, sent, receipted)
     for outcome in sent:
-        after = replace(world)
+        after = dataclasses.replace(world)
         yield after, sent, after.outcome_arrives(outcome) or receipted
     for late in ("outgoing", "incoming"):
         kept = getattr(world, late)
         if kept is not None:
-            yield replace(world, **{late: protocol.on_time(kept, DAY)}), sent, receipted
+            yield dataclasses.replace(world, **{late: protocol.on_time(kept, DAY)}), sent, receipted
     one = world.incoming
     if one is None:
         return
     yield world, sent | {one.outcome}, receipted
     if receipted:
-        after = replace(world)
+        after = dataclasses.replace(world)
         after.receipt_arrives()
         yield after, sent, receipted
     if one.status is Status.SLASHING:
-        after = replace(world)
+        after = dataclasses.replace(world)
         after.decide()
         yield after, sent, receipted
     elif protocol.may_be_decided(one, 0.0):
         for decided in (protocol.approved(one), protocol.rejected(one, "No.")):
-            yield replace(world, incoming=decided), sent, receipted
+            yield dataclasses.replace(world, incoming=decided), sent, receipted
 
 
 def _asked(world: World, sent: frozenset[Outcome], receipted: bool) -> Iterator[Small]:
@@ -227,7 +229,7 @@ def _asked(world: World, sent: frozenset[Outcome], receipted: bool) -> Iterator[
         protocol.claimed(claim, None, 0.0, is_auto=True),
     ]
     for incoming in first if world.incoming is None else [world.incoming]:
-        yield replace(world, incoming=incoming), sent | {incoming.outcome}, receipted
+        yield dataclasses.replace(world, incoming=incoming), sent | {incoming.outcome}, receipted
 
 
 @pytest.mark.parametrize(("funds", "compensation"), [(0, 10), (4, 10), (12, 10), (12, 3), (12, 0)])

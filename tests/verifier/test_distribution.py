@@ -40,7 +40,8 @@ def test_it_needs_what_it_imports_and_at_most_two_distributions():
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     packages = {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names}
     declared = {Requirement(one).name for one in project_of(METADATA)["dependencies"]}  # type: ignore[attr-defined]
-    assert {packages_distributions()[package][0] for package in packages} == declared
+    distributions = packages_distributions()
+    assert {distributions[package][0] for package in packages} == declared
     assert len(declared) <= DEPENDENCIES_MAX
 
 

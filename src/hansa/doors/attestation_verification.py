@@ -5,11 +5,13 @@
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+
+import msgspec
 
 from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
 from hansa_verify import (
@@ -31,8 +33,7 @@ EXPORT_MAX_BYTES = 512 * 1024 * 1024
 KEYS_UNPROVED = Warned("keys_unproved", "the keys are those of the export itself; name others with --keys")
 
 
-@dataclass(frozen=True)
-class ChainToVerify:
+class ChainToVerify(msgspec.Struct, frozen=True):
     """Where the chain and the keys are, and how strictly it is judged."""
 
     source: str

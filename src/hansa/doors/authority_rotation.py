@@ -11,10 +11,11 @@ interrupted is completed by the next one.
 """
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from hansa.doors.startup import adoptable_database, require_data_directory
 from hansa.foundation.plumbing.admin_acts import record_operator_act
@@ -38,8 +39,7 @@ LONGEST_IDENTITY = timedelta(days=1)
 Step = Literal["published", "signing", "finished", "replaced"]
 
 
-@dataclass(frozen=True)
-class RotationStep:
+class RotationStep(msgspec.Struct, frozen=True):
     """What the call did, and the roots that are published from the restart on."""
 
     step: Step

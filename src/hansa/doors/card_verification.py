@@ -7,7 +7,6 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
+import msgspec
 
 from hansa_verify import (
     RULES_VERSION,
@@ -46,8 +46,7 @@ class CannotRead(Exception):
     """What is to be judged, or the keys, cannot be read; the message is one line."""
 
 
-@dataclass(frozen=True)
-class CardToVerify:
+class CardToVerify(msgspec.Struct, frozen=True):
     """Where the card, or another signed document, and the keys are: an address or a file.
 
     Without `keys` they are those of the card's host.

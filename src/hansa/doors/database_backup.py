@@ -7,10 +7,10 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
+import msgspec
 
 from hansa import __version__
 from hansa.doors.startup import joined_database, require_own_database
@@ -28,8 +28,7 @@ from hansa.rooms import journal, notifications, people
 _MOMENT = "SELECT clock_timestamp() AS taken_at, pg_current_wal_lsn()::text AS lsn"
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(msgspec.Struct, frozen=True):
     """What a restore brought back, and what it does not send."""
 
     manifest: Manifest

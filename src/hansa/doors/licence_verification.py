@@ -6,9 +6,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+
+import msgspec
 
 from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
 from hansa_verify import (
@@ -28,8 +30,7 @@ LIST_READ_MAX_BYTES = 9_000_000
 ROOT_VARIABLE = "FEDERATION_ROOT_HASH"
 
 
-@dataclass(frozen=True)
-class LicenceToVerify:
+class LicenceToVerify(msgspec.Struct, frozen=True):
     """Where the licence is (an address or a file), the hash of the trusted genesis certificate, and further lists."""
 
     source: str

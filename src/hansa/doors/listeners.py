@@ -1,7 +1,8 @@
 """The sockets on which a registry listens."""
 
 import socket
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 
@@ -15,8 +16,7 @@ class CannotListen(Exception):
     """An address cannot be listened on; the message is one line that names the settings."""
 
 
-@dataclass(frozen=True)
-class Listeners:
+class Listeners(msgspec.Struct, frozen=True):
     """The sockets of a registry: the public one, and that of mutual TLS where there is one."""
 
     public: socket.socket

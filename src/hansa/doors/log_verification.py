@@ -1,10 +1,11 @@
 """Verification of the tiled log from the command line: reads checkpoint, entries or a proof, and judges them step by step."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+
+import msgspec
 
 from hansa.doors.attestation_verification import KEY_SET
 from hansa.doors.card_verification import CannotRead, is_address, read_source, steps_json
@@ -29,8 +30,7 @@ CHECKPOINT = "/log/checkpoint"
 ENTRIES = "/log/tile/entries/"
 
 
-@dataclass(frozen=True)
-class LogVerdict:
+class LogVerdict(msgspec.Struct, frozen=True):
     """The judgement: `code` is `verified`, or names the first step that did not hold."""
 
     steps: tuple[Step, ...]

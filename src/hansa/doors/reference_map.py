@@ -7,10 +7,10 @@ import ast
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import RouteContext, iter_route_contexts
@@ -54,8 +54,7 @@ _TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (\w+)", re.MULTILINE)
 _RENAMED_TABLE = re.compile(r"ALTER TABLE (\w+) RENAME TO (\w+)")
 
 
-@dataclass(frozen=True)
-class Entrance:
+class Entrance(msgspec.Struct, frozen=True):
     """One operation and who may enter; several callers mean that the route does not say who."""
 
     method: str

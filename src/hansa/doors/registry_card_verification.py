@@ -1,9 +1,10 @@
 """Verification of a registry card, and of a contract proof that rests on it, from the command line: reads the documents and the keys."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+
+import msgspec
 
 from hansa.doors.card_verification import (
     KEY_HISTORY,
@@ -29,8 +30,7 @@ from hansa_verify import (
 CARD = "/.well-known/registry-card.json"
 
 
-@dataclass(frozen=True)
-class RegistryCardToVerify:
+class RegistryCardToVerify(msgspec.Struct, frozen=True):
     """Where the card is: a registry's address, the card's address, or a file; and what is expected of it.
 
     Without `keys` they are those of the card's host.

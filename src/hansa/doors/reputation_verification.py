@@ -1,17 +1,17 @@
 """Recompute the scores of a registry from its export: all pages behind an address, or one file that holds the whole."""
 
 import json
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
+
+import msgspec
 
 from hansa.doors.card_verification import CannotRead, read_source
 from hansa_verify import FORMULA, NotASignal, NotCanonical, Score, read_json, read_signal, scores_of
 
 
-@dataclass(frozen=True)
-class ReputationVerdict:
+class ReputationVerdict(msgspec.Struct, frozen=True):
     """The scores as computed here, and those that the registry states otherwise."""
 
     epoch: str | None

@@ -4,8 +4,9 @@ The next key is written beside the present one, the database is changed in one t
 the present one after that: a call that was interrupted is completed by the next one.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.startup import adoptable_database, require_data_directory
@@ -29,8 +30,7 @@ WHERE datname = current_database() AND application_name = 'hansa' AND pid <> pg_
 """
 
 
-@dataclass(frozen=True)
-class _Files:
+class _Files(msgspec.Struct, frozen=True):
     """The present key, and where the next one waits."""
 
     current: Path

@@ -17,7 +17,7 @@ AS_ROOT = os.geteuid() == 0
 async def test_a_parent_directory_closed_to_others_is_no_obstacle_and_stays_as_it_was(embedded, tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
-    connection = await asyncpg.connect(await embedded(closed / "data").start())
+    connection = await asyncpg.connect(await embedded(closed / "data", is_first=True).start())
     await connection.execute("CREATE EXTENSION pg_trgm")
     await connection.close()
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700
@@ -58,7 +58,7 @@ async def test_an_account_without_a_name_is_refused_with_advice(embedded, tmp_pa
     with pytest.raises(
         EmbeddedPostgresFailed, match=r"no account name; add it to /etc/passwd, or set DATABASE_URL\.$"
     ):
-        await embedded().start()
+        await embedded(is_first=True).start()
     assert not (tmp_path / "data" / "postgres").exists()
 
 

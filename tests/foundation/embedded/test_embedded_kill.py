@@ -11,7 +11,7 @@ from running_server import cancelled, kill_server, server_pid, until
 
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresNotRunning, running_dsn
 
-LONG_WORK = "SELECT count(*) FROM generate_series(1, 10000000)"
+LONG_WORK = "SELECT count(*) FROM generate_series(1, 5000000)"
 IS_BUSY = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active' AND query = $2)"
 
 
@@ -178,19 +178,19 @@ async def test_a_zombie_counts_as_dead(embedded, tmp_path):
 async def test_a_start_cancelled_within_initdb_leaves_no_process_and_the_next_start_is_whole(
     embedded, tmp_path
 ):
-    starting = asyncio.create_task(embedded().start())
+    starting = asyncio.create_task(embedded(is_first=True).start())
     await until(lambda: list((tmp_path / "data").glob("postgres.new-*/cluster/base")))
     await cancelled(starting)
     assert not (tmp_path / "data" / "postgres").exists()
-    assert await query(await embedded().start(), "SELECT 1") == 1
+    assert await query(await embedded(is_first=True).start(), "SELECT 1") == 1
     assert not list((tmp_path / "data").glob("postgres.new-*"))
 
 
 async def test_a_service_killed_within_initdb_leaves_a_directory_that_the_next_start_completes(
     embedded, service, tmp_path
 ):
-    killed = service(tmp_path / "data")
+    killed = service(tmp_path / "data", is_first=True)
     await until(lambda: list((tmp_path / "data").glob("postgres.new-*/cluster/base")))
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
-    assert await query(await embedded().start(), "SELECT 1") == 1
+    assert await query(await embedded(is_first=True).start(), "SELECT 1") == 1

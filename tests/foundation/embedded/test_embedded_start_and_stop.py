@@ -61,7 +61,7 @@ def mode(path) -> int:
 
 
 async def test_the_first_start_makes_a_durable_cluster_behind_a_private_socket(embedded, tmp_path):
-    dsn = await embedded().start()
+    dsn = await embedded(is_first=True).start()
     data_dir = tmp_path / "data"
     assert [mode(data_dir / name) for name in ("postgres", "postgres.socket", "keys")] == [0o700] * 3
     assert mode(data_dir / "keys" / "database-password") == 0o600
@@ -107,7 +107,7 @@ async def test_a_later_start_waits_for_a_command_and_says_for_which_and_finds_ev
 
 
 async def test_text_is_ordered_by_code_point_and_case_is_known_beyond_ascii(embedded):
-    connection = await asyncpg.connect(await embedded().start())
+    connection = await asyncpg.connect(await embedded(is_first=True).start())
     await connection.execute("CREATE EXTENSION pg_trgm")
     assert await connection.fetchval("SELECT 'B' < 'a' AND lower('Ž') = 'ž'")
     assert len(await connection.fetchval("SELECT show_trgm('žluť')")) == 5
@@ -138,7 +138,7 @@ async def test_a_database_that_was_dropped_is_made_anew(embedded):
 
 
 async def test_the_running_server_states_its_address_and_a_stopped_one_does_not(embedded, tmp_path):
-    postgres = embedded()
+    postgres = embedded(is_first=True)
     with pytest.raises(NoRegistry):
         running_dsn(tmp_path / "data")
     dsn = await postgres.start()
@@ -158,7 +158,7 @@ async def test_a_second_service_on_the_same_data_directory_is_refused(embedded, 
 
 async def test_two_services_with_their_own_data_directories_run_side_by_side(embedded, tmp_path):
     first, second = await asyncio.gather(
-        embedded(tmp_path / "first").start(), embedded(tmp_path / "second").start()
+        embedded(tmp_path / "first", is_first=True).start(), embedded(tmp_path / "second").start()
     )
     assert first != second
     assert await setting(first, "hansa.cluster") == str(tmp_path / "first" / "postgres")
@@ -185,7 +185,7 @@ async def test_a_forked_worker_does_not_hold_the_data_directory(embedded):
 
 async def test_a_path_too_long_or_too_odd_for_a_socket_still_works(embedded, tmp_path):
     data_dir = tmp_path / ('long, "odd" and isn\'t ' + "x" * 100)
-    postgres = embedded(data_dir)
+    postgres = embedded(data_dir, is_first=True)
     dsn = await postgres.start()
     assert await setting(dsn, "hansa.cluster") == str(data_dir / "postgres")
     socket_directory = parse_qs(urlsplit(dsn).query)["host"][0]

@@ -3,11 +3,12 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.jobs import (

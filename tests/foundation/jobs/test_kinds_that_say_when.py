@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import monotonic
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import (

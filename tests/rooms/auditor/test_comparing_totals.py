@@ -1,7 +1,8 @@
 """Totals are compared at any load: honest registries never disagree, and what one side made up is found once it is quiet."""
 
 import random
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hansa.rooms.auditor.across.rules import Comparison, Totals, compare
 from tests.properties.scale import by_tier, printed_seed

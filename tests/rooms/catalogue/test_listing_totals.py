@@ -1,10 +1,10 @@
 """How many cards a list has: known by class without looking at cards, or counted up to a bound."""
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.rooms.catalogue import listing
 from hansa.rooms.catalogue.card_conditions import EVERY_CARD, LOOKED_AT_MAX, READ_MAX

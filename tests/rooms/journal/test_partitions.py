@@ -22,6 +22,14 @@ INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, sourc
 VALUES ('AgentOnboarded', 'did:x', 'agent', '{}', 'registry', $1, $2) RETURNING tableoid::regclass::text
 """
 
+INSERT_TRANSFER = """
+INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, source_service, recorded_at, terms, admitted, tx_id,
+  tx_type, payee, amount, fee, payer_after, payee_after, idempotency_key)
+VALUES ('LedgerBalanceChanged', 'did:x', 'ledger_transaction', 'ledger', $1,
+  journal_terms_of('hansa.local', 'AVT', 'did:c'), 1, $2, 'transfer', 'did:y', 1, 0, 0, 1, $3)
+RETURNING seq
+"""
+
 
 async def partitions(registry: TestRegistry) -> set[str]:
     rows = await registry.database.look(
@@ -67,6 +75,25 @@ async def test_every_partition_refuses_changes_and_keeps_keys_apart(registry: Te
                 await registry.database.act(
                     lambda tx, name=name, change=change: tx.execute(change.format(name))
                 )
+
+
+async def test_every_partition_holds_one_row_for_a_transfer_and_finds_it_by_its_key(registry: TestRegistry):
+    past = datetime(2001, 5, 1, tzinfo=UTC)
+    await registry.database.act(lambda tx: tx.execute("SELECT journal_add_month($1)", past))
+    for moment, tx_id, stored_key in (
+        (past, 4_000_000_001, None),
+        (datetime.now(UTC), 4_000_000_002, None),
+        # As rows of older versions have it.
+        (datetime.now(UTC), 4_000_000_003, "ledger-tx-hansa.local-4000000003"),
+        (datetime(2801, 5, 1, tzinfo=UTC), 4_000_000_004, None),
+    ):
+        given = (INSERT_TRANSFER, moment, tx_id)
+        seq = await registry.database.act(lambda tx, given=given, key=stored_key: tx.fetchval(*given, key))
+        for again in (None, stored_key):
+            with pytest.raises(asyncpg.UniqueViolationError):
+                await registry.database.act(lambda tx, given=given, key=again: tx.fetchval(*given, key))
+        for key, found in ((f"ledger-tx-hansa.local-{tx_id}", seq), (f"ledger-tx-other-{tx_id}", None)):
+            assert await registry.database.look(lambda tx, key=key: journal.sequence_of(tx, key)) == found
 
 
 async def test_the_edges_of_a_month_are_those_of_utc(registry: TestRegistry):
@@ -131,6 +158,7 @@ async def test_a_log_from_before_the_partitions_is_kept_byte_for_byte(postgres: 
 
 LOOKUPS = {
     "by key": "SELECT * FROM journal_event WHERE idempotency_key = ANY ($1::text[])",
+    "by transaction": "SELECT * FROM journal_event WHERE tx_id = 7 AND idempotency_key IS NULL",
     "by aggregate": "SELECT * FROM journal_event WHERE aggregate_id = 'x' AND event_type NOT IN"
     " ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')",
     "newest": "SELECT * FROM journal_event ORDER BY seq DESC LIMIT 60",

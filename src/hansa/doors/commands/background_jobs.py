@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec.structs import asdict
 
 from hansa.doors.commands.execution import run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, Reason, examples
@@ -64,5 +65,6 @@ def _line(job: "JobView") -> str:
 
 def _members(job: "JobView") -> dict[str, object]:
     return {
-        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in vars(job).items()
+        name: value.isoformat() if hasattr(value, "isoformat") else value
+        for name, value in asdict(job).items()
     }

@@ -30,7 +30,7 @@ def status(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 @app.command(rich_help_panel=INSPECT, epilog=examples("hansa doctor", "hansa doctor --json"))
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Check the registry and its machine and suggest fixes; exit 1 if there is a problem."""
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     from hansa.doors.diagnosis import check, gather_facts
 
@@ -47,7 +47,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 
 def _state_of(facts: "Facts") -> dict[str, Any]:
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     answers, database = facts.answers, facts.database
     audit = answers.audit if answers else None

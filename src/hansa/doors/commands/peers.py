@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec.structs import asdict
 
 from hansa.doors.commands.execution import failures_in_one_line, run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, examples
@@ -138,7 +139,7 @@ def sync_peer(name: Name, data_dir: DataDir = None, as_json: AsJson = False) -> 
     from hansa.doors import peer_acts
 
     report = run_act(peer_acts.sync_peer(settings_from(data_dir=data_dir), name))
-    shown = vars(report)
+    shown = asdict(report)
     print_outcome(
         "pulled {pulled}, changed {changed}, hidden {hidden}, refused {refused}".format(**shown),
         shown,

@@ -1,6 +1,6 @@
 """The cards of the catalogue page: what the registry says of each, and apart from that what its owner wrote."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.doors.console.agent_page import path_of
 from hansa.doors.console.badges import marks_of
@@ -11,8 +11,7 @@ TAGS_SHOWN = 8
 PARTS = {"name": "name", "tags": "tags", "skills": "skills", "description": "description", "did": "DID"}
 
 
-@dataclass(frozen=True)
-class ShownAgent:
+class ShownAgent(msgspec.Struct, frozen=True):
     """One card of the list."""
 
     card: catalogue.FoundCard

@@ -1,8 +1,9 @@
 """One agent as its page shows it: what the registry says of it, and apart from that what its owner wrote."""
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from hansa.doors.console.badges import marks_of
 from hansa.doors.console.call_snippets import (
@@ -21,8 +22,7 @@ from hansa.rooms import catalogue, commerce
 SKILLS_SHOWN = 64
 
 
-@dataclass(frozen=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """A skill in its owner's words."""
 
     name: str
@@ -31,8 +31,7 @@ class Skill:
     examples: list[str]
 
 
-@dataclass(frozen=True)
-class AgentPage:
+class AgentPage(msgspec.Struct, frozen=True):
     """What the page of one agent says."""
 
     card: catalogue.Card

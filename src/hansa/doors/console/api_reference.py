@@ -5,11 +5,11 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 from fastapi import FastAPI
 
 Document = Mapping[str, Any]
@@ -35,8 +35,7 @@ _DECLARED_CODE = re.compile(r"`([A-Za-z][A-Za-z0-9_]+)`: ")
 DEPTH_MAX = 3
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """One operation as a list names it."""
 
     name: str
@@ -50,8 +49,7 @@ class Operation:
         return f"/docs/operations/{self.name}"
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """A parameter, or a member of a body; members of members have dotted names."""
 
     name: str
@@ -60,8 +58,7 @@ class Member:
     description: str
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """One error that an operation declares; `code` is None where any code of the status may come."""
 
     status: int
@@ -69,8 +66,7 @@ class Refusal:
     sentence: str
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     """A body with the members of its schema and an example as text."""
 
     title: str
@@ -80,8 +76,7 @@ class Body:
     example: str | None
 
 
-@dataclass(frozen=True)
-class OperationDetails:
+class OperationDetails(msgspec.Struct, frozen=True):
     """Everything that the page of one operation says."""
 
     operation: Operation

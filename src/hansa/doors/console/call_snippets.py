@@ -6,8 +6,9 @@ Every address comes from a card, so it is quoted for the language that it stands
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.values.web_address import dialled
 
@@ -24,8 +25,7 @@ _OLD_MESSAGE = {
 }
 
 
-@dataclass(frozen=True)
-class Interface:
+class Interface(msgspec.Struct, frozen=True):
     """An address at which the agent is called; `url` is None where nobody can dial it."""
 
     url: str | None
@@ -43,8 +43,7 @@ class Interface:
         return self.url is not None and (binding == JSON_RPC or (binding == HTTP_JSON and not self.is_old))
 
 
-@dataclass(frozen=True)
-class Snippet:
+class Snippet(msgspec.Struct, frozen=True):
     """Lines to copy, with the language they are in."""
 
     title: str

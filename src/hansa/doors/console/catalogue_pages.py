@@ -6,9 +6,9 @@
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -119,8 +119,7 @@ def _unknown(request: Request, key: str) -> HTMLResponse:
     return page(request, "agent-unknown.html", status=404, key=key)
 
 
-@dataclass(frozen=True)
-class _ShownAgent:
+class _ShownAgent(msgspec.Struct, frozen=True):
     """A card with what stands beside it; only an agent of this registry has reputation, contracts and versions here.
 
     `is_exported`: this registry exports the card signed. `is_lasting`: nothing else of the database is shown than what `kept_agent_pages` covers.

@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import msgspec
 from pydantic import Field
 
 from hansa.foundation.plumbing.reactors import StoredEvent
@@ -49,8 +49,7 @@ class EventsOut(LazyModel):
         return cls(events=events, older=page.older, live_from=page.live_from)
 
 
-@dataclass(frozen=True)
-class EventLine:
+class EventLine(msgspec.Struct, frozen=True):
     """One event of a list."""
 
     sequence: int
@@ -74,8 +73,7 @@ class EventLine:
         )
 
 
-@dataclass(frozen=True)
-class Party:
+class Party(msgspec.Struct, frozen=True):
     """An agent or account that an event names, and what it is there."""
 
     name: str
@@ -83,8 +81,7 @@ class Party:
     address: str
 
 
-@dataclass(frozen=True)
-class EventDetails:
+class EventDetails(msgspec.Struct, frozen=True):
     """One event with what it says; `data` is JSON text in ASCII."""
 
     line: EventLine

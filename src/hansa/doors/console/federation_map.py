@@ -1,10 +1,10 @@
 """The drawing of the federation: registries in rows by their tier, connections by how fresh they are. SVG from the server."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
+import msgspec
 from markupsafe import Markup
 
 from hansa.foundation.values.visible_text import apart
@@ -36,8 +36,7 @@ def freshness(status: str, lag_seconds: int | None, interval: int) -> Freshness:
     return "late" if lag_seconds > late_after else "fresh"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a registry is drawn."""
 
     name: str

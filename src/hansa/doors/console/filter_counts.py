@@ -5,14 +5,15 @@ A value of a group is counted without what is chosen in its own group: with "Pai
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.doors.console.search_parameters import ONLY, SearchParameters
 from hansa.rooms import catalogue
 
 
-@dataclass(frozen=True)
-class FilterCounts:
+class FilterCounts(msgspec.Struct, frozen=True):
     """Counts of the values of each group, and of each filter of "Show only" when it is on."""
 
     facets: catalogue.Facets

@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One thing to do, why, and the command that does it; a step without a command is done elsewhere."""
 
     title: str

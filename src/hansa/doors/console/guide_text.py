@@ -7,11 +7,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
@@ -69,8 +69,7 @@ _NOT_IN_AN_IDENTIFIER = re.compile(r"[^\w\- ]")
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-@dataclass(frozen=True)
-class Guide:
+class Guide(msgspec.Struct, frozen=True):
     """A file as a page: its first heading, its first sentence as text, and the rest."""
 
     name: str

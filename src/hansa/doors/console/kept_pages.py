@@ -10,11 +10,11 @@
 import asyncio
 import gzip
 from collections import OrderedDict
-from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from time import time
 
+import msgspec
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -30,8 +30,7 @@ TAG_DIGITS = 32
 REVALIDATED = "public, no-cache"
 
 
-@dataclass(frozen=True)
-class KeptPage:
+class KeptPage(msgspec.Struct, frozen=True):
     """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise.
 
     All pages share one `beginning`, which has their styles; what a page takes is its `rest`.

@@ -1,11 +1,11 @@
 """The navigation of a person who is logged in: only pages that the person may open."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """A page of the account, or of the administration where `area` is needed."""
 
     path: str

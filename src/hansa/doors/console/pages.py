@@ -7,10 +7,10 @@
 
 import inspect
 import json
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
@@ -93,8 +93,7 @@ async def show_problem(_: Public, request: Request, settings: Config, code: str)
     return page(request, "problem.html", refusal=refusal, routes=routes, example=example)
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(msgspec.Struct, frozen=True):
     """An error code as the page shows it; several classes may carry it, each with a status of its own."""
 
     code: str

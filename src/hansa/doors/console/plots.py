@@ -4,10 +4,10 @@ Each plot has a table of its values, for readers without images; `static/plots.j
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
+import msgspec
 from markupsafe import Markup
 
 from hansa.foundation.values.money import UNIT
@@ -18,8 +18,7 @@ LABEL_ABOVE, LABEL_BELOW = 20, 8
 BAR_SHARE = 0.8
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(msgspec.Struct, frozen=True):
     """A curve over time, or bars; each point is a label of the time and a value. Never empty.
 
     `shown` is the text of a value, which counts `per_unit` as one. A curve is placed by `positions`, seconds since 1970; bars stand side by side, and

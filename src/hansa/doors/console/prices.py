@@ -1,9 +1,10 @@
 """The price that a card states, as a page says it."""
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -16,8 +17,7 @@ MODEL_MAX = 40
 _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,18})?", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Price:
+class Price(msgspec.Struct, frozen=True):
     """What a call costs. `amount` is None where the card states a price in a form that nobody can be sure of."""
 
     amount: str | None

@@ -1,6 +1,6 @@
 """What settled payments say of an agent of this registry, as its page shows it."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import format_amount
@@ -14,8 +14,7 @@ _COMPONENTS = {
 }
 
 
-@dataclass(frozen=True)
-class ReputationPanel:
+class ReputationPanel(msgspec.Struct, frozen=True):
     """Score, record and history; amounts are decimal strings in units."""
 
     found: reputation.Reputation

@@ -5,9 +5,11 @@ A part of the address that means nothing is passed over: a person who follows an
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlencode
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from hansa.rooms import catalogue
 
@@ -48,8 +50,7 @@ HERE = "This registry"
 _OFFSET = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """Something to choose or to leave again: where it leads, and how many cards it stands for."""
 
     label: str
@@ -60,8 +61,7 @@ class Choice:
     title: str = ""
 
 
-@dataclass(frozen=True)
-class SearchParameters:
+class SearchParameters(msgspec.Struct, frozen=True):
     """One state of the catalogue page."""
 
     q: str = ""
@@ -94,7 +94,7 @@ class SearchParameters:
 
     def search_query(self) -> catalogue.SearchQuery:
         """The search of this state."""
-        members = {field.name: getattr(self, field.name) for field in fields(self)}
+        members = asdict(self)
         members |= {"pricing": self.pricing or None, "tag": self.tag or None}
         return catalogue.SearchQuery(**members, limit=PAGE)
 
@@ -105,7 +105,7 @@ class SearchParameters:
 
     def members(self) -> dict[str, str]:
         """What differs from the empty state, as it stands in an address."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = asdict(self)
         return {name: _written(value) for name, value in values.items() if value != getattr(EMPTY, name)}
 
     @property

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
@@ -106,8 +106,7 @@ class SupplyOut(LazyModel):
         )
 
 
-@dataclass(frozen=True)
-class AttestedLine:
+class AttestedLine(msgspec.Struct, frozen=True):
     """A record of the chain as the page shows it. `delta` is None where it attests no reading."""
 
     record: auditor.Attestation

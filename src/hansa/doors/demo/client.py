@@ -5,6 +5,7 @@ from time import monotonic
 from typing import Any
 
 import httpx2
+import msgspec
 
 from hansa.doors.demo.screen import Screen
 
@@ -21,8 +22,7 @@ class DemoFailed(Exception):
     """Something did not go as the specification says; the message is one sentence."""
 
 
-@dataclass
-class DemoDeveloper:
+class DemoDeveloper(msgspec.Struct):
     """A developer that the demo registered."""
 
     name: str

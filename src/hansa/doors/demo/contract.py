@@ -1,9 +1,10 @@
 """A contract of the demo: funded, with two milestones, each submitted and approved."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
+
+import msgspec
 
 from hansa.doors.demo.client import DemoAgent, DemoFailed
 from hansa.doors.demo.market import Tally
@@ -19,8 +20,7 @@ MILESTONES = (
 AMOUNT = sum((one.amount for one in MILESTONES), Decimal(0))
 
 
-@dataclass(frozen=True)
-class Parties:
+class Parties(msgspec.Struct, frozen=True):
     """The two agents of a contract, at the registry at `url`."""
 
     url: str

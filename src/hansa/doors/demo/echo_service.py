@@ -5,19 +5,18 @@ import json
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import uvicorn
 
 START_SECONDS = 60
 
 
-@dataclass
-class EchoService:
+class EchoService(msgspec.Struct):
     """An ASGI application without payment; `texts` is what it worked on."""
 
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one JSON-RPC request with the text of its message."""

@@ -3,9 +3,10 @@
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from decimal import Decimal
 from uuid import uuid4
+
+import msgspec
 
 from hansa.doors.demo.client import OK, DemoAgent, DemoClient, DemoFailed
 
@@ -15,8 +16,7 @@ REPEATED_EVERY = 10
 PAYMENT_REQUIRED = 402
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     """One transfer to request."""
 
     number: int
@@ -25,8 +25,7 @@ class Order:
     amount: Decimal
 
 
-@dataclass
-class Tally:
+class Tally(msgspec.Struct):
     """What the demo expects every balance to be, from the answers it was given."""
 
     balances: dict[str, Decimal]
@@ -34,7 +33,7 @@ class Tally:
     repeated: int = 0
     refused: int = 0
     payments: int = 0
-    fees: Decimal = field(default_factory=Decimal)
+    fees: Decimal = msgspec.field(default_factory=Decimal)
 
     def count(self, order: Order, fee: Decimal) -> None:
         self._move(order.payer.did, order.payee.did, order.amount, fee)

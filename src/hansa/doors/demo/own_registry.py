@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import msgspec
+
 from hansa.doors.demo.client import DemoFailed
 from hansa.foundation.plumbing.settings import Settings
 
@@ -27,8 +29,7 @@ class Administrator:
     password: str = field(repr=False)
 
 
-@dataclass(frozen=True)
-class OwnRegistry:
+class OwnRegistry(msgspec.Struct, frozen=True):
     """Where it listens, and who administers it."""
 
     url: str

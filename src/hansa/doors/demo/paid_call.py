@@ -4,7 +4,6 @@ import logging
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from uuid import uuid4
 
 import httpx
 import httpx2
+import msgspec
 from a2a.client import ClientConfig, create_client
 from a2a.types import AgentCard, Message, Part, Role, SendMessageRequest
 from google.protobuf.json_format import ParseDict
@@ -42,8 +42,7 @@ def registry_of(url: str, agent: DemoAgent) -> AsyncRegistry:
     return AsyncRegistry(url, agent=credentials, retries=PATIENT)
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """The agent that calls and pays, at the registry at `url`."""
 
     url: str

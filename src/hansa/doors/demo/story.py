@@ -4,13 +4,14 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from time import monotonic
 from typing import Any
 
 import httpx2
+import msgspec
 from a2a.client.errors import A2AClientError
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
@@ -43,8 +44,7 @@ Confirm = Callable[[str], bool]
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """How the demo runs.
 
     `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.

@@ -4,10 +4,11 @@ import shutil
 import socket
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 import hansa
 from hansa.doors.diagnosis.facts import Facts
@@ -25,8 +26,7 @@ AUDIT_MAX_AGE = timedelta(minutes=10)
 CONNECT_SECONDS = 3.0
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """What one check found; `fix` is what to do, empty where there is nothing to do."""
 
     severity: Severity

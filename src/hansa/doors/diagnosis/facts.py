@@ -1,12 +1,12 @@
 """What is found out about a registry: its processes, what they answer, its database and its queues."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing import mail_queue
@@ -23,8 +23,7 @@ from hansa.rooms import federation, journal, notifications
 ANSWER_SECONDS = 10.0
 
 
-@dataclass(frozen=True)
-class Queue:
+class Queue(msgspec.Struct, frozen=True):
     """Work that waits. `failures` counts tries that failed, `given_up` what needs the operator."""
 
     name: str
@@ -34,8 +33,7 @@ class Queue:
     given_up: int = 0
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(msgspec.Struct, frozen=True):
     """What the HTTP API answers; `trouble` says why it does not. `failing_jobs` are as `/readyz` names them."""
 
     ready: bool
@@ -44,8 +42,7 @@ class Answers:
     failing_jobs: Sequence[dict[str, Any]] = ()
 
 
-@dataclass(frozen=True)
-class DatabaseFacts:
+class DatabaseFacts(msgspec.Struct, frozen=True):
     """The database in use; without a `version` it was not reached, and `trouble` says why.
 
     `trust_of_peers` has the state of peer trust of each peer.
@@ -62,8 +59,7 @@ class DatabaseFacts:
     trust_of_peers: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """Everything that was found out. `newest_schema` and `known_schemas` are those of the installed version."""
 
     settings: Settings

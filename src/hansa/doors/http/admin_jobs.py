@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from msgspec.structs import asdict
 from pydantic import Field
 
 from hansa.foundation.plumbing import jobs
@@ -60,7 +61,7 @@ class JobsPage(Page[JobOut]):
     @classmethod
     def of(cls, found: list[jobs.JobView], total: int, query: JobsQuery) -> "JobsPage":
         return cls(
-            items=[JobOut(**vars(job)) for job in found],
+            items=[JobOut(**asdict(job)) for job in found],
             pagination=Pagination.of(total=total, limit=query.limit, offset=query.offset),
         )
 

@@ -1,10 +1,10 @@
 """The HTTP application: routers, guards, problem documents."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -56,8 +56,7 @@ from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 API_PREFIX = "/api/v1"
 
 
-@dataclass(frozen=True)
-class ServiceRoutes:
+class ServiceRoutes(msgspec.Struct, frozen=True):
     """Every route of the service, and what leads a request to its route."""
 
     routes: list[BaseRoute]
@@ -65,12 +64,14 @@ class ServiceRoutes:
     direct: dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]
     members: dict[tuple[str, str, str], DirectMember]
     trees: tuple[DirectTree, ...]
-    described: api_description.DescribedRoutes = field(default_factory=api_description.DescribedRoutes)
+    described: api_description.DescribedRoutes = msgspec.field(
+        default_factory=api_description.DescribedRoutes
+    )
 
 
 @cache
 def service_routes() -> ServiceRoutes:
-    """The routes of this process: they hold nothing of one registry, and take a quarter of a second to make."""
+    """The routes of this process: they hold nothing of one registry, which are built when they are first used."""
     api = [*ASSEMBLY.api_routers, status.api_router, admin_jobs.router]
     root = [
         *ASSEMBLY.root_routers,

@@ -7,8 +7,8 @@
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+import msgspec
 from fastapi import FastAPI
 
 from hansa.doors.http.admission import Admission
@@ -38,14 +38,13 @@ READ_PLACES, READ_PLACES_BESIDE_MONEY = 128, 16
 ADMINISTRATION_PLACES, ADMINISTRATION_PLACES_BESIDE_MONEY = 32, 8
 
 
-@dataclass(frozen=True)
-class Admissions:
+class Admissions(msgspec.Struct, frozen=True):
     """The places for each kind of request."""
 
-    money: Admission = field(default_factory=Admission)
-    search: Admission = field(default_factory=Admission)
-    reads: Admission = field(default_factory=Admission)
-    administration: Admission = field(default_factory=Admission)
+    money: Admission = msgspec.field(default_factory=Admission)
+    search: Admission = msgspec.field(default_factory=Admission)
+    reads: Admission = msgspec.field(default_factory=Admission)
+    administration: Admission = msgspec.field(default_factory=Admission)
 
     @classmethod
     def usual(cls) -> "Admissions":

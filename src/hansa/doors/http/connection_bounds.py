@@ -1,8 +1,8 @@
 """The numbers that bound a connection, what it waits for, and what the connections of one process share."""
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 
+import msgspec
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from hansa.doors.http.deadlines import Deadlines
@@ -40,12 +40,11 @@ class Phase(IntEnum):
     END = 5
 
 
-@dataclass(frozen=True)
-class ConnectionBounds:
+class ConnectionBounds(msgspec.Struct, frozen=True):
     """What the connections of one process share."""
 
-    deadlines: Deadlines = field(default_factory=Deadlines)
-    unsent: UnsentAnswers = field(default_factory=UnsentAnswers)
+    deadlines: Deadlines = msgspec.field(default_factory=Deadlines)
+    unsent: UnsentAnswers = msgspec.field(default_factory=UnsentAnswers)
 
 
 CONNECTION_BOUNDS: Slot[ConnectionBounds] = Slot("http: bounds of connections")

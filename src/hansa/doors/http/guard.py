@@ -3,12 +3,12 @@
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
 from random import Random
 from typing import Any
 
+import msgspec
 from prometheus_client import Counter, Histogram
 from starlette.requests import Request
 from starlette.responses import Response
@@ -57,8 +57,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 _ids = Random()  # noqa: S311
 
 
-@dataclass(frozen=True)
-class DirectPath:
+class DirectPath(msgspec.Struct, frozen=True):
     """What the metrics ask of a route."""
 
     path: str

@@ -6,7 +6,8 @@ is accepted costs a fraction of reading what it sends. Proxies of the operator's
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.limits import network_of
 from hansa.foundation.plumbing.runtime import Slot
@@ -25,14 +26,12 @@ BLOCKED_SECONDS = 10
 ADDRESSES_MAX = 10_000
 
 
-@dataclass(slots=True)
-class _Refusals:
+class _Refusals(msgspec.Struct):
     count: int
     ends_at: float
 
 
-@dataclass(slots=True)
-class _Opened:
+class _Opened(msgspec.Struct):
     """Sockets opened, less those that the time since has made room for."""
 
     count: float
@@ -138,8 +137,7 @@ def _count_one_less(counts: dict[str, int], address: str) -> None:
         del counts[address]
 
 
-@dataclass(slots=True)
-class Place:
+class Place(msgspec.Struct):
     """One connection among those of its address; `address` is None once it is free, and where nothing is counted."""
 
     counts: AddressCounts

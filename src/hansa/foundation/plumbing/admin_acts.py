@@ -6,8 +6,9 @@
 - The transaction of an act locks its author: a barred one, who is suspended or whose account is closed, carries out none.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import AreasWithheld, Developer
 from hansa.foundation.plumbing.database import Tx
@@ -41,8 +42,7 @@ SELECT id, developer_id, credential, act, subject, reason, done_at {_FILTERED} O
 """
 
 
-@dataclass(frozen=True)
-class AdminAct:
+class AdminAct(msgspec.Struct, frozen=True):
     """One act of an administrator; without a developer, of the operator at the command line."""
 
     id: int
@@ -54,8 +54,7 @@ class AdminAct:
     done_at: datetime
 
 
-@dataclass(frozen=True)
-class AdminActFilter:
+class AdminActFilter(msgspec.Struct, frozen=True):
     """Which acts, newest first; what is None is not asked for."""
 
     developer_id: int | None

@@ -13,7 +13,6 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Annotated, Any
 from uuid import UUID
@@ -40,8 +39,7 @@ API_KEY_SESSION = "api-key:"
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Developer:
+class Developer(msgspec.Struct, frozen=True):
     """A person. `areas` are those administered now, none while `are_areas_withheld`: the person is suspended.
 
     `is_admin`: the operator made this person an administrator.
@@ -87,8 +85,7 @@ class Agent(msgspec.Struct, frozen=True):
     """Whether its owner bounds what it pays."""
 
 
-@dataclass(frozen=True)
-class PasswordSetter:
+class PasswordSetter(msgspec.Struct, frozen=True):
     """Somebody who may set a new password without the old one; `grant` is that right, good once."""
 
     developer_id: int

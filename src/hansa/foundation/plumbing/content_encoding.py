@@ -2,9 +2,9 @@
 
 import gzip
 import zlib
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 from starlette.datastructures import Headers
 
 LEAST_BYTES = 1000
@@ -37,8 +37,7 @@ def compressed_after(beginning: bytes, rest: bytes) -> tuple[bytes, bytes]:
     return packed.content, _blocks(rest, zlib.Z_FINISH) + end
 
 
-@dataclass(frozen=True)
-class _Beginning:
+class _Beginning(msgspec.Struct, frozen=True):
     content: bytes
     checksum: int
 

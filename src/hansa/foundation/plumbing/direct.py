@@ -1,14 +1,15 @@
 """Hot routes: the same declarations as everywhere, with their dependencies called directly.
 
 The framework solves a route's dependencies anew for every request, which costs several times the work of the money
-routes. A `DirectRoute` works them out once, when it is declared; OpenAPI sees no difference. What it does not
-understand stops the start.
+routes. A `DirectRoute` works them out once, for its first request; OpenAPI sees no difference. What it does not
+understand is a TypeError, which a test raises for every route of the service.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
@@ -16,6 +17,9 @@ from pydantic import BaseModel
 from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText, guarded_json, held_body, json_of
 from hansa.foundation.plumbing.parameter_binding import directly, in_two_steps
 from hansa.foundation.plumbing.runtime import runtime_of
+
+Handler = Callable[[Request], Awaitable[Response]]
+_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 class DirectRoute(GuardedRoute):
@@ -54,45 +58,57 @@ class DirectRoute(GuardedRoute):
         return answered
 
 
-def direct_handlers(
-    routers: Iterable[APIRouter], prefix: str
-) -> dict[tuple[str, str], Callable[[Request], Awaitable[Response]]]:
+def direct_handlers(routers: Iterable[APIRouter], prefix: str) -> dict[tuple[str, str], Handler]:
     """The handlers of the direct routes among these routers, by method and path."""
     return {
-        (method, prefix + route.path): route.get_route_handler()
-        for router in routers
-        for route in router.routes
-        if isinstance(route, DirectRoute) and not route.param_convertors
-        for method in route.methods or ()
+        (method, prefix + route.path): _handler_of(route)
+        for route in _direct_routes(routers)
+        if not _PARAMETER.search(route.path)
+        for method in route.declared_methods
     }
 
 
-@dataclass(frozen=True)
-class DirectMember:
+def _direct_routes(routers: Iterable[APIRouter]) -> Iterator[DirectRoute]:
+    return (route for router in routers for route in router.routes if isinstance(route, DirectRoute))
+
+
+def _handler_of(route: DirectRoute) -> Handler:
+    """The handler of a route, which its first request builds."""
+    built: Handler | None = None
+
+    def answer(request: Request) -> Awaitable[Response]:
+        nonlocal built
+        if built is None:
+            built = route.get_route_handler()
+        return built(request)
+
+    return answer
+
+
+class DirectMember(msgspec.Struct, frozen=True):
     """A direct route with one parameter between a fixed beginning and the last part of the path: `path` is its template."""
 
     path: str
     name: str
-    handler: Callable[[Request], Awaitable[Response]]
+    handler: Handler
 
 
 def direct_members(routers: Iterable[APIRouter], prefix: str) -> dict[tuple[str, str, str], DirectMember]:
     """The direct routes among these routers that have one parameter before the last part, by method and what is around it."""
     return {
         (method, *_around(prefix + route.path)): _member_of(prefix + route.path, route)
-        for router in routers
-        for route in router.routes
-        if isinstance(route, DirectRoute) and route.param_convertors
-        for method in route.methods or ()
+        for route in _direct_routes(routers)
+        if _PARAMETER.search(route.path)
+        for method in route.declared_methods
     }
 
 
 def _member_of(path: str, route: DirectRoute) -> DirectMember:
-    (name,) = route.param_convertors
+    (name,) = _PARAMETER.findall(route.path)
     before, end = _around(path)
     if f"{before}/{{{name}}}/{end}" != path:
         raise TypeError(f"{path}: the parameter of a direct route is the part before the last one")
-    return DirectMember(path, name, route.get_route_handler())
+    return DirectMember(path, name, _handler_of(route))
 
 
 def _around(path: str) -> tuple[str, str]:
@@ -100,8 +116,7 @@ def _around(path: str) -> tuple[str, str]:
     return before, end
 
 
-@dataclass(frozen=True)
-class DirectTree:
+class DirectTree(msgspec.Struct, frozen=True):
     """A direct route of what is below a prefix: `path` is its template, which ends in `{name:path}`, or in `{name}` for one part alone."""
 
     method: str
@@ -109,7 +124,7 @@ class DirectTree:
     prefix: str
     name: str
     is_one_part: bool
-    handler: Callable[[Request], Awaitable[Response]]
+    handler: Handler
 
     def value_in(self, method: str, path: str) -> str | None:
         """The parameter in a path, or None for a path of another route."""
@@ -123,17 +138,16 @@ def direct_trees(routers: Iterable[APIRouter], prefix: str) -> tuple[DirectTree,
     """The direct routes among these routers that have one parameter, the rest of the path."""
     return tuple(
         _tree_of(method, prefix + route.path, route)
-        for router in routers
-        for route in router.routes
-        if isinstance(route, DirectRoute) and route.param_convertors
-        for method in route.methods or ()
+        for route in _direct_routes(routers)
+        if _PARAMETER.search(route.path)
+        for method in route.declared_methods
     )
 
 
 def _tree_of(method: str, path: str, route: DirectRoute) -> DirectTree:
-    (name,) = route.param_convertors
+    (name,) = _PARAMETER.findall(route.path)
     before, _, parameter = path.partition("{")
     is_one_part = parameter == f"{name}}}"
     if not is_one_part and parameter != f"{name}:path}}":
         raise TypeError(f"{path}: the parameter of a direct route is the rest of the path")
-    return DirectTree(method, path, before, name, is_one_part, route.get_route_handler())
+    return DirectTree(method, path, before, name, is_one_part, _handler_of(route))

@@ -5,10 +5,11 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+import msgspec
 import structlog
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.metrics import job_failing, job_failures_total
 from hansa.foundation.values.errors import Unavailable
@@ -19,8 +20,7 @@ LONGEST_PAUSE_SECONDS = 300.0
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class FailingJob:
+class FailingJob(msgspec.Struct, frozen=True):
     """A job whose last try failed; `error` is the class of the error, which holds no values."""
 
     name: str
@@ -29,8 +29,7 @@ class FailingJob:
     error: str
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """How many entries of a queue wait for a job; `oldest_seconds` is None when nothing does."""
 
     count: int

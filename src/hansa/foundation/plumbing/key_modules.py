@@ -7,12 +7,12 @@
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import unquote
 
+import msgspec
 import structlog
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -40,8 +40,7 @@ class KeyModuleUnavailable(Unavailable):
     sentence = "The module with the signing key cannot be reached; retry shortly."
 
 
-@dataclass(frozen=True)
-class KeyAddress:
+class KeyAddress(msgspec.Struct, frozen=True):
     """Where a key is: the label of a token and the label of the key in it."""
 
     text: str

@@ -30,6 +30,11 @@ class LazyRoute(APIRoute):
         super().__init__(self.path, self.endpoint, **self._declared)
         return getattr(self, name)
 
+    @property
+    def declared_methods(self) -> list[str]:
+        """The methods, known before the route is built."""
+        return self._declared["methods"] or ["GET"]
+
     def below(self, prefix: str, including: APIRouter, **declared: Any) -> Self:
         """The same route under `prefix`, with tags and dependencies of the including router before its own."""
         own = self._declared

@@ -10,10 +10,10 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Annotated
 
+import msgspec
 from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
@@ -39,8 +39,7 @@ RETURNING refused,
 """
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """At most `count` requests in any `seconds`, for each key of the limit called `name`."""
 
     name: str

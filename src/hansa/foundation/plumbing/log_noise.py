@@ -10,8 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 PAUSE_SECONDS = 1.0
 KINDS_MAX = 500
@@ -20,8 +21,7 @@ REFUSED_STATUS = 400
 Kind: TypeAlias = tuple[object, ...]
 
 
-@dataclass
-class Seen:
+class Seen(msgspec.Struct):
     """One kind of line: when one was written last, and what was left out since."""
 
     level: int

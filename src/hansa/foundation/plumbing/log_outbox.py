@@ -4,9 +4,10 @@ The sequencer of the log takes rows out once they are committed; the order of le
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.canonical import digest
@@ -22,8 +23,7 @@ SELECT kind, object_id, sha256, at FROM taken ORDER BY id
 """
 
 
-@dataclass(frozen=True)
-class LogEntry:
+class LogEntry(msgspec.Struct, frozen=True):
     """An object that the log is to prove: its kind, its id, and the hash of what its own route serves."""
 
     kind: str

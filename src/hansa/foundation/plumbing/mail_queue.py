@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import uuid4
 
+import msgspec
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
@@ -52,8 +53,7 @@ class OutgoingMail:
     good_for: timedelta
 
 
-@dataclass(frozen=True)
-class _Mail:
+class _Mail(msgspec.Struct, frozen=True):
     recipient: str
     sealed_content: bytes
     is_stale: bool

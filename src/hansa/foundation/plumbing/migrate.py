@@ -7,12 +7,12 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
+import msgspec
 
 import hansa
 from hansa.foundation.plumbing.database import address_of
@@ -38,8 +38,7 @@ _RIGHTS_OF_THE_ROLE = (
 )
 
 
-@dataclass(frozen=True)
-class Migrated:
+class Migrated(msgspec.Struct, frozen=True):
     """What was applied to a database, in order; both are empty when it was current."""
 
     migrations: tuple[str, ...] = ()

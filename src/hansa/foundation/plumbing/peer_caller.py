@@ -5,9 +5,9 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 from cryptography.x509 import Certificate
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader
@@ -23,8 +23,7 @@ PEER_SCHEME = "PeerCertificate"
 CERTIFICATE_SCHEME = APIKeyHeader(name=RFC_9440_HEADER, scheme_name=PEER_SCHEME, auto_error=False)
 
 
-@dataclass(frozen=True)
-class Peer:
+class Peer(msgspec.Struct, frozen=True):
     """Another registry, an approved peer. `name` is its registry name, `ledger_id` addresses it without ambiguity."""
 
     id: int

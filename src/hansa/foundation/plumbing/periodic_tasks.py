@@ -5,14 +5,14 @@ Work that one process does for all is a job.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.runtime import Runtime
 
 
-@dataclass(frozen=True)
-class PeriodicTask:
+class PeriodicTask(msgspec.Struct, frozen=True):
     """Work done every so often in each process; it must be harmless to repeat.
 
     Where `pause_seconds` is given it says before each time how long to wait, and `every_seconds` is the first pause.

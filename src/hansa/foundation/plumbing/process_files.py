@@ -11,12 +11,13 @@ import select
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
 
+import msgspec
 import structlog
+from msgspec.structs import asdict
 
 FOLDER = "serving"
 POLL_SECONDS = 0.05
@@ -24,8 +25,7 @@ POLL_SECONDS = 0.05
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class ServingProcess:
+class ServingProcess(msgspec.Struct, frozen=True):
     """One serving process: the parent where there are several workers. `boot_ticks` is its start since the boot."""
 
     pid: int

@@ -1,17 +1,17 @@
 """What a reactor is, and the event that it is called with."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
 
 
-@dataclass(frozen=True)
-class StoredEvent:
+class StoredEvent(msgspec.Struct, frozen=True):
     """An event as the journal stores it; `xid` is the transaction that wrote it."""
 
     sequence: int
@@ -37,8 +37,7 @@ class ReactTogether(Protocol):
     def __call__(self, tx: Tx, /, *events: StoredEvent) -> Awaitable[None]: ...
 
 
-@dataclass(frozen=True)
-class Reactor:
+class Reactor(msgspec.Struct, frozen=True):
     """Calls `react` for each event of these types, in the order of the journal.
 
     What `react` writes and the reactor's cursor in the journal are one commit. It may be called again for an event

@@ -6,10 +6,10 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -51,8 +51,7 @@ class DatabaseOfAnother(Unavailable):
     sentence = "The database belongs to a different registry."
 
 
-@dataclass(frozen=True)
-class RegistryIdentity:
+class RegistryIdentity(msgspec.Struct, frozen=True):
     """Name, trust domain, ledger id (Specification 6 W 2), and SHA-256 fingerprints by the name of the key."""
 
     registry_name: str

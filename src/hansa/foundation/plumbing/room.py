@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 from fastapi import APIRouter
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -19,8 +19,7 @@ Metric: TypeAlias = Counter | Gauge | Histogram
 Background: TypeAlias = Callable[[Runtime], AbstractAsyncContextManager[None]]
 
 
-@dataclass(frozen=True)
-class Routes:
+class Routes(msgspec.Struct, frozen=True):
     """A router and its place in the order of matching: the lowest `position` first, each position once.
 
     Routes stand below /api/v1, or below / with `at_root`.
@@ -34,8 +33,7 @@ class Routes:
 BlockerKind: TypeAlias = Literal["balance", "stake", "bond", "contracts", "disputes"]
 
 
-@dataclass(frozen=True)
-class Blocker:
+class Blocker(msgspec.Struct, frozen=True):
     """Something that an agent holds and that would be lost. `amount` is a decimal string."""
 
     kind: BlockerKind
@@ -53,8 +51,7 @@ async def nothing(_: Tx, __: int) -> None:
     """Nothing is ended or erased."""
 
 
-@dataclass(frozen=True)
-class AccountEnd:
+class AccountEnd(msgspec.Struct, frozen=True):
     """What a room does when the account of a developer ends.
 
     `blockers(tx, developer_id)` names what prevents it. `end(tx, developer_id)` ends what the developer owns in the room
@@ -67,8 +64,7 @@ class AccountEnd:
     erase: Callable[[Tx, int], Awaitable[None]] = nothing
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(msgspec.Struct, frozen=True):
     """One room. Each member is empty unless the room has something of the kind."""
 
     name: str
@@ -79,7 +75,7 @@ class Room:
     """What each process does for itself at intervals."""
     background: tuple[Background, ...] = ()
     """What runs in each serving process from its start to its end."""
-    wakes: Mapping[str, Callable[[Runtime], None]] = field(default_factory=dict)
+    wakes: Mapping[str, Callable[[Runtime], None]] = msgspec.field(default_factory=dict)
     """What each serving process calls at the notifications of a channel of the database; it returns at once."""
     settings: frozenset[str] = frozenset()
     """The names of the settings that the room reads."""

@@ -9,9 +9,9 @@ A `Slot` is a place for one value in each process:
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
+import msgspec
 from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
@@ -31,8 +31,7 @@ T = TypeVar("T")
 RUNTIME = "hansa.runtime"
 
 
-@dataclass(frozen=True, eq=False)
-class Slot(Generic[T]):
+class Slot(msgspec.Struct, Generic[T], frozen=True, eq=False):
     """A named place for one value of type T in each process."""
 
     name: str
@@ -59,8 +58,7 @@ class Slot(Generic[T]):
         return found_in_process(lambda request: self.of(runtime_of(request)))
 
 
-@dataclass(frozen=True)
-class Filling:
+class Filling(msgspec.Struct, frozen=True):
     """What a room puts into a slot."""
 
     slot: Slot[Any]
@@ -90,8 +88,7 @@ class Slots:
         self.parameters.clear()
 
 
-@dataclass(frozen=True)
-class Runtime:
+class Runtime(msgspec.Struct, frozen=True):
     """The settings, the database and the slots of one process: its whole state."""
 
     settings: Settings
@@ -104,9 +101,9 @@ class Runtime:
     seal: Seal
     authority: IdentityAuthority | None
     """Who issues workload identities, or None where no service does."""
-    jobs: JobHealth = field(default_factory=JobHealth)
+    jobs: JobHealth = msgspec.field(default_factory=JobHealth)
     """How the background jobs of this process are doing."""
-    slots: Slots = field(default_factory=Slots)
+    slots: Slots = msgspec.field(default_factory=Slots)
     """What the rooms hold and supply to each other in this process."""
 
 

@@ -4,15 +4,15 @@ What was sealed for minutes or a day beside a request (kept answers, links, form
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 
 
-@dataclass(frozen=True)
-class SealedColumn:
+class SealedColumn(msgspec.Struct, frozen=True):
     """A column of a table; `purpose` gives what the value of a row was sealed for, from its key in the column `key`."""
 
     table: str
@@ -21,8 +21,7 @@ class SealedColumn:
     purpose: Callable[[Any], str]
 
 
-@dataclass(frozen=True)
-class Resealed:
+class Resealed(msgspec.Struct, frozen=True):
     """How many values were sealed anew, and how many did not open and stay as they are."""
 
     resealed: int = 0

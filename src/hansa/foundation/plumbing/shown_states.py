@@ -5,8 +5,9 @@ statement. A state is made of row versions (`xmin`), so that no state comes back
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -14,8 +15,7 @@ States: TypeAlias = Mapping[str, str | None]
 """The state of each part by its name; None where the part has nothing to show."""
 
 
-@dataclass(frozen=True)
-class ShownState:
+class ShownState(msgspec.Struct, frozen=True):
     """One part of what is shown: an SQL expression of type text that reads `asked.did`."""
 
     expression: str

@@ -7,12 +7,12 @@ the decision, where its clock also judges the expiry.
 import re
 import warnings
 from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from joserfc import jws, jwt
 from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import OKPKey
@@ -54,8 +54,7 @@ _FORMS = {
 }
 
 
-@dataclass(frozen=True)
-class Claims:
+class Claims(msgspec.Struct, frozen=True):
     """What a verified token says. `expires_at` is in epoch seconds."""
 
     subject: str

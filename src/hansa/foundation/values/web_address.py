@@ -9,10 +9,11 @@
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Literal
 from urllib.parse import SplitResult, quote, urlsplit
+
+import msgspec
 
 from hansa.foundation.values.errors import HostRefused
 
@@ -67,8 +68,7 @@ _OPEN_IPV6 = IPv6Network("2000::/3")
 _CLOSED_IPV6 = tuple(IPv6Network(block) for block in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"))
 
 
-@dataclass(frozen=True)
-class WebAddress:
+class WebAddress(msgspec.Struct, frozen=True):
     """An absolute http or https address. `host` is lower-case, without brackets and final dot."""
 
     url: str

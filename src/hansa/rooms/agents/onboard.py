@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -27,8 +29,7 @@ class Onboarding:
     card: dict[str, Any] | None
 
 
-@dataclass(frozen=True)
-class Onboarded:
+class Onboarded(msgspec.Struct, frozen=True):
     """The agent that was created."""
 
     card: catalogue.StoredCard

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from hansa.foundation.plumbing.caller import Agent, require_permission
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -81,8 +83,7 @@ def pays_plainly(agent: Agent, capability_token: str | None) -> bool:
     return not agent.is_governed and capability_token is None
 
 
-@dataclass(frozen=True)
-class HeldBudget:
+class HeldBudget(msgspec.Struct, frozen=True):
     """What a payment that is made later was counted against; it is given back as far as nothing is paid."""
 
     is_counted: bool

@@ -1,9 +1,10 @@
 """What the agents room decides, without I/O."""
 
 import hmac
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+import msgspec
 
 from hansa.foundation.values.money import Minor
 
@@ -31,8 +32,7 @@ class FundingStatus(StrEnum):
     DISABLED = "disabled"
 
 
-@dataclass(frozen=True)
-class BootstrapToken:
+class BootstrapToken(msgspec.Struct, frozen=True):
     """A bootstrap token as it stands at this moment of the database's clock."""
 
     developer_id: int
@@ -40,8 +40,7 @@ class BootstrapToken:
     is_expired: bool
 
 
-@dataclass(frozen=True)
-class Credentials:
+class Credentials(msgspec.Struct, frozen=True):
     """What the token route knows of a client id."""
 
     did: str
@@ -51,16 +50,14 @@ class Credentials:
     status: str
 
 
-@dataclass(frozen=True)
-class OwnerAndRoles:
+class OwnerAndRoles(msgspec.Struct, frozen=True):
     """Whose agent it is, and the roles it holds."""
 
     developer_id: int
     roles: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class OwnedAgent:
+class OwnedAgent(msgspec.Struct, frozen=True):
     """An agent as its owner and administrators list it."""
 
     did: str

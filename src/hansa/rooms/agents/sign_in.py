@@ -1,7 +1,8 @@
 """Exchange an agent's secret for the right to a token."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.secrets import fingerprint
@@ -9,8 +10,7 @@ from hansa.foundation.values.secrets import fingerprint
 from . import rules, store
 
 
-@dataclass(frozen=True)
-class SignedIn:
+class SignedIn(msgspec.Struct, frozen=True):
     """An active agent that proved itself, and when, by the database's clock."""
 
     did: str

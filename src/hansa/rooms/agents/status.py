@@ -4,9 +4,10 @@ Each act locks the agent, so of two at once the second sees what the first has d
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Literal
+
+from msgspec.structs import replace
 
 from hansa.foundation.events import AgentRevoked, AgentStatusChanged
 from hansa.foundation.plumbing.database import Tx

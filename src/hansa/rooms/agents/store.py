@@ -6,7 +6,6 @@ touched, so the treasury is always locked last.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -117,8 +116,7 @@ WHERE did = $1 AND (last_active_at IS NULL OR last_active_at < now() - interval 
 """
 
 
-@dataclass(frozen=True)
-class NewAgent:
+class NewAgent(msgspec.Struct, frozen=True):
     """An agent about to be written."""
 
     did: str
@@ -154,8 +152,7 @@ class Bearer(msgspec.Struct, frozen=True):
     read_at: datetime
 
 
-@dataclass(frozen=True)
-class Secret:
+class Secret(msgspec.Struct, frozen=True):
     """Which secret an agent has, not what it is; and its status at the database's time `read_at`."""
 
     client_id: str

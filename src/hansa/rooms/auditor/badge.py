@@ -1,7 +1,8 @@
 """The supply as a badge: one word that anyone may show on a page of theirs."""
 
-from dataclasses import dataclass
 from html import escape
+
+import msgspec
 
 from hansa.foundation.values.money import format_amount
 
@@ -15,8 +16,7 @@ PADDING = 6
 CHARACTER_WIDTH = 7
 
 
-@dataclass(frozen=True)
-class SupplyBadge:
+class SupplyBadge(msgspec.Struct, frozen=True):
     """What the badge says; `color` is `brightgreen` or `red`."""
 
     label: str

@@ -1,15 +1,15 @@
 """The lines of the bridge in the supply audit: wrapped units of others held here, and own units locked for them elsewhere."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger, transfers
 
 
-@dataclass(frozen=True)
-class Bridges:
+class Bridges(msgspec.Struct, frozen=True):
     """Both sides of the bridge at one moment. `locked` is by ledger id, in minor units."""
 
     wrapped: Sequence[transfers.WrappedSupply]

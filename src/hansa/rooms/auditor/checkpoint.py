@@ -5,7 +5,8 @@
 - A checkpoint of another database cluster is void: transaction ids mean nothing there. The next one begins at zero.
 """
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import journal
@@ -15,8 +16,7 @@ from .rules import NOTHING_COMPARED
 from .store import Checkpoint
 
 
-@dataclass(frozen=True)
-class Advance:
+class Advance(msgspec.Struct, frozen=True):
     """The terms that this snapshot sees, and what events not settled yet moved.
 
     `numbers` are those of all transactions in the log, where it was folded from its first event on.

@@ -1,9 +1,10 @@
 """The audit cycle: every check in one snapshot, its verdict kept, a breach recorded in the same commit."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 
+import msgspec
 import structlog
+from msgspec.structs import replace
 
 from hansa.foundation.events import SupplyInvariantBreach
 from hansa.foundation.plumbing.database import Tx
@@ -36,8 +37,7 @@ RECENT_SECONDS = 50
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class AuditVerdict:
+class AuditVerdict(msgspec.Struct, frozen=True):
     """What one cycle found. `findings` names what differs, minor units, the first of each kind."""
 
     id: int

@@ -3,15 +3,15 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 SOUND = "OK"
 BREACH = "BREACH"
 MISMATCH = "MISMATCH"
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(msgspec.Struct, frozen=True):
     """How far transactions and log were compared with each other.
 
     Those up to `to_tx` need not be looked at again; those after it have their events at `from_position` or later. The

@@ -7,10 +7,10 @@ is repeated whole. Verdicts are only added.
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -93,8 +93,7 @@ CROSS JOIN LATERAL (
 """
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """What the ledger events before `folded_from` add up to, in this cluster."""
 
     cluster: int
@@ -103,8 +102,7 @@ class Checkpoint:
     compared: Compared
 
 
-@dataclass(frozen=True)
-class AccountGap:
+class AccountGap(msgspec.Struct, frozen=True):
     """A bucket that does not hold what its events add up to; minor units."""
 
     account: str
@@ -112,8 +110,7 @@ class AccountGap:
     difference: str
 
 
-@dataclass(frozen=True)
-class NewVerdict:
+class NewVerdict(msgspec.Struct, frozen=True):
     """A verdict about to be written; `breach_digest` is None when all is sound."""
 
     as_of_seq: int
@@ -130,8 +127,7 @@ class NewVerdict:
     liabilities: Commitment | None
 
 
-@dataclass(frozen=True)
-class KeptVerdict:
+class KeptVerdict(msgspec.Struct, frozen=True):
     """The latest verdict as it stands."""
 
     id: int

@@ -1,7 +1,8 @@
 """The supply invariant: what was issued and not destroyed, and what came over the border, is what circulates."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import supply_delta
@@ -12,8 +13,7 @@ from . import store
 from .checkpoint import current_checkpoint
 
 
-@dataclass(frozen=True)
-class SupplyVerdict:
+class SupplyVerdict(msgspec.Struct, frozen=True):
     """One reading of the invariant; amounts in minor units. `delta` is net supply minus circulating."""
 
     terms: journal.SupplyTerms
@@ -38,8 +38,7 @@ class SupplyVerdict:
         return self.delta == 0 and log_agrees and self.terms.unbalanced_transactions == 0
 
 
-@dataclass(frozen=True)
-class LiveReading:
+class LiveReading(msgspec.Struct, frozen=True):
     """The supply now, and how many ledger events were folded for it beyond the checkpoint."""
 
     supply: SupplyVerdict

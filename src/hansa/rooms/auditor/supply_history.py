@@ -1,7 +1,8 @@
 """The supply over time, from the verdicts of the audit cycles."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -9,8 +10,7 @@ from hansa.foundation.values.money import Minor
 from . import store
 
 
-@dataclass(frozen=True)
-class SupplyPoint:
+class SupplyPoint(msgspec.Struct, frozen=True):
     """What one audit cycle found; amounts in minor units."""
 
     checked_at: datetime

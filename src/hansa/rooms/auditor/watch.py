@@ -5,9 +5,10 @@ transfer acknowledged reads a verdict that includes it, and no number of askers 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.gather import Gathering
@@ -22,8 +23,7 @@ from .supply import LiveReading, SupplyVerdict, read_live
 EVENTS_FOLDED_MAX = 10_000
 
 
-@dataclass(frozen=True)
-class SupplyWatch:
+class SupplyWatch(msgspec.Struct, frozen=True):
     """The supply at `checked_at`; `last_cycle` is None before the first one.
 
     While the last cycle is sound, `checks` are the supply of this reading and, of the same name, what that cycle found.

@@ -1,7 +1,8 @@
 """What a card says of its agent's reputation bond: its state and how much it is."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import format_amount

@@ -1,7 +1,8 @@
 """What a list asks of cards: conditions chosen from fixed fragments of SQL; every value is bound."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from .cursor import ChangesCursor
 from .records import Card
@@ -15,8 +16,7 @@ TEXTS_END = "\x1f"
 _LISTED_TEXT = "(name_text || chr(31) || description_text)"
 
 
-@dataclass(frozen=True)
-class Conditions:
+class Conditions(msgspec.Struct, frozen=True):
     """What a listing asks of a card: fragments of SQL with the values they bind, from `$1` on.
 
     While `by_class` holds, whole classes of cards satisfy them or not; else cards are counted up to `counted_max`.

@@ -5,8 +5,10 @@
 - `next` is None when everything is read; `resume` continues from where the reading stands, at once or later.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -37,8 +39,7 @@ class Followed:
         )
 
 
-@dataclass(frozen=True)
-class _Slice:
+class _Slice(msgspec.Struct, frozen=True):
     """The cards of a page, and whether the round holds more cards after them."""
 
     cards: list[Card]

@@ -9,16 +9,17 @@ be returned twice.
 import base64
 import binascii
 import json
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
 
 from .errors import CursorInvalid
 from .rules import BIGINT_MAX
 
 
-@dataclass(frozen=True)
-class ListingCursor:
+class ListingCursor(msgspec.Struct, frozen=True):
     """The page ended at the card `below`; `total` and `offset` are what the pagination says."""
 
     below: int
@@ -26,8 +27,7 @@ class ListingCursor:
     offset: int
 
 
-@dataclass(frozen=True)
-class ChangesCursor:
+class ChangesCursor(msgspec.Struct, frozen=True):
     """The round of changes from transaction `start` up to, not including, `stop`; the next one begins at `resume`.
 
     The first round has no `stop`. `at` (microseconds) and `above` say which card was returned last; a round not yet

@@ -1,7 +1,8 @@
 """What a card says of its agent's suspension: that, and since which day. The reason is not shown."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 

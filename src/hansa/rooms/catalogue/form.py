@@ -8,9 +8,9 @@
 import copy
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 from a2a.types import AgentCard
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import validate_proto_required_fields
@@ -48,8 +48,7 @@ CARD_MESSAGE = cast("Descriptor", AgentCard.DESCRIPTOR)
 TROUBLES_MAX = 50
 
 
-@dataclass(frozen=True)
-class CheckedCard:
+class CheckedCard(msgspec.Struct, frozen=True):
     """A card as it would be stored, or what is wrong with it."""
 
     card: dict[str, Any] | None

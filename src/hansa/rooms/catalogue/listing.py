@@ -1,7 +1,8 @@
 """List cards: filtered, page by page; the newest first, or by change (`changes`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -15,8 +16,7 @@ from .pages import CardsPage, PageRequest, page_of
 from .records import Card
 
 
-@dataclass(frozen=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True):
     """Which cards a reader wants. `owner` is the developer asking for own cards, or None."""
 
     own_currency: str

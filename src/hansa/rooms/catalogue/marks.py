@@ -1,6 +1,6 @@
 """What an agent of this registry has earned: grades by its verified jobs, never for money."""
 
-from dataclasses import dataclass
+import msgspec
 
 GRADES = (
     (1, "Proven"),
@@ -13,8 +13,7 @@ GRADES = (
 )
 
 
-@dataclass(frozen=True)
-class Grade:
+class Grade(msgspec.Struct, frozen=True):
     """How many jobs were verified, the grade they earned, and how many the next grade asks for."""
 
     verified_jobs: int

@@ -1,14 +1,14 @@
 """Pages of the card list: what is asked for, and what is answered."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from .card_conditions import Conditions
 from .records import Card, Tombstone
 
 
-@dataclass(frozen=True)
-class PageRequest:
+class PageRequest(msgspec.Struct, frozen=True):
     """How much of the listing, from where, and whether with the documents."""
 
     limit: int
@@ -18,8 +18,7 @@ class PageRequest:
     with_data: bool
 
 
-@dataclass(frozen=True)
-class CardsPage:
+class CardsPage(msgspec.Struct, frozen=True):
     """A page and its cursor; `next` is None at the end. Only readings of changes have tombstones and `resume`.
 
     Where `total_is_exact` does not hold there are more than `total` cards.

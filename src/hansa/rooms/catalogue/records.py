@@ -1,17 +1,17 @@
 """Cards as they are written, read and found."""
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.values.money import Minor
 
 from .rules import Findable
 
 
-@dataclass(frozen=True)
-class NewCard:
+class NewCard(msgspec.Struct, frozen=True):
     """A native card about to be written."""
 
     id: UUID
@@ -24,8 +24,7 @@ class NewCard:
     content: Findable
 
 
-@dataclass(frozen=True)
-class StoredCard:
+class StoredCard(msgspec.Struct, frozen=True):
     """A card as just written."""
 
     id: UUID
@@ -36,8 +35,7 @@ class StoredCard:
     is_stub: bool
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """A card as read; `card_data` is None where it was not asked for, `status_since` while the card is active."""
 
     id: UUID
@@ -87,8 +85,7 @@ class Card:
         return f"{self.id} {self.version} {self.is_active} {self.unlisted}"
 
 
-@dataclass(frozen=True)
-class CardName:
+class CardName(msgspec.Struct, frozen=True):
     """The card of an agent, as a link names it."""
 
     did: str
@@ -96,8 +93,7 @@ class CardName:
     name: str
 
 
-@dataclass(frozen=True)
-class Bond:
+class Bond(msgspec.Struct, frozen=True):
     """What a card shows of its agent's bond; without a state there is none. `amount` in minor units."""
 
     state: str | None
@@ -105,8 +101,7 @@ class Bond:
     is_bonded: bool
 
 
-@dataclass(frozen=True)
-class Tombstone:
+class Tombstone(msgspec.Struct, frozen=True):
     """A card that has left the public listings, as those who follow changes receive it: no name and no text.
 
     `deleted_at` is set where the card is gone for good.

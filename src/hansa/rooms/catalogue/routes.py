@@ -1,9 +1,9 @@
 """HTTP doors of the catalogue."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from msgspec.structs import replace
 from starlette.convertors import StringConvertor, register_url_convertor
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards

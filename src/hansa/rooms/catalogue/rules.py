@@ -3,9 +3,10 @@
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from .errors import CardUnknown
 from .payment import stated_price
@@ -18,8 +19,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.A
 _INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Findable:
+class Findable(msgspec.Struct, frozen=True):
     """What listings and searches know of a card."""
 
     name: str

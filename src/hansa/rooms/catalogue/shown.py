@@ -1,6 +1,6 @@
 """A card as it is shown: with what the registry says beside the owner's words."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from .bonds import with_bond
 from .card_formats import readable_by_both

@@ -6,11 +6,11 @@ under a statement timeout of their own. A condition is chosen from fixed fragmen
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any
 from uuid import UUID
 
 import asyncpg
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -362,7 +362,7 @@ async def _bound_search(tx: Tx) -> None:
 
 def card_in(row: asyncpg.Record) -> Card:
     """The card in a row of CARD_COLUMNS, with its document where the row has it."""
-    values = {field.name: row[field.name] for field in fields(Card) if field.name not in _DOCUMENTS}
+    values = {name: row[name] for name in Card.__struct_fields__ if name not in _DOCUMENTS}
     documents = {name: _document(row.get(name)) for name in _DOCUMENTS}
     return Card(**values, **documents)
 

@@ -1,8 +1,9 @@
 """What a card shows of its agent's reputation: its track record and its score, written by the room that computes them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 

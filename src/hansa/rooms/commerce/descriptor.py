@@ -88,6 +88,7 @@ ROOM = Room(
         bonds.BOND_ADMITS,
         contracts.ACTS_TOGETHER,
         contracts.APPROVALS,
+        payments.KNOWN_TOKENS,
         payments.VERIFIER,
         payments.GATHERED,
         payments.SETTLEMENTS,
@@ -99,6 +100,7 @@ ROOM = Room(
     fills=(
         contracts.ACTS_TOGETHER.built_by(contracts.ActsTogether),
         contracts.APPROVALS.built_by(contracts.Approvals),
+        payments.KNOWN_TOKENS.built_by(lambda _: payments.KnownTokens()),
         payments.VERIFIER.built_by(payments.Verifier),
         payments.GATHERED.built_by(payments.Gathered),
         payments.SETTLEMENTS.built_by(payments.Settlements),

@@ -5,7 +5,6 @@ id follows from the Idempotency-Key, so that a repeated request is the same act 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -83,13 +82,12 @@ RELAY_REFUSALS: tuple[type[Refused], ...] = (
 _BY_CODE = {kind.code: kind for kind in PASSED_ON}
 
 
-@dataclass(frozen=True)
-class RelayedAct:
+class RelayedAct(msgspec.Struct, frozen=True):
     """An act of an agent of this registry on a contract that another one holds."""
 
     contract_id: int
     act: str
-    body: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 async def keeper_of(runtime: Runtime, registry: str) -> federation.PeerRecord:

@@ -1,8 +1,9 @@
 """What a ruling takes from the bond of a defendant: offered here, because bonds belong to a room above."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
@@ -10,8 +11,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
 
 
-@dataclass(frozen=True)
-class BondSlash:
+class BondSlash(msgspec.Struct, frozen=True):
     """Destroy up to `amount` of the bond of this agent; `ref` is unique among references of destroyed units."""
 
     did: str
@@ -19,8 +19,7 @@ class BondSlash:
     ref: str
 
 
-@dataclass(frozen=True)
-class BondSlashed:
+class BondSlashed(msgspec.Struct, frozen=True):
     """What was destroyed, and by which ledger transaction; None when there was nothing."""
 
     amount: Minor

@@ -1,7 +1,8 @@
 """What a developer owns, for an administrator: every agent, and what stands against it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import agents
@@ -11,8 +12,7 @@ from .developers import require_developer
 from .rules import DeveloperSuspension, Suspension
 
 
-@dataclass(frozen=True)
-class OwnedAgents:
+class OwnedAgents(msgspec.Struct, frozen=True):
     """A page of a developer's agents, the oldest first, each with what stands against it."""
 
     developer_id: int

@@ -5,9 +5,10 @@
 - A reinstatement, of the agent or of its developer, ends both.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
+
+import msgspec
 
 Basis: TypeAlias = Literal["agent", "developer"]
 
@@ -20,8 +21,7 @@ AccountSuspension: TypeAlias = Literal["suspended", "skipped", "failed"]
 AccountReinstatement: TypeAlias = Literal["reinstated", "skipped", "failed"]
 
 
-@dataclass(frozen=True)
-class Stopped:
+class Stopped(msgspec.Struct, frozen=True):
     """What became of one agent: its status, its workload identity, its ledger account."""
 
     agent_did: str
@@ -30,8 +30,7 @@ class Stopped:
     teg: AccountSuspension
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(msgspec.Struct, frozen=True):
     """The result of the reinstatement for one agent."""
 
     agent_did: str
@@ -40,8 +39,7 @@ class Restored:
     teg: AccountReinstatement
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """The result of the revocation for one agent."""
 
     agent_did: str
@@ -50,8 +48,7 @@ class Ended:
     teg: AccountSuspension
 
 
-@dataclass(frozen=True)
-class Suspension:
+class Suspension(msgspec.Struct, frozen=True):
     """A suspension of an agent that stands."""
 
     basis: Basis
@@ -61,8 +58,7 @@ class Suspension:
     suspended_at: datetime
 
 
-@dataclass(frozen=True)
-class DeveloperSuspension:
+class DeveloperSuspension(msgspec.Struct, frozen=True):
     """A suspension of a developer that stands."""
 
     reason: str
@@ -70,8 +66,7 @@ class DeveloperSuspension:
     suspended_at: datetime
 
 
-@dataclass(frozen=True)
-class HardSuspension:
+class HardSuspension(msgspec.Struct, frozen=True):
     """A hard suspension of an agent; `lifted_at` is None while it is in force."""
 
     did: str

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
+from msgspec.structs import asdict
 from pydantic import AfterValidator, Field, StrictBool
 
 from hansa.foundation.values.lazy_model import LazyModel
@@ -106,7 +107,7 @@ class StoppedAgentsOut(LazyModel):
 
     @classmethod
     def of(cls, rows: Sequence[rules.Stopped]) -> "StoppedAgentsOut":
-        return cls(results=[StoppedOut(**vars(row)) for row in rows])
+        return cls(results=[StoppedOut(**asdict(row)) for row in rows])
 
 
 class RestoredAgentsOut(LazyModel):
@@ -116,7 +117,7 @@ class RestoredAgentsOut(LazyModel):
 
     @classmethod
     def of(cls, rows: Sequence[rules.Restored]) -> "RestoredAgentsOut":
-        return cls(results=[RestoredOut(**vars(row)) for row in rows])
+        return cls(results=[RestoredOut(**asdict(row)) for row in rows])
 
 
 class EndedAgentsOut(LazyModel):
@@ -126,7 +127,7 @@ class EndedAgentsOut(LazyModel):
 
     @classmethod
     def of(cls, rows: Sequence[rules.Ended]) -> "EndedAgentsOut":
-        return cls(results=[EndedOut(**vars(row)) for row in rows])
+        return cls(results=[EndedOut(**asdict(row)) for row in rows])
 
 
 class StoppedDeveloperOut(StoppedAgentsOut):
@@ -138,7 +139,7 @@ class StoppedDeveloperOut(StoppedAgentsOut):
     @classmethod
     def under(cls, developer_id: int, rows: Sequence[rules.Stopped]) -> "StoppedDeveloperOut":
         return cls(
-            developer_id=developer_id, status="suspended", results=[StoppedOut(**vars(row)) for row in rows]
+            developer_id=developer_id, status="suspended", results=[StoppedOut(**asdict(row)) for row in rows]
         )
 
 
@@ -151,7 +152,7 @@ class RestoredDeveloperOut(RestoredAgentsOut):
     @classmethod
     def under(cls, developer_id: int, rows: Sequence[rules.Restored]) -> "RestoredDeveloperOut":
         return cls(
-            developer_id=developer_id, status="active", results=[RestoredOut(**vars(row)) for row in rows]
+            developer_id=developer_id, status="active", results=[RestoredOut(**asdict(row)) for row in rows]
         )
 
 
@@ -164,7 +165,7 @@ class DeveloperSuspensionOut(LazyModel):
 
     @classmethod
     def of(cls, suspension: DeveloperSuspension) -> "DeveloperSuspensionOut":
-        return cls(**vars(suspension))
+        return cls(**asdict(suspension))
 
 
 class SuspensionOut(LazyModel):
@@ -178,7 +179,7 @@ class SuspensionOut(LazyModel):
 
     @classmethod
     def of(cls, suspension: Suspension) -> "SuspensionOut":
-        return cls(**vars(suspension))
+        return cls(**asdict(suspension))
 
 
 class OwnedAgentOut(LazyModel):

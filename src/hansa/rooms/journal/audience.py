@@ -6,8 +6,9 @@
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hansa.foundation.events import event_types
 from hansa.foundation.plumbing.reactors import StoredEvent

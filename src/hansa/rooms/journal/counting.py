@@ -1,8 +1,9 @@
 """How many events there are: counters of what is settled, and the few newer ones counted anew."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.gather import Gathering
@@ -13,16 +14,14 @@ from . import counting_store
 COUNTED_AT_ONCE = 500_000
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True):
     """One end of the log."""
 
     sequence: int
     recorded_at: datetime
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """Exact as of one moment."""
 
     by_type: Mapping[str, int]

@@ -20,12 +20,27 @@ def events_of(rows: str) -> str:
     return f"(SELECT x.* FROM ({rows}) stored CROSS JOIN LATERAL journal_expand(stored.e) x) event"  # noqa: S608
 
 
+def own_events_of(rows: str) -> str:
+    """As `events_of`, of rows of rare types, each of which is one event: nothing is to be expanded. `rows` selects `e.*`."""
+    return f"({rows}) event"
+
+
 def rows_after(xid: str, seq: str) -> str:
     """The condition on rows of which an event stands behind this place; the events before it are to be trimmed."""
     return (
         f"(e.xid, e.seq) > ({xid}::bigint, {seq}::bigint - {SPAN_MAX - 1})"
         f" AND (e.xid > {xid}::bigint OR e.seq + {SPAN} - 1 > {seq}::bigint)"
     )
+
+
+def rows_with_key(key: str) -> str:
+    """A query for the row whose first event has this key, an SQL expression. The row of a transfer is found by its transaction."""
+    return f"""
+SELECT e FROM journal_event e WHERE e.idempotency_key = {key}
+UNION ALL
+SELECT e FROM journal_event e JOIN journal_transfer_terms t ON t.id = e.terms
+WHERE e.tx_id = left(substring({key} FROM '-([0-9]+)$'), 18)::bigint AND e.idempotency_key IS NULL
+  AND {key} = concat('ledger-tx-', t.frame, '-', e.tx_id)"""  # noqa: S608
 
 
 def rows_of_type(kind: str) -> str:

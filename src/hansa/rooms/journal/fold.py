@@ -6,9 +6,9 @@ from those whose transactions are still among open ones.
 
 import secrets
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
@@ -37,8 +37,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Horizon:
+class Horizon(msgspec.Struct, frozen=True):
     """What a snapshot sees: every transaction before `oldest_open` has ended, none from `not_begun` on is visible.
 
     `cluster` identifies the database cluster: transaction ids mean nothing in another one.
@@ -50,8 +49,7 @@ class Horizon:
     cluster: int
 
 
-@dataclass(frozen=True)
-class FoldedFrom:
+class FoldedFrom(msgspec.Struct, frozen=True):
     """Where a fold begins: at transaction `position`, without the events up to `relics_to_seq`."""
 
     position: int
@@ -61,8 +59,7 @@ class FoldedFrom:
 ORIGIN = FoldedFrom(0, 0)
 
 
-@dataclass(frozen=True)
-class SupplyTerms:
+class SupplyTerms(msgspec.Struct, frozen=True):
     """Supply according to the log, in minor units."""
 
     issued: Minor
@@ -86,8 +83,7 @@ class SupplyTerms:
 NOTHING_FOLDED = SupplyTerms(ZERO, ZERO, ZERO, ZERO, ZERO, 0)
 
 
-@dataclass(frozen=True)
-class SupplyFold:
+class SupplyFold(msgspec.Struct, frozen=True):
     """Settled events, the others, how many events in all, and the newest relic among them (0 without any)."""
 
     settled: SupplyTerms
@@ -106,8 +102,7 @@ async def fold_supply(tx: Tx, since: FoldedFrom, seen: Horizon) -> SupplyFold:
     return _supply(await fold_store.fold_supply(tx, _bounds(since, seen)))
 
 
-@dataclass(frozen=True)
-class WholeFold:
+class WholeFold(msgspec.Struct, frozen=True):
     """What all ledger events add up to; the numbers of their transactions are those of `RECORDED_TRANSACTIONS`."""
 
     supply: SupplyFold
@@ -136,8 +131,7 @@ def _supply(records: Sequence[asyncpg.Record]) -> SupplyFold:
     )
 
 
-@dataclass(frozen=True)
-class TypedSupply:
+class TypedSupply(msgspec.Struct, frozen=True):
     """What the typed events of issuing and destroying units add up to, in minor units."""
 
     issued: Minor

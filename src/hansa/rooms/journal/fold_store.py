@@ -6,10 +6,10 @@ event of a transaction that this cluster has not reached yet is a relic of anoth
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from decimal import Decimal
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import UNIT
@@ -58,7 +58,7 @@ FROM paid GROUP BY settled
 TERMS = """
 SELECT settled, sum(transactions)::bigint AS transactions, coalesce(max(relics_to_seq), 0) AS relics_to_seq,
   coalesce(sum(issued), 0) AS issued, coalesce(sum(destroyed), 0) AS destroyed, coalesce(sum(transit), 0) AS transit,
-  sum(fees_collected) AS fees_collected, sum(circulating) AS circulating, sum(unbalanced)::bigint AS unbalanced
+  sum(fees_collected) AS fees_collected, coalesce(sum(circulating), 0) AS circulating, sum(unbalanced)::bigint AS unbalanced
 FROM folded GROUP BY settled
 """
 """What the two forms add up to."""
@@ -142,8 +142,7 @@ WHERE event_type = 'LedgerBalanceChanged' AND xid >= $1 AND ($1 = 0 OR seq > $2)
 """A relation to join: which ledger transactions have an event, from position $1 on, relics up to $2 left out."""
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """What ledger events added to one bucket of an account, in minor units: settled ones, and the others."""
 
     account: str

@@ -5,9 +5,9 @@ and a table by several. The results are those of `fold_store`, whatever the even
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import UNIT
@@ -84,8 +84,7 @@ FROM (SELECT numbered, hashed FROM paid UNION ALL SELECT numbered, hashed FROM i
 """  # noqa: S608
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(msgspec.Struct, frozen=True):
     """How many numbers of ledger transactions the log has, and the sum of their hashes under `seed` (None without any)."""
 
     seed: int

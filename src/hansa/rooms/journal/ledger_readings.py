@@ -1,9 +1,9 @@
 """What the journal shows of the ledger, which is a room above: a slot that the ledger fills."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated, Protocol
 
+import msgspec
 from fastapi import Depends
 
 from hansa.foundation.plumbing.database import Tx
@@ -11,16 +11,14 @@ from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.money import Minor
 
 
-@dataclass(frozen=True)
-class AccountKey:
+class AccountKey(msgspec.Struct, frozen=True):
     """The key of a LedgerBalanceChanged in which an account takes part; `position` rises with the account's history."""
 
     position: int
     key: str
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """What one bucket of an account holds, in minor units; never nothing."""
 
     account: str
@@ -28,8 +26,7 @@ class Held:
     amount: Minor
 
 
-@dataclass(frozen=True)
-class AccountCount:
+class AccountCount(msgspec.Struct, frozen=True):
     """How many transactions an account takes part in.
 
     `untyped`: of how many of them only the movement is recorded. `with_fee_paid`: for how many it paid a fee. `payments`:
@@ -50,8 +47,7 @@ class KeysOfAccount(Protocol):
     ) -> list[AccountKey]: ...
 
 
-@dataclass(frozen=True)
-class LedgerReadings:
+class LedgerReadings(msgspec.Struct, frozen=True):
     """What fills the slot.
 
     `keys_of_account` answers the keys of an account in the order of its history, `count_of_account` how many there are.

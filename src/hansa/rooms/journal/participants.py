@@ -9,7 +9,9 @@ come to stand behind a cursor.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.reactors import StoredEvent
@@ -22,8 +24,7 @@ from .reading import BIGGEST, EventsPage, SortOrder
 SKIPPED_AT_ONCE = 1000
 
 
-@dataclass(frozen=True)
-class ParticipantFilter:
+class ParticipantFilter(msgspec.Struct, frozen=True):
     """Which events of a DID; a cursor takes the place of the offset."""
 
     did: str
@@ -34,8 +35,7 @@ class ParticipantFilter:
     cursor: str | None = None
 
 
-@dataclass(frozen=True)
-class _Reached:
+class _Reached(msgspec.Struct, frozen=True):
     """How far each stream was read: the last event filed, and the last transaction with its last event shown."""
 
     filed_xid: int
@@ -65,16 +65,14 @@ async def events_by_participant(
     return await _next_page(tx, replace(event_filter, cursor=cursor), ledger)
 
 
-@dataclass(frozen=True)
-class PlacedEvent:
+class PlacedEvent(msgspec.Struct, frozen=True):
     """An event, and the cursor of what follows it."""
 
     event: StoredEvent
     position: str
 
 
-@dataclass(frozen=True)
-class PlacedPage:
+class PlacedPage(msgspec.Struct, frozen=True):
     """Events with a cursor each; `position` is the cursor of what follows the page, `is_last` when nothing does now."""
 
     events: Sequence[PlacedEvent]

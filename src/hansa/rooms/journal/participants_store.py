@@ -6,7 +6,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
 
-from .expansion import events_of
+from .expansion import events_of, rows_with_key
 from .parties import PARTIES
 from .reading_store import RARE, Place
 from .store import COLUMNS, stored
@@ -34,16 +34,16 @@ _ROWS_BEHIND = """
 SELECT near.e FROM (
   SELECT e FROM journal_event e WHERE e.xid = m.moved_xid AND e.seq >= m.moved_seq AND e.recorded_at = m.moved_at
   ORDER BY e.xid, e.seq LIMIT 4
-) near WHERE (near.e).idempotency_key IS NULL OR (near.e).seq = m.moved_seq
+) near WHERE (near.e).idempotency_key IS NULL AND (near.e).data IS NOT NULL OR (near.e).seq = m.moved_seq
 UNION ALL
 SELECT e FROM journal_event e WHERE e.idempotency_key = m.key || '-payment'
 """
 
 _BEHIND = f"""
 WITH moved AS (
-  SELECT k.position, k.key, e.xid AS moved_xid, e.seq AS moved_seq, e.recorded_at AS moved_at,
-    coalesce(e.tx_id::text, e.data ->> 'tx_id') AS tx_id
-  FROM unnest($2::bigint[], $3::text[]) AS k (position, key) JOIN journal_event e ON e.idempotency_key = k.key
+  SELECT k.position, k.key, (f.e).xid AS moved_xid, (f.e).seq AS moved_seq, (f.e).recorded_at AS moved_at,
+    coalesce((f.e).tx_id::text, (f.e).data ->> 'tx_id') AS tx_id
+  FROM unnest($2::bigint[], $3::text[]) AS k (position, key) CROSS JOIN LATERAL ({rows_with_key("k.key")}) f
 )
 SELECT {{selected}} FROM moved m CROSS JOIN LATERAL (
   SELECT {COLUMNS} FROM {events_of(_ROWS_BEHIND)} ORDER BY xid, seq

@@ -1,7 +1,8 @@
 """The log as anyone may read it: newest first, one event, one transaction. Members withheld from the public are absent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.events import ledger_key
 from hansa.foundation.plumbing.database import Tx
@@ -18,8 +19,7 @@ READ_AT_ONCE = 200
 READS_MAX = 10
 
 
-@dataclass(frozen=True)
-class PublicFilter:
+class PublicFilter(msgspec.Struct, frozen=True):
     """Which events: of one type, of one DID, of both, or all; `cursor` is the `older` of the page before."""
 
     frame: str
@@ -29,8 +29,7 @@ class PublicFilter:
     cursor: str | None = None
 
 
-@dataclass(frozen=True)
-class PublicPage:
+class PublicPage(msgspec.Struct, frozen=True):
     """Events, newest first. `older` leads to what stands before them, None at the beginning of the log.
 
     `live_from` is a position before everything that may still be committed: a stream that starts there misses nothing and

@@ -5,8 +5,9 @@ Going backward shows all that is committed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.reactors import StoredEvent
@@ -20,8 +21,7 @@ SortOrder = Literal["asc", "desc"]
 BIGGEST = 2**63 - 1
 
 
-@dataclass(frozen=True)
-class EventsPage:
+class EventsPage(msgspec.Struct, frozen=True):
     """Events in the order asked for; `position` is where the page ends, `next` the same while more may follow."""
 
     events: Sequence[StoredEvent]
@@ -29,8 +29,7 @@ class EventsPage:
     next: str | None
 
 
-@dataclass(frozen=True)
-class EventFilter:
+class EventFilter(msgspec.Struct, frozen=True):
     """Which events of the log; a cursor takes the place of the offset."""
 
     limit: int

@@ -1,20 +1,18 @@
 """Every SQL statement of the journal. Inserts and reads only: the database refuses anything else."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.reactors import StoredEvent
 
-from .expansion import SPAN, events_of
+from .expansion import SPAN, events_of, rows_with_key
 
 
-@dataclass(frozen=True)
-class NewEvent:
+class NewEvent(msgspec.Struct, frozen=True):
     """An event about to be written; `data` is JSON text."""
 
     event_type: str
@@ -39,6 +37,8 @@ _RECENT = f"SELECT {COLUMNS} FROM {_NEWEST} WHERE event_type <> ALL($2) ORDER BY
 _COUNT_RECENT = f"""
 SELECT count(*) FROM (SELECT 1 FROM {_NEWEST} WHERE event_type <> ALL($2) ORDER BY seq DESC LIMIT $1) ring
 """  # noqa: S608
+
+_SEQUENCE_OF = f"SELECT (f.e).seq FROM ({rows_with_key('$1::text')}) f"  # noqa: S608
 
 NEWEST_SEQUENCE = f"coalesce((SELECT e.seq + {SPAN} - 1 FROM journal_event e ORDER BY e.seq DESC LIMIT 1), 0)"  # noqa: S608
 """An expression: the highest sequence number, 0 on an empty log."""
@@ -85,8 +85,9 @@ async def recent(tx: Tx, limit: int, *, without: Sequence[str]) -> list[StoredEv
 
 def stored(rows: Iterable[asyncpg.Record | Mapping[str, Any]]) -> list[StoredEvent]:
     """Rows of COLUMNS as events."""
+    decode = msgspec.json.decode
     return [
-        StoredEvent(**{**row, "data": json.loads(row["data"]), "metadata": json.loads(row["metadata"])})
+        StoredEvent(**{**row, "data": decode(row["data"]), "metadata": decode(row["metadata"])})
         for row in rows
     ]
 
@@ -131,7 +132,7 @@ async def newest_position(tx: Tx) -> int:
 
 async def sequence_of(tx: Tx, key: str) -> int | None:
     """The sequence number of the event with that key."""
-    seq: int | None = await tx.fetchval("SELECT seq FROM journal_event WHERE idempotency_key = $1", key)
+    seq: int | None = await tx.fetchval(_SEQUENCE_OF, key)
     return seq
 
 

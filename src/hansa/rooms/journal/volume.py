@@ -1,8 +1,9 @@
 """What is paid between accounts, by day: a table that a job brings up to date with what is settled."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -27,8 +28,7 @@ ON CONFLICT (day) DO UPDATE SET payments = v.payments + excluded.payments, amoun
 _BY_DAY = "SELECT day, payments, amount::bigint AS amount FROM journal_volume ORDER BY day DESC LIMIT $1"
 
 
-@dataclass(frozen=True)
-class DayVolume:
+class DayVolume(msgspec.Struct, frozen=True):
     """What was paid on a day (UTC), without fees; amount in minor units."""
 
     day: date

@@ -1,6 +1,6 @@
 """Opening accounts and reading them."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -23,8 +23,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Balance:
+class Balance(msgspec.Struct, frozen=True):
     """What an account holds, in minor units."""
 
     did: str

@@ -1,13 +1,12 @@
 """Which book is written: the frame, its unit and its own accounts."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.did import SystemAccount, bridge_did, leg_did, system_did, transit_did
 
 
-@dataclass(frozen=True)
-class Book:
+class Book(msgspec.Struct, frozen=True):
     """The names that go into every posting of one registry. `issues` is False at an operator registry (Specification 6 W 2)."""
 
     frame: str

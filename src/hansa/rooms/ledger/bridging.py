@@ -6,8 +6,9 @@
   back what a restore lost.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.did import ledger_id_of_bridge
@@ -25,8 +26,7 @@ _LOCKED = (
 )
 
 
-@dataclass(frozen=True)
-class BridgeAmount:
+class BridgeAmount(msgspec.Struct, frozen=True):
     """Units of an agent here that a saga of the bridge with that registry locks or unlocks."""
 
     ledger_id: str

@@ -3,8 +3,9 @@
 What a transaction brought is paid whole and once: `ledger_paid_claim` has a row for each transaction that was paid.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.database import Tx
@@ -34,8 +35,7 @@ ORDER BY p.tx_id LIMIT $3
 _CLAIM = "INSERT INTO ledger_paid_claim (tx_id, paid_tx_id) VALUES ($1, $2)"
 
 
-@dataclass(frozen=True)
-class UnclaimedUnits:
+class UnclaimedUnits(msgspec.Struct, frozen=True):
     """What one transaction brought for a closed account; `amount` in minor units."""
 
     tx_id: int

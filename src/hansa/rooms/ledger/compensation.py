@@ -3,7 +3,7 @@
 They count toward `net_in_limit` of that registry, as what it brings in: its word makes units here.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -26,8 +26,7 @@ WHERE a.did = $1 AND a.unit = '' AND k.transit_id = a.id
 """
 
 
-@dataclass(frozen=True)
-class Compensation:
+class Compensation(msgspec.Struct, frozen=True):
     """What is issued, and its limits: the most of one issue, and the net_in_limit of the registry that confirmed the slash."""
 
     complainant: str

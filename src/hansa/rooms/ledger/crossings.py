@@ -13,11 +13,11 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
@@ -32,8 +32,7 @@ Direction: TypeAlias = Literal["out", "in", "swap_out", "swap_in"]
 CrossingState: TypeAlias = Literal["reserved", "committed", "aborted"]
 
 
-@dataclass(frozen=True)
-class ReserveOut:
+class ReserveOut(msgspec.Struct, frozen=True):
     """Liquid to transit, exactly the amount and without a fee. `counterparty` is the payee's DID at the other registry.
 
     `is_again`: also where it was aborted, by a registry that was restored and had committed it before.
@@ -72,8 +71,7 @@ class ReserveOut:
         return Order(self.payer, step.transit, self.amount, self.message, more=terms)
 
 
-@dataclass(frozen=True)
-class CommitOut:
+class CommitOut(msgspec.Struct, frozen=True):
     """The units are the other registry's for good; nothing moves. Of a swap: transit to leg.
 
     Raises: CrossingUnknown, CrossingDecided.
@@ -92,8 +90,7 @@ class CommitOut:
         return _movement(step, Terms(tx_type="swap", counterparty_frame=self.frame))
 
 
-@dataclass(frozen=True)
-class AbortOut:
+class AbortOut(msgspec.Struct, frozen=True):
     """Transit back to liquid, whatever the status of the payer. Raises: CrossingUnknown, CrossingDecided."""
 
     frame: str
@@ -108,8 +105,7 @@ class AbortOut:
         return _movement(step, Terms(tx_type="return", counterparty_frame=self.frame))
 
 
-@dataclass(frozen=True)
-class ReserveIn:
+class ReserveIn(msgspec.Struct, frozen=True):
     """Room for units that will come in: `amount` whole, of which `fee` goes to the fee collector. Nothing moves.
 
     `net_in_limit` is the most that may have come in from that registry, and may still come, less what went out to it; None:
@@ -145,8 +141,7 @@ class ReserveIn:
         return Order(step.transit, self.payee, self.amount, more=Terms(active=CREDIT, crossing=step))
 
 
-@dataclass(frozen=True)
-class CommitIn:
+class CommitIn(msgspec.Struct, frozen=True):
     """Transit to liquid, the net to the payee and the fee to the fee collector; of a swap, leg to payee.
 
     Raises: CrossingUnknown, CrossingDecided.
@@ -169,8 +164,7 @@ class CommitIn:
         return replace(paid, more=replace(paid.terms, from_=LIQUID))
 
 
-@dataclass(frozen=True)
-class AbortIn:
+class AbortIn(msgspec.Struct, frozen=True):
     """The room is free again; nothing moves. Raises: CrossingUnknown, CrossingDecided."""
 
     frame: str
@@ -182,8 +176,7 @@ class AbortIn:
         return _decision(CrossingStep("abort", _in(self), self.transfer_id, book.transit(self.frame)))
 
 
-@dataclass(frozen=True)
-class Crossing:
+class Crossing(msgspec.Struct, frozen=True):
     """A crossing as it stands; amounts in minor units. `tx_id` is the movement out or in, if there was one."""
 
     direction: Direction
@@ -198,8 +191,7 @@ class Crossing:
     decided_at: datetime | None
 
 
-@dataclass(frozen=True)
-class CorridorTotals:
+class CorridorTotals(msgspec.Struct, frozen=True):
     """What was committed with another registry in all, and what is reserved; minor units.
 
     `confirmed_out` is what that registry confirmed to have credited, `transit` the balance of its account.

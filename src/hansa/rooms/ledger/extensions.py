@@ -5,7 +5,6 @@ says how they are called). Here stands the Python side: an order gets an extensi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -34,8 +33,7 @@ class ClaimRefused(Exception):
         self.detail = detail
 
 
-@dataclass(frozen=True)
-class Extension(Generic[Payload, Outcome]):
+class Extension(msgspec.Struct, Generic[Payload, Outcome], frozen=True):
     """A kind of extension: what it is given and what it returns. One that is not recorded has only the function `<kind>_claim`."""
 
     kind: str

@@ -10,7 +10,6 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -35,8 +34,7 @@ GRACE_SECONDS = 60
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class HoldOrder:
+class HoldOrder(msgspec.Struct, frozen=True):
     """What is to be set aside; `fee` is the absolute fee of a firm quote, else that of a transfer as of now."""
 
     payer: str

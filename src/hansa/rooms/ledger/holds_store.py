@@ -1,8 +1,9 @@
 """The SQL of holds beside the engine's. No statement here moves a unit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -55,8 +56,7 @@ WHERE a.escrow <> coalesce(h.remaining, 0) ORDER BY a.did
 """
 
 
-@dataclass(frozen=True)
-class Hold:
+class Hold(msgspec.Struct, frozen=True):
     """One hold, amounts in minor units. `remaining` includes the fee; 0 when it has ended."""
 
     id: int
@@ -76,8 +76,7 @@ class Hold:
     ending: str | None
 
 
-@dataclass(frozen=True)
-class OverdueHold:
+class OverdueHold(msgspec.Struct, frozen=True):
     """A hold that has expired; `extension` is the kind by which its owner expires it, if it has one."""
 
     id: int
@@ -87,8 +86,7 @@ class OverdueHold:
     is_extended: bool
 
 
-@dataclass(frozen=True)
-class EscrowGap:
+class EscrowGap(msgspec.Struct, frozen=True):
     """An account whose escrow is not what its open holds hold; in minor units."""
 
     did: str

@@ -1,8 +1,9 @@
 """Payments that an owner's act makes once: a reference, unique for good, stands on their transaction."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -11,8 +12,7 @@ from . import orders, rules, store
 from .orders import Order
 
 
-@dataclass(frozen=True)
-class PaymentMade:
+class PaymentMade(msgspec.Struct, frozen=True):
     """A transfer or a capture between two agents, in minor units."""
 
     payer: str
@@ -24,8 +24,7 @@ class PaymentMade:
     """Of one to an agent of another registry: the transfer, which both registries know by it."""
 
 
-@dataclass(frozen=True)
-class PaymentOrder:
+class PaymentOrder(msgspec.Struct, frozen=True):
     """A payment to be made; `ref` is its reference, `memo` what its events and the statement say.
 
     With `hold_id` it is captured from that hold, the rest of which is freed, at the fee that the hold fixed. Otherwise

@@ -1,7 +1,6 @@
 """Transfers between two accounts of this registry, inside a caller's own transaction; alone they gather (`batch.py`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -85,8 +84,7 @@ def _moment(microseconds: int) -> datetime:
     return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
 
 
-@dataclass(frozen=True)
-class Preview:
+class Preview(msgspec.Struct, frozen=True):
     """What a transfer would cost and leave; amounts in minor units."""
 
     fee: Minor

@@ -6,9 +6,7 @@ v = what it sent in the last hour (this transfer excluded) over the largest bala
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 
 import msgspec
 
@@ -32,8 +30,7 @@ DISPUTE_REFERENCE = "dispute:"
 REFERENCE_MAX_CHARACTERS = 128
 
 
-@dataclass(frozen=True)
-class FeePolicy:
+class FeePolicy(msgspec.Struct, frozen=True):
     """The published rates: fractions of the amount, and the turnovers an hour between which they rise."""
 
     rate_base: Fraction = Fraction(5, 1000)
@@ -43,7 +40,7 @@ class FeePolicy:
 
     def highest(self, amount: Minor) -> Minor:
         """A bound of the fee of this amount, whatever its payer sent before."""
-        return Minor(ceil(amount * self.rate_max))
+        return Minor(-(-amount * self.rate_max.numerator // self.rate_max.denominator))
 
     def as_integers(self) -> list[int]:
         """Numerators and denominators in the order of the members."""

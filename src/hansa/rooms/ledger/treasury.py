@@ -1,6 +1,6 @@
 """What issuing and destroying share: the treasury is locked first, and a reference is good for one of each."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -10,8 +10,7 @@ from .book import Book
 from .errors import AccountUnknown, ReferenceUsed
 
 
-@dataclass(frozen=True)
-class SupplyChange:
+class SupplyChange(msgspec.Struct, frozen=True):
     """Units that came into being or ceased to be, and the whole supply since then; both in minor units."""
 
     tx_id: int

@@ -1,8 +1,9 @@
 """Owner notices: webhooks of owners about their agents and their account. A reactor follows the journal."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.events import (
     A2APaymentFailed,
@@ -85,8 +86,7 @@ def _of_move(data: Mapping[str, Any]) -> WebhookEvent | None:
     return _OF_MOVE.get(data["move"])
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """What an event is sent as; `payload` makes the `data` of the webhook of the members of the event."""
 
     webhook: WebhookEvent | Callable[[Mapping[str, Any]], WebhookEvent | None]

@@ -1,8 +1,9 @@
 """The statements on sessions and their refresh tokens."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -15,8 +16,7 @@ WHERE s.id = $2 AND d.id = $1 AND d.closed_at IS NULL AND s.ended_at IS NULL AND
 """  # noqa: S608
 
 
-@dataclass(frozen=True)
-class OpenSession:
+class OpenSession(msgspec.Struct, frozen=True):
     """A session as its owner sees it."""
 
     id: UUID
@@ -26,8 +26,7 @@ class OpenSession:
     address: str
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """A login that lasts. `now` is the database's time."""
 
     id: UUID

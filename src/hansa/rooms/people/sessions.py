@@ -1,10 +1,10 @@
 """Sessions: refreshed by a token that works once, ended by logout or by the second use of such a token."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+import msgspec
 from fastapi import Request
 
 from hansa.foundation.plumbing.caller import Developer
@@ -23,8 +23,7 @@ REFRESH_DAYS = 7
 CLIENT_MAX_CHARACTERS = 200
 
 
-@dataclass(frozen=True)
-class Client:
+class Client(msgspec.Struct, frozen=True):
     """Who asked for a session, for its owner to recognise: the program's own word, and the network address."""
 
     name: str
@@ -37,8 +36,7 @@ class Client:
         return cls(shown[:CLIENT_MAX_CHARACTERS], client_address(request)[:64])
 
 
-@dataclass(frozen=True)
-class OpenSession:
+class OpenSession(msgspec.Struct, frozen=True):
     """A session with the refresh token that continues it, shown once."""
 
     session: session_store.Session

@@ -5,9 +5,11 @@ change of the password waits for the logins under way and ends their sessions to
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -52,8 +54,7 @@ class Account:
     is_verified: bool
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """What a developer is shown of themselves."""
 
     id: int
@@ -64,8 +65,7 @@ class Profile:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class VerificationLink:
+class VerificationLink(msgspec.Struct, frozen=True):
     """A link that was mailed, and how its account stands."""
 
     developer_id: int
@@ -265,7 +265,7 @@ async def forget_ended(tx: Tx, idle_days: int, link_days: int) -> None:
 
 def developer_of(row: Mapping[str, Any]) -> Developer:
     """The developer in a row with DEVELOPER_COLUMNS; other columns are left out."""
-    members = {field.name: row[field.name] for field in fields(Developer) if field.name in row}
+    members = {name: row[name] for name in Developer.__struct_fields__ if name in row}
     return Developer(**{**members, "areas": frozenset(row["areas"])})
 
 

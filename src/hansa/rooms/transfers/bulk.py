@@ -8,8 +8,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.caller import Agent
@@ -32,8 +33,7 @@ class ApprovalRequired(Forbidden):
     sentence = "The agent's owner has to approve this payment; then repeat it under the same key."
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One transfer of a bulk; `render` makes its answer of a receipt."""
 
     order: ledger.TransferOrder
@@ -46,8 +46,7 @@ Outcome: TypeAlias = ledger.OrderAnswer | Refused
 """What became of a line."""
 
 
-@dataclass(frozen=True)
-class Payer:
+class Payer(msgspec.Struct, frozen=True):
     """Who pays for all lines, and how: plainly, or judged by a policy or a capability."""
 
     agent: Agent
@@ -123,12 +122,11 @@ async def _transfer_all(tx: Tx, payer: Payer, lines: Sequence[Line]) -> list[Out
     return await _made(tx, payer, lines, walk)
 
 
-@dataclass
-class _Walk:
+class _Walk(msgspec.Struct):
     """The lines as far as they are cleared: what is known of each, those to be made, and why the next one is refused."""
 
-    outcomes: list[ledger.OrderAnswer | None] = field(default_factory=list)
-    fresh: list[int] = field(default_factory=list)
+    outcomes: list[ledger.OrderAnswer | None] = msgspec.field(default_factory=list)
+    fresh: list[int] = msgspec.field(default_factory=list)
     refusal: "ledger.OrderRefused | _ApprovalMissing | None" = None
 
 

@@ -5,7 +5,8 @@ judged again; what waits for the owner moves nothing and leaves its key free.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.caller import Agent
@@ -15,8 +16,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents, ledger
 
 
-@dataclass(frozen=True)
-class GovernedTransfer:
+class GovernedTransfer(msgspec.Struct, frozen=True):
     """A transfer to be judged; `render` makes the answer of a receipt, the first time and every other."""
 
     order: ledger.TransferOrder

@@ -4,10 +4,10 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from time import monotonic
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.jobs.running import claim
 from hansa.rooms.catalogue.pulls import CARD_PULLS, store

@@ -1,9 +1,9 @@
 """The decisions of staking, by themselves."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms.ledger.staking import errors, rules

@@ -1,10 +1,11 @@
 """Pairs of acts on the queue of one webhook, in every order of their statements: nothing is sent twice or forgotten."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx

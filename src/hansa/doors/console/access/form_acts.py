@@ -3,9 +3,9 @@
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+import msgspec
 from fastapi import Request
 from pydantic import BaseModel
 
@@ -30,8 +30,7 @@ class Acts(Protocol):
     async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
 
 
-@dataclass(frozen=True)
-class AtOneMoment:
+class AtOneMoment(msgspec.Struct, frozen=True):
     """Carries out a use case whose statements all see the same moment."""
 
     database: Database

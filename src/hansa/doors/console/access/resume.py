@@ -7,7 +7,8 @@ import base64
 import binascii
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 
@@ -15,8 +16,7 @@ PURPOSE = "console form kept for after a login"
 KEPT_MAX_CHARACTERS = 400_000
 
 
-@dataclass(frozen=True)
-class KeptForm:
+class KeptForm(msgspec.Struct, frozen=True):
     """Where a form goes and its fields."""
 
     path: str

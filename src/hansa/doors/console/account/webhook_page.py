@@ -1,10 +1,10 @@
 """One webhook: its deliveries, a test, resending, a new secret, its end. That of another account is unknown."""
 
-from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
+from msgspec.structs import replace
 
 from hansa.doors.console.access import (
     Act,

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
+from msgspec.structs import asdict
 
 from hansa.doors.console.access import (
     ProvedAct,
@@ -48,7 +49,7 @@ async def create_webhook(
 
         async def made(tx: Tx) -> notifications.NewWebhookOut:
             webhook, secret = await notifications.subscribe(tx, seal, person.developer.id, subscription)
-            return notifications.NewWebhookOut(**vars(webhook), secret=secret)
+            return notifications.NewWebhookOut(**asdict(webhook), secret=secret)
 
         new = await act_once(request, sender, notifications.NewWebhookOut, made)
     except Refused as refusal:

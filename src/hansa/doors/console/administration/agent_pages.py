@@ -1,9 +1,9 @@
 """Agents for administrators of enforcement: found, suspended, reinstated and revoked, many at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import msgspec
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
@@ -28,8 +28,7 @@ SOFT = {"suspend": "soft_suspend", "reinstate": "soft_reinstate"}
 PREVIEWED_MAX = 100
 
 
-@dataclass(frozen=True)
-class Affected:
+class Affected(msgspec.Struct, frozen=True):
     """What an act on an agent affects; amounts in minor units. Without a status there is no such agent here."""
 
     did: str

@@ -3,10 +3,10 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+import msgspec
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
@@ -28,8 +28,7 @@ GIB = 1 << 30
 ONE = 1
 
 
-@dataclass(frozen=True)
-class Alert:
+class Alert(msgspec.Struct, frozen=True):
     """What needs attention, and the page on which to act; `area` is what that page needs."""
 
     severity: Literal["problem", "warning"]

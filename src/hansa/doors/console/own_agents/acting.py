@@ -7,10 +7,10 @@ of the form is the idempotency key. Nothing of an agent's business is decided by
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 from fastapi import Request
 from starlette.types import Message
 
@@ -34,8 +34,7 @@ FORMATS = {
 }
 
 
-@dataclass(frozen=True)
-class ApiAnswer:
+class ApiAnswer(msgspec.Struct, frozen=True):
     """What the API answered: a result, or a problem document."""
 
     status: int

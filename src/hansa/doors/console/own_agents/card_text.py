@@ -2,8 +2,9 @@
 
 import difflib
 import json
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.values.errors import Refused
@@ -19,8 +20,7 @@ class CardUnreadable(Refused):
     sentence = "The card is not valid JSON."
 
 
-@dataclass(frozen=True)
-class DiffLine:
+class DiffLine(msgspec.Struct, frozen=True):
     """One line of a comparison."""
 
     kind: Literal["added", "removed", "kept"]

@@ -1,10 +1,10 @@
 """The contracts of an own agent: their timelines, and what the agent may do next."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
+import msgspec
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -39,8 +39,7 @@ Keeper = Annotated[str, Query(max_length=REGISTRY_MAX_CHARACTERS)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
-@dataclass(frozen=True)
-class NextAct:
+class NextAct(msgspec.Struct, frozen=True):
     """An act that the agent may carry out now. `note` is the member of the request that takes the note."""
 
     name: str
@@ -49,8 +48,7 @@ class NextAct:
     is_danger: bool = False
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(msgspec.Struct, frozen=True):
     """A contract by its number, and the ledger id of the registry that keeps it; empty: this one."""
 
     contract_id: int

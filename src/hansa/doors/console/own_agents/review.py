@@ -1,8 +1,9 @@
 """What the wizard shows before it creates anything: the card, what it was completed with, what is wrong with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Invalid
@@ -19,16 +20,14 @@ class HostWithoutCard(Invalid):
     remedy = "Serve the card at /.well-known/agent-card.json below the address, or enter the card instead."
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A member of a card, by its JSON path, and a sentence on it."""
 
     field: str
     message: str
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(msgspec.Struct, frozen=True):
     """A card as text; `complete` is what would be stored. `host` is where it was fetched, if it was."""
 
     card: str

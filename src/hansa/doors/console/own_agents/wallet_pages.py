@@ -1,9 +1,9 @@
 """The wallet of an own agent: what it holds, what is set aside, and its statement."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -33,8 +33,7 @@ Offset = Annotated[int, Query(ge=0, le=10**9)]
 Before = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
 
 
-@dataclass(frozen=True)
-class Wallet:
+class Wallet(msgspec.Struct, frozen=True):
     """What an account holds, and how it came there; amounts in minor units."""
 
     holdings: ledger.Holdings

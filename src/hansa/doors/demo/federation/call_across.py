@@ -3,11 +3,11 @@
 import logging
 import socket
 import tempfile
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
 import httpx2
+import msgspec
 
 from hansa.doors.demo.client import OK, DemoAgent, DemoFailed
 from hansa.doors.demo.echo_service import EchoService, listening
@@ -21,8 +21,7 @@ PRICE = "0.05"
 TEXT = "good morning"
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(msgspec.Struct, frozen=True):
     """What the payer paid, what the payee got, and the token that was settled."""
 
     amount: Decimal

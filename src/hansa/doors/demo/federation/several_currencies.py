@@ -1,8 +1,9 @@
 """What registries do for each other beside plain transfers: a swap, a bridge and back, a slash across."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from hansa.doors.demo.client import CREATED, OK, DemoAgent, DemoFailed
 from hansa.doors.demo.federation.registries import DemoRegistry, until
@@ -13,8 +14,7 @@ SWAPPED, BRIDGED, SLASHED, COMPENSATED = "5", "2", "0.05", "0.04"
 COMPLAINT = "The echo came back garbled."
 
 
-@dataclass(frozen=True)
-class Party:
+class Party(msgspec.Struct, frozen=True):
     """An agent and its registry."""
 
     registry: DemoRegistry

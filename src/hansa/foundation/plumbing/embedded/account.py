@@ -3,8 +3,9 @@
 import os
 import pwd
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from .errors import EmbeddedPostgresFailed
 
@@ -13,8 +14,7 @@ ORDINARY_ACCOUNTS = ("hansa", "postgres", "nobody")
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAccount:
+class ServerAccount(msgspec.Struct, frozen=True):
     """The user and group that own the cluster and run its server."""
 
     uid: int

@@ -3,9 +3,10 @@
 import hashlib
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
+
+import msgspec
 
 ROLE = "hansa"
 DATABASE = "hansa"
@@ -16,8 +17,7 @@ SOCKET_NAME = f".s.PGSQL.{PORT}"
 SOCKET_PATH_MAX_BYTES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """Paths of one data directory; `data_dir` is absolute and without links."""
 
     data_dir: Path

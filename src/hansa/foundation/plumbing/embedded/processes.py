@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, time
+
+import msgspec
 
 POLL_SECONDS = 0.02
 
@@ -23,8 +24,7 @@ SHUTDOWN_STEPS = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL,
 EMPTY_CLAIM_MAX_AGE_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class PidFile:
+class PidFile(msgspec.Struct, frozen=True):
     """The lines of `postmaster.pid` that matter here."""
 
     pid: int

@@ -8,16 +8,16 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from .account import ServerAccount
 
 DESCRIPTORS = "/proc/self/fd/"
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(msgspec.Struct, frozen=True):
     """Names under which a child process finds folders, and the descriptors it must inherit for that."""
 
     names: tuple[str, ...]

@@ -1,8 +1,9 @@
 """What administrators and the operator see of jobs, and do about them."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+import msgspec
 
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
@@ -56,8 +57,7 @@ class JobScheduled(Conflict):
     sentence = "The job runs on a schedule and cannot be dropped."
 
 
-@dataclass(frozen=True)
-class JobFilter:
+class JobFilter(msgspec.Struct, frozen=True):
     """Which jobs, the earliest due first; what is None is not asked for."""
 
     kind: str | None
@@ -66,8 +66,7 @@ class JobFilter:
     offset: int
 
 
-@dataclass(frozen=True)
-class JobView:
+class JobView(msgspec.Struct, frozen=True):
     """A job as operators see it: not its payload, which may hold personal data."""
 
     id: int

@@ -1,9 +1,10 @@
 """What a process can run: kinds of jobs, how often each is retried, and how work says that it failed."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
@@ -13,8 +14,7 @@ SCHEDULE = "schedule"
 """The key of the one job of a scheduled kind."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """A job in the hands of this process. `attempts` counts the present one."""
 
     id: int
@@ -25,8 +25,7 @@ class Job:
     fencing_token: int
 
 
-@dataclass(frozen=True)
-class NewJob:
+class NewJob(msgspec.Struct, frozen=True):
     """A job to be enqueued, due at once unless `due_at` says when.
 
     Of the jobs of a kind that have the same `concurrency_key` one is leased at a time, among all processes. One of
@@ -47,8 +46,7 @@ class GiveUp(Exception):
     """No attempt can succeed; the job is dead with this reason, which is shown to operators."""
 
 
-@dataclass(frozen=True)
-class Retries:
+class Retries(msgspec.Struct, frozen=True):
     """How a job that fails is retried: after a pause that doubles, give or take a tenth, up to a limit.
 
     After `attempts_max` attempts it is dead; None: it is retried for ever.
@@ -64,8 +62,7 @@ def always(_: Settings) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class LeasedKind:
+class LeasedKind(msgspec.Struct, frozen=True):
     """Jobs that go out on the network: run under a lease that is renewed, in no transaction of their own.
 
     A job runs at least once; `work` must be harmless to repeat. With `every_seconds` the kind is scheduled.
@@ -82,7 +79,7 @@ class LeasedKind:
     work: Callable[[Runtime, Job], Awaitable[None]]
     at_once: int = 1
     lease_seconds: float = 30.0
-    retries: Retries = field(default_factory=Retries)
+    retries: Retries = msgspec.field(default_factory=Retries)
     every_seconds: float | None = None
     concludes: bool = False
     started_at_once: int | None = None
@@ -90,8 +87,7 @@ class LeasedKind:
     has_work: Callable[[Tx], Awaitable[bool]] | None = None
 
 
-@dataclass(frozen=True)
-class TransactionalKind:
+class TransactionalKind(msgspec.Struct, frozen=True):
     """Jobs whose work is one transaction: the lock of the job's row is the lease, and work and result commit together.
 
     They run one at a time in a process. With `one_snapshot` all statements see the same moment. An enqueue of the same
@@ -107,7 +103,7 @@ class TransactionalKind:
     name: str
     work: Callable[[Tx, Runtime, Job], Awaitable[bool | None]]
     one_snapshot: bool = False
-    retries: Retries = field(default_factory=Retries)
+    retries: Retries = msgspec.field(default_factory=Retries)
     every_seconds: float | None = None
     has_work: Callable[[Tx], Awaitable[bool]] | None = None
     channel: str | None = None

@@ -1,13 +1,13 @@
 """Questions of kinds that say themselves when there is work: those that are asked in one turn are one statement."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """Whether there is work, as a statement that reads one row with one boolean.
 
     It has no parameters: with some, the server would plan the statement of several questions anew for each of the first times.

@@ -1,11 +1,11 @@
 """Running one job: under a lease with renewal, or in one transaction; and writing what the attempt came to."""
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 import asyncpg
+import msgspec
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
@@ -25,8 +25,7 @@ AT_ONCE = 0.0
 _log = structlog.get_logger()
 
 
-@dataclass
-class _Attempt:
+class _Attempt(msgspec.Struct):
     """One transaction of a transactional job; `job` is the one that it has locked."""
 
     kind: TransactionalKind

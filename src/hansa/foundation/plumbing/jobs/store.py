@@ -6,11 +6,11 @@ so a result that comes after the lease was lost, or a second time, finds no row.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -131,8 +131,7 @@ SELECT key, due_at FROM plumbing_job WHERE kind = $1 AND state = 'waiting' AND l
 """
 
 
-@dataclass(frozen=True)
-class Depth:
+class Depth(msgspec.Struct, frozen=True):
     """The queue of a kind: jobs that could run now, that run, that are dead, and how long the oldest due one has waited."""
 
     kind: str

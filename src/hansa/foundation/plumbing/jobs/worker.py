@@ -12,11 +12,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
 
+import msgspec
 import structlog
 
 from hansa.foundation.plumbing.metrics import jobs_dead, jobs_due, jobs_oldest_seconds, jobs_running
@@ -51,12 +51,11 @@ WORKER = "jobs: start what is due"
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(msgspec.Struct, frozen=True):
     """A job, or a run of transactions of one kind, under way in this process."""
 
     kind: JobKind
-    began: float = field(default_factory=monotonic)
+    began: float = msgspec.field(default_factory=monotonic)
 
     def is_starting(self, now: float) -> bool:
         return self.began > now - START_SECONDS

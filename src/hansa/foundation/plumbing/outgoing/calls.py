@@ -17,6 +17,7 @@ from time import monotonic
 
 import httpcore2
 import httpx2
+import msgspec
 
 import hansa
 from hansa.foundation.plumbing import metrics
@@ -39,8 +40,7 @@ USER_AGENT = f"hansa/{hansa.__version__}"
 CODINGS_TAKEN = frozenset({"", "identity", "gzip", "deflate"})
 
 
-@dataclass(frozen=True)
-class CallLimits:
+class CallLimits(msgspec.Struct, frozen=True):
     """`seconds` for the whole call once it is its turn; `body_bytes` after decompression, 0: the body is not read.
 
     Of the calls with the same `at_once` so many go to one host at a time.

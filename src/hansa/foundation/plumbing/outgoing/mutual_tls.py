@@ -16,6 +16,7 @@ from time import monotonic
 
 import httpcore2
 import httpx2
+import msgspec
 from cryptography import x509
 
 from hansa.foundation.plumbing import metrics
@@ -45,8 +46,7 @@ class MutualEnd:
     roots_pem: str = field(repr=False)
 
 
-@dataclass
-class _Circuit:
+class _Circuit(msgspec.Struct):
     """How the calls to one host went: `failures` in a row, and until when none is made."""
 
     failures: int = 0
@@ -73,8 +73,7 @@ class _Circuit:
         return float(min(PAUSE_MAX_SECONDS, PAUSE_SECONDS * 2 ** min(doublings, 16)))
 
 
-@dataclass(frozen=True)
-class _Pool:
+class _Pool(msgspec.Struct, frozen=True):
     end: MutualEnd
     own: Svid
     client: httpx2.AsyncClient

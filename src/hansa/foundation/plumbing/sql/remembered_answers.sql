@@ -9,10 +9,11 @@ DECLARE
   known plumbing_idempotency;
   place int;
 BEGIN
-  held := ARRAY(
-    SELECT s.scope IS NULL
-      OR pg_try_advisory_xact_lock(('x' || encode(substr(s.scope, 1, 8), 'hex'))::bit(64)::bigint)
-    FROM unnest(scopes) WITH ORDINALITY AS s (scope, place) ORDER BY s.place);
+  held := '{}';
+  FOR i IN 1 .. cardinality(scopes) LOOP
+    held := held || (scopes[i] IS NULL
+      OR pg_try_advisory_xact_lock(('x' || encode(substr(scopes[i], 1, 8), 'hex'))::bit(64)::bigint));
+  END LOOP;
   body_digests := array_fill(NULL::bytea, ARRAY[cardinality(scopes)]);
   answers := array_fill(NULL::text, ARRAY[cardinality(scopes)]);
   -- A statement of its own after the locks: it must see what a rival committed.
@@ -29,11 +30,12 @@ BEGIN
   END LOOP;
 END $$;
 
--- Keep the answers of requests whose scopes `plumbing_recall` holds and found no answer for. In plpgsql, because there
--- its plan is cached.
+-- Keep the answers of requests whose scopes `plumbing_recall` holds and found no answer for; a null answer and one without
+-- scope are left out. In plpgsql, because there its plan is cached.
 CREATE OR REPLACE FUNCTION plumbing_remember(scopes bytea[], body_digests bytea[], answers text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO plumbing_idempotency (scope_sha256, body_digest, answer)
-  SELECT * FROM unnest(scopes, body_digests, answers);
+  SELECT scopes[i], body_digests[i], answers[i] FROM generate_series(1, cardinality(answers)) i
+  WHERE scopes[i] IS NOT NULL AND answers[i] IS NOT NULL;
 END $$;

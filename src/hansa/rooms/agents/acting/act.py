@@ -1,7 +1,8 @@
 """Let an owner act as its agent for a while."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 from hansa.foundation.events import AgentActTokenIssued
 from hansa.foundation.plumbing.caller import Developer
@@ -16,8 +17,7 @@ LIFETIME = timedelta(minutes=15)
 ACT_TOKENS = Limit("act-token", 60)
 
 
-@dataclass(frozen=True)
-class Acting:
+class Acting(msgspec.Struct, frozen=True):
     """An own agent that is active, and when that was so, by the database's clock; `actor` names the owner."""
 
     session: str

@@ -1,6 +1,6 @@
 """An agent's rights, as its owner reads and changes them. They count from the agent's next request on."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -13,8 +13,7 @@ from hansa.rooms.agents.store import find_owner_and_roles
 from . import store
 
 
-@dataclass(frozen=True)
-class Authz:
+class Authz(msgspec.Struct, frozen=True):
     """What an agent may do, what bounds its payments, and what it paid today (UTC) under a policy."""
 
     roles: tuple[str, ...]
@@ -22,8 +21,7 @@ class Authz:
     spent_today: Minor | None
 
 
-@dataclass(frozen=True)
-class NewAuthz:
+class NewAuthz(msgspec.Struct, frozen=True):
     """What an owner replaces: roles that are None stay, and so does a policy unless `sets_policy`."""
 
     roles: tuple[str, ...] | None

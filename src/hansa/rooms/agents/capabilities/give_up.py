@@ -1,7 +1,8 @@
 """The end of capabilities: revoked with all that was drawn from them, or forgotten when long over."""
 
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -9,8 +10,7 @@ from . import store
 from .errors import CapabilityAbsent
 
 
-@dataclass(frozen=True)
-class Revoked:
+class Revoked(msgspec.Struct, frozen=True):
     """What a revocation ended: `count` capabilities of the tree of `root_id` that were not revoked before."""
 
     root_id: UUID

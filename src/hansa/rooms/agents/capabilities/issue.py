@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
+import msgspec
+
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -22,8 +24,7 @@ class IssuedCapability:
     token: str = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Recipient:
+class Recipient(msgspec.Struct, frozen=True):
     """Who is to hold a capability, and for how long; without a holder it is good for everyone who presents it."""
 
     holder_did: str | None

@@ -1,10 +1,11 @@
 """What a capability allows: the whole chain from the root down is asked, so that nothing is ever wider than its root."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.roles import permissions_of
@@ -28,8 +29,7 @@ ALIVE_MAX = 1000
 DELEGATES = "authz.delegate"
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """What a capability allows. A None bounds nothing, an empty list allows nothing; amounts in minor units."""
 
     permissions: tuple[str, ...]
@@ -43,8 +43,7 @@ class Terms:
     max_uses: int | None
 
 
-@dataclass(frozen=True)
-class Capability:
+class Capability(msgspec.Struct, frozen=True):
     """A capability as it stands at this moment of the database's clock, with who issued it and who holds it.
 
     Without a holder it is good for everyone who presents its token.
@@ -78,8 +77,7 @@ class Capability:
         return None if self.terms.max_uses is None else self.terms.max_uses - self.uses
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(msgspec.Struct, frozen=True):
     """A capability behind all those it was drawn from, the root first."""
 
     links: tuple[Capability, ...]
@@ -114,8 +112,7 @@ class Chain:
         return "exhausted" if self.left == 0 or self.uses_left == 0 else "active"
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(msgspec.Struct, frozen=True):
     """What somebody wants to do under a capability; a None is not said. `amount` may be zero."""
 
     amount: Minor
@@ -224,8 +221,7 @@ def require_redelegable(chain: Chain) -> None:
         raise NotRedelegable(f"A chain of capabilities can be at most {DEPTH_MAX} deep.")
 
 
-@dataclass(frozen=True)
-class Narrowing:
+class Narrowing(msgspec.Struct, frozen=True):
     """What is asked for of a capability drawn from another; a None takes what the other has."""
 
     permissions: tuple[str, ...] | None

@@ -5,11 +5,11 @@ transaction at a time; an issuer's row is locked after it while its capabilities
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -78,8 +78,7 @@ DELETE FROM agents_capability WHERE root_id IN (
 """
 
 
-@dataclass(frozen=True)
-class NewCapability:
+class NewCapability(msgspec.Struct, frozen=True):
     """A capability about to be written, drawn from `parent` if it has one; it ends with it at the latest."""
 
     token_sha256: bytes

@@ -1,12 +1,12 @@
 """What documents are made from."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True)
-class ListedKey:
+
+class ListedKey(msgspec.Struct, frozen=True):
     """A key of an agent; `ended_at` is None while it is the present one."""
 
     number: int
@@ -14,8 +14,7 @@ class ListedKey:
     ended_at: datetime | None
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """An agent, or an account of the registry's own, as its documents describe it."""
 
     did: str

@@ -1,7 +1,8 @@
 """A key as it is kept, and why a new one is refused."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.values.errors import Conflict
 
@@ -13,8 +14,7 @@ class KeyHeldBefore(Conflict):
     sentence = "This agent has or had this key; supply a key that it never used."
 
 
-@dataclass(frozen=True)
-class HeldKey:
+class HeldKey(msgspec.Struct, frozen=True):
     """One key of an agent: what it signed counts from `valid_from` until `valid_until`, if that has come."""
 
     number: int

@@ -1,7 +1,8 @@
 """What is decided about workload identities, without I/O."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 SVID_LIFETIME = timedelta(minutes=30)
 SPIRE_LIFETIME = timedelta(days=1)
@@ -9,8 +10,7 @@ SPIRE_LIFETIME = timedelta(days=1)
 here."""
 
 
-@dataclass(frozen=True)
-class Enrolment:
+class Enrolment(msgspec.Struct, frozen=True):
     """An agent's workload identity as it stands."""
 
     spiffe_id: str
@@ -21,8 +21,7 @@ class Enrolment:
     ended_at: datetime | None
 
 
-@dataclass(frozen=True)
-class EndedIdentity:
+class EndedIdentity(msgspec.Struct, frozen=True):
     """An identity that is trusted no longer."""
 
     spiffe_id: str

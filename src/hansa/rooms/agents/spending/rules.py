@@ -1,9 +1,10 @@
 """What a spend policy lets an agent pay. Amounts are compared without the fee, in minor units."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.values.money import Minor, format_amount
 
@@ -20,8 +21,7 @@ from .errors import (
 PENDING_MAX = 100
 
 
-@dataclass(frozen=True)
-class SpendPolicy:
+class SpendPolicy(msgspec.Struct, frozen=True):
     """What an owner lets an agent pay; None bounds nothing, with an empty allowlist it can pay no one."""
 
     per_tx_max: Minor | None
@@ -30,8 +30,7 @@ class SpendPolicy:
     approval_over: Minor | None
 
 
-@dataclass(frozen=True)
-class Spending:
+class Spending(msgspec.Struct, frozen=True):
     """A payment that an agent requests; `amount` without the fee.
 
     `approval_id` is the approval that the request names; `request_scope` identifies the request under its
@@ -51,8 +50,7 @@ class Clearance(StrEnum):
     NEEDS_APPROVAL = "needs_approval"
 
 
-@dataclass(frozen=True)
-class Approval:
+class Approval(msgspec.Struct, frozen=True):
     """A payment that the owner is asked about, as it stands at this moment of the database's clock.
 
     An approved one is good for one payment until it expires.

@@ -5,11 +5,11 @@ decided by one conditional UPDATE.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -112,8 +112,7 @@ WHERE status IN ('pending', 'approved') AND used_at IS NULL AND expires_at <= cl
 """
 
 
-@dataclass(frozen=True)
-class Governed:
+class Governed(msgspec.Struct, frozen=True):
     """An agent and the policy it is under."""
 
     agent_id: int

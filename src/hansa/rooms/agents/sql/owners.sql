@@ -13,3 +13,10 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (SELECT status FROM agents_agent WHERE did = agent);
 END $$;
+
+-- Owner and status of the agent of this registry; no row: there is none. It becomes part of the query that reads it, which
+-- costs a third of a call for each agent.
+CREATE OR REPLACE FUNCTION agents_known(agent text) RETURNS TABLE (developer_id bigint, status text)
+LANGUAGE sql STABLE AS $$
+  SELECT a.developer_id, a.status FROM agents_agent a WHERE a.did = agent
+$$;

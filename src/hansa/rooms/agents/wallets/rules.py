@@ -1,8 +1,9 @@
 """What is signed to bind a wallet, and who has bound one, without I/O."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
+
+import msgspec
 
 from hansa.foundation.values import ethereum
 
@@ -12,8 +13,7 @@ WALLETS_MAX = 10
 CHALLENGE_LIFETIME = timedelta(minutes=10)
 
 
-@dataclass(frozen=True)
-class Wallet:
+class Wallet(msgspec.Struct, frozen=True):
     """A key bound to an agent; `public_key` is the point without its prefix, 64 bytes."""
 
     did: str
@@ -22,8 +22,7 @@ class Wallet:
     bound_at: datetime
 
 
-@dataclass(frozen=True)
-class Challenge:
+class Challenge(msgspec.Struct, frozen=True):
     """The newest challenge of an agent; only its SHA-256 is kept."""
 
     address: bytes

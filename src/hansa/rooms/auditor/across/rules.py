@@ -10,14 +10,13 @@ be greater, so that
 Where neither side moved between, both are equalities. What lies outside these bounds exists on one side alone.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 Place = tuple[int, int]
 """Epoch and number of an entry of a chain."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """What cannot be so: units credited that nobody sent (`surplus`), and confirmed ones that are missing (`deficit`)."""
 
     surplus: int = 0
@@ -36,8 +35,7 @@ ALIKE = Comparison()
 """The totals agree."""
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(msgspec.Struct, frozen=True):
     """What a registry states of one corridor, in minor units: committed out, committed in, and out as far as confirmed.
 
     `place` is where its chain stands; None: it does not say. `judged` is what it found last at a place of the reader's chain.

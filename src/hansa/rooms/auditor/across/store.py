@@ -1,7 +1,8 @@
 """Every statement on comparisons with peers."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -21,8 +22,7 @@ ON CONFLICT (ledger_id) DO UPDATE SET stated_out = excluded.stated_out, stated_i
 _ALL = "SELECT ledger_id, stated_in, surplus, deficit, compared_at FROM auditor_pair"
 
 
-@dataclass(frozen=True)
-class ComparedPair:
+class ComparedPair(msgspec.Struct, frozen=True):
     """The last comparison with a peer; minor units. `stated_in` is what the peer stated to have credited."""
 
     stated_in: int
@@ -31,8 +31,7 @@ class ComparedPair:
     compared_at: datetime
 
 
-@dataclass(frozen=True)
-class AtPlace:
+class AtPlace(msgspec.Struct, frozen=True):
     """The last comparison at a place of the peer's chain, and the last place where the totals agreed, with the total there."""
 
     found: Comparison = ALIKE

@@ -5,9 +5,10 @@ Each act is one transaction at READ COMMITTED whose first statement locks the ch
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
+
+import msgspec
 
 import hansa
 from hansa.foundation.plumbing.admin_acts import record_admin_act
@@ -25,8 +26,7 @@ from .keys import current_key
 from .records import Attestation, Chain
 
 
-@dataclass(frozen=True)
-class Attestor:
+class Attestor(msgspec.Struct, frozen=True):
     """For which frame and currency records are written, and what opens the key."""
 
     frame: str

@@ -1,8 +1,9 @@
 """Read the chain of attestations and the keys that verify it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.auditor.transparency import Inclusion, prove_objects
@@ -15,8 +16,7 @@ from .rules import UNWATCHED_AFTER
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 
-@dataclass(frozen=True)
-class Watch:
+class Watch(msgspec.Struct, frozen=True):
     """The newest record of the chain; nobody watches the supply when it is older than 10 minutes."""
 
     head: Attestation | None

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.values.money import Minor
 
 
-@dataclass(frozen=True)
-class AuditorKey:
+class AuditorKey(msgspec.Struct, frozen=True):
     """The public half of a key.
 
     Records after `retired_at_id` are not valid under it, nor are checkpoints of more than `retired_at_size` leaves.
@@ -32,8 +32,7 @@ class SigningKey:
     private: Ed25519PrivateKey = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(msgspec.Struct, frozen=True):
     """The locked head of a frame's chain, and the time of the next record."""
 
     frame: str
@@ -46,8 +45,7 @@ class Chain:
     ts: datetime
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """The verdict of one audit cycle.
 
     `typed_net` is None where the cycle did not sum the typed events, the liabilities where no tree adds up.
@@ -67,8 +65,7 @@ class Reading:
     liabilities_accounts: int | None
 
 
-@dataclass(frozen=True)
-class Attestation:
+class Attestation(msgspec.Struct, frozen=True):
     """One record of a chain; `payload` is the exact signed text."""
 
     id: int

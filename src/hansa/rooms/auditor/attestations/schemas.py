@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
+from msgspec.structs import asdict
 from pydantic import Field
 
 from hansa.foundation.values.jwk import jwk_of
@@ -40,7 +41,7 @@ class AttestationOut(LazyModel):
     def of(cls, record: Attestation, proof: Inclusion | None = None) -> "AttestationOut":
         """The record as it is published."""
         shown = InclusionOut.of(proof) if proof else None
-        return cls.model_validate({**vars(record), "ts": moment_text(record.ts), "proof": shown})
+        return cls.model_validate({**asdict(record), "ts": moment_text(record.ts), "proof": shown})
 
 
 class AttestationsOut(LazyModel):

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.auditor.attestations import Attestation, attestation_of_cycle
@@ -14,8 +15,7 @@ from .records import StoredTree
 from .sum_tree import BLOCK_HEIGHT, BLOCK_LEAVES, NODE_BYTES, leaf, path_to_block, path_to_root
 
 
-@dataclass(frozen=True)
-class ProvedLeaf:
+class ProvedLeaf(msgspec.Struct, frozen=True):
     """A leaf at a place of the tree, and its siblings up to the root."""
 
     index: int
@@ -23,8 +23,7 @@ class ProvedLeaf:
     path: list[bytes]
 
 
-@dataclass(frozen=True)
-class BalanceProof:
+class BalanceProof(msgspec.Struct, frozen=True):
     """That an account is counted with its whole balance; `attestation` is None until the cycle is attested."""
 
     account: str
@@ -34,8 +33,7 @@ class BalanceProof:
     attestation: Attestation | None
 
 
-@dataclass(frozen=True)
-class PublicBlocks:
+class PublicBlocks(msgspec.Struct, frozen=True):
     """The lowest public level of the tree."""
 
     blocks: bytes

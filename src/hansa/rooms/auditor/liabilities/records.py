@@ -4,12 +4,13 @@ from array import array
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 from hansa.foundation.plumbing.runtime import Slot
 from hansa.rooms import journal
 
 
-@dataclass(frozen=True)
-class Holdings:
+class Holdings(msgspec.Struct, frozen=True):
     """Accounts with what they hold, column by column: their numbers in the ledger, names as UTF-8, minor units."""
 
     ids: "array[int]"
@@ -17,16 +18,14 @@ class Holdings:
     balances: "array[int]"
 
 
-@dataclass(frozen=True)
-class PlacedHoldings(Holdings):
+class PlacedHoldings(Holdings, frozen=True):
     """As `Holdings`, with the places of the leaves."""
 
     slots_a: "array[int]"
     slots_b: "array[int]"
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """The reading that a tree belongs to."""
 
     as_of_seq: int

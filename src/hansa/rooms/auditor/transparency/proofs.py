@@ -1,7 +1,8 @@
 """Proofs and tiles out of the stored nodes, as of the newest checkpoint."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa_verify.log import NOTE_MAX_CHARACTERS
@@ -13,8 +14,7 @@ TILE_WIDTH = 256
 TILE_HEIGHT = 8
 
 
-@dataclass(frozen=True)
-class Inclusion:
+class Inclusion(msgspec.Struct, frozen=True):
     """That leaf `index` is in the tree of `size` leaves."""
 
     index: int
@@ -22,8 +22,7 @@ class Inclusion:
     hashes: list[bytes]
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(msgspec.Struct, frozen=True):
     """That the log of `size` leaves under `note` continues that of `old_size` leaves."""
 
     old_size: int
@@ -32,8 +31,7 @@ class Growth:
     note: str
 
 
-@dataclass(frozen=True)
-class ProvedLeaf:
+class ProvedLeaf(msgspec.Struct, frozen=True):
     """A leaf with its proof and the checkpoint that it leads to."""
 
     leaf: store.Leaf

@@ -1,7 +1,8 @@
 """Every SQL statement about the tiled log. The sequencer locks the row of the log before it reads its size."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -34,8 +35,7 @@ WHERE kind = $1 AND object_id = ANY ($2) ORDER BY object_id, index DESC
 """
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(msgspec.Struct, frozen=True):
     """A leaf of the log; `entry` is its canonical JSON."""
 
     index: int

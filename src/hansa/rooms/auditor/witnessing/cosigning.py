@@ -6,8 +6,8 @@ that are not one the beginning of the other.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
@@ -28,15 +28,13 @@ KNOWN_MAX = 4096
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Stale:
+class Stale(msgspec.Struct, frozen=True):
     """The old size of a request is not that of the checkpoint that was cosigned last, which has `size` leaves."""
 
     size: int
 
 
-@dataclass(frozen=True)
-class Forked:
+class Forked(msgspec.Struct, frozen=True):
     """The log signed another tree of the size that was cosigned last. Both checkpoints are kept as evidence."""
 
 

@@ -5,16 +5,16 @@ the log has forked; of two sizes each has to be the beginning of the checkpoint 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from hansa_verify import log
 
 ForkKind = Literal["same_size", "not_consistent"]
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """A checkpoint with the log's signature, as one witness was shown it."""
 
     size: int
@@ -22,8 +22,7 @@ class Seen:
     note: str
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(msgspec.Struct, frozen=True):
     """What the log answers about an older size: its present checkpoint, and the hashes that lead there."""
 
     size: int

@@ -8,10 +8,10 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
@@ -42,8 +42,7 @@ SEALED_WITNESS_KEYS = SealedColumn(
 )
 
 
-@dataclass(frozen=True)
-class WitnessKeys:
+class WitnessKeys(msgspec.Struct, frozen=True):
     """The current keys of a witness in the form that logs receive."""
 
     ed25519: VerifierKey

@@ -1,9 +1,10 @@
 """Logs that are cosigned, and witnesses that cosign."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
+
+import msgspec
 
 from hansa.rooms import federation
 from hansa_verify import VerifierKey
@@ -12,8 +13,7 @@ from hansa_verify.log import ALGORITHMS, Algorithm
 from .forks import ForkKind
 
 
-@dataclass(frozen=True)
-class WitnessedLog:
+class WitnessedLog(msgspec.Struct, frozen=True):
     """The newest checkpoint of a log that was cosigned."""
 
     origin: str
@@ -22,8 +22,7 @@ class WitnessedLog:
     cosigned_at: datetime
 
 
-@dataclass(frozen=True)
-class LogWitness:
+class LogWitness(msgspec.Struct, frozen=True):
     """What a witness of the own log cosigned last, a line by each of its keys; `trouble` is how the last request failed."""
 
     name: str
@@ -34,8 +33,7 @@ class LogWitness:
     trouble: str | None
 
 
-@dataclass(frozen=True)
-class PeerLog:
+class PeerLog(msgspec.Struct, frozen=True):
     """The keys of a peer's log, and those of the peer as a witness."""
 
     ledger_id: str
@@ -43,8 +41,7 @@ class PeerLog:
     witness_keys: list[VerifierKey]
 
 
-@dataclass(frozen=True)
-class Fork:
+class Fork(msgspec.Struct, frozen=True):
     """Two checkpoints with the signature of one log; `other_witness` was shown the other one."""
 
     origin: str
@@ -54,8 +51,7 @@ class Fork:
     other_witness: str
 
 
-@dataclass(frozen=True)
-class KeptFork:
+class KeptFork(msgspec.Struct, frozen=True):
     """A fork as it was found."""
 
     fork: Fork
@@ -96,8 +92,7 @@ class Cosigned(NamedTuple):
     timestamp: int
 
 
-@dataclass(frozen=True)
-class Witness:
+class Witness(msgspec.Struct, frozen=True):
     """A witness of the own log: one name, at most one key of each kind, and the address below which it is asked.
 
     A peer is asked over mutual TLS.

@@ -2,7 +2,8 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa_verify import log
 
@@ -13,8 +14,7 @@ BODY_MAX_BYTES = 64 * 1024
 _OLD = "old "
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """A checkpoint, and the proof that its log continues the one of `old_size` leaves."""
 
     old_size: int

@@ -7,8 +7,10 @@ commits late is always after the place. Places of another epoch mean nothing: th
 import base64
 import binascii
 import json
-from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
+
+import msgspec
+from msgspec.structs import astuple
 
 from hansa.rooms.catalogue.errors import CursorInvalid
 from hansa.rooms.catalogue.rules import BIGINT_MAX
@@ -16,8 +18,7 @@ from hansa.rooms.catalogue.rules import BIGINT_MAX
 KIND = "p"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The card `card`, changed by the transaction `position`, was the last one read; 0, 0 is the start."""
 
     epoch: int

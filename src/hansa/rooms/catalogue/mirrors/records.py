@@ -1,8 +1,9 @@
 """What a peer sent of one agent, and what became of a page of it."""
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from hansa.rooms.catalogue.rules import Findable
 
@@ -21,8 +22,7 @@ SkipReason = Literal[
 """Why an item of a page is left out; the others are applied all the same."""
 
 
-@dataclass(frozen=True)
-class PeerItem:
+class PeerItem(msgspec.Struct, frozen=True):
     """An item of a peer's page whose envelope is sound. Without a document it only says how the card is listed.
 
     `version` rises with every change of the card at its home.
@@ -50,8 +50,7 @@ class StoredVersion(NamedTuple):
     version: int
 
 
-@dataclass(frozen=True)
-class PeerCard:
+class PeerCard(msgspec.Struct, frozen=True):
     """A peer's card as it is about to be written."""
 
     did: str
@@ -63,8 +62,7 @@ class PeerCard:
     content: Findable
 
 
-@dataclass
-class MirrorResult:
+class MirrorResult(msgspec.Struct):
     """What became of a page: cards written, items that changed nothing, mirrors hidden, items skipped and why.
 
     `refused_card` names the first invalid card by DID and version.
@@ -73,5 +71,5 @@ class MirrorResult:
     written: int = 0
     unchanged: int = 0
     hidden: int = 0
-    skipped: Counter[SkipReason] = field(default_factory=Counter)
+    skipped: Counter[SkipReason] = msgspec.field(default_factory=Counter)
     refused_card: str | None = None

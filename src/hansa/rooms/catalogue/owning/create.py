@@ -1,7 +1,8 @@
 """Create a card: for an own agent that has none, or a listing card, which belongs to no agent."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -18,8 +19,7 @@ LISTING_CARDS_MAX = 1000
 """Of one developer: a listing costs its owner nothing, so a flood of them must end somewhere."""
 
 
-@dataclass(frozen=True)
-class NewCardRequest:
+class NewCardRequest(msgspec.Struct, frozen=True):
     """The document, and whose card it is to be: an agent's, or that of no agent."""
 
     card_data: dict[str, Any]

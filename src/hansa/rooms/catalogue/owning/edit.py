@@ -1,8 +1,10 @@
 """Change a card by its owner's word. Each act locks the card first, so the second of two sees what the first has done."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue import rules
@@ -22,8 +24,7 @@ Precondition: TypeAlias = Callable[[Card], None]
 """Raises: PreconditionFailed where the caller has seen another state of the card than this one."""
 
 
-@dataclass(frozen=True)
-class Editor:
+class Editor(msgspec.Struct, frozen=True):
     """Who edits which card: `key` is its UUID, the DID of its agent, or its number."""
 
     developer_id: int
@@ -32,8 +33,7 @@ class Editor:
     policy: SignaturePolicy
 
 
-@dataclass(frozen=True)
-class CardEdit:
+class CardEdit(msgspec.Struct, frozen=True):
     """What an owner may say of a card; None: not said."""
 
     card_data: dict[str, Any] | None

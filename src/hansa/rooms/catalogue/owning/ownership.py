@@ -1,9 +1,9 @@
 """What the rooms above know of developers and agents, read when a card is written: slots that they fill."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
+import msgspec
 from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
@@ -16,8 +16,7 @@ from hansa.rooms.catalogue.signatures import AGENT_KEYS, AgentKeys
 OwnerAndStatus: TypeAlias = tuple[int, str]
 
 
-@dataclass(frozen=True)
-class Ownership:
+class Ownership(msgspec.Struct, frozen=True):
     """The first two answers hold until the transaction ends."""
 
     is_suspended: Callable[[Tx, int], Awaitable[bool]]

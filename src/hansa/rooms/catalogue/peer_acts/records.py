@@ -1,8 +1,9 @@
 """Acts of enforcement across registries: own acts that peers have to apply, and receipts of applied ones."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
+
+import msgspec
 
 NoticeState = Literal["pending", "applied", "late"]
 
@@ -10,8 +11,7 @@ LATE_AFTER = timedelta(seconds=60)
 """A peer that is in reach reads acts within this time, also where it was not notified."""
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """What one peer has to apply. `receipt` is the signed one of the peer, None until it came."""
 
     agent_did: str

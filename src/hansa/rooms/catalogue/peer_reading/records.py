@@ -1,8 +1,9 @@
 """A peer that is read, how far it was read, and a page of it that was judged."""
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from hansa.rooms.catalogue.relays.records import StatedHome
 
@@ -52,8 +53,7 @@ class Stated(NamedTuple):
     status: str
 
 
-@dataclass
-class JudgedPage:
+class JudgedPage(msgspec.Struct):
     """A page whose envelope is sound. `items` are those whose signatures hold; `refused` counts the others by reason.
 
     `refused_card` names the first refused card by DID and version: it is evidence on the peer.
@@ -64,8 +64,8 @@ class JudgedPage:
     epoch: int
     export_version: int
     size: int
-    items: list[dict[str, Any]] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
+    items: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    refused: Counter[str] = msgspec.field(default_factory=Counter)
     refused_card: str | None = None
 
     @property
@@ -74,8 +74,7 @@ class JudgedPage:
         return [Stated(item["did"], item["version"], item["status"]) for item in self.items]
 
 
-@dataclass(frozen=True)
-class RelayedPage:
+class RelayedPage(msgspec.Struct, frozen=True):
     """A page whose envelope is sound. `items` are those of named homes, by ledger id, not verified yet."""
 
     next: str

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from hansa.rooms.catalogue.relays.records import HOPS_MAX, StatedHome
 from hansa.rooms.catalogue.rules import BIGINT_MAX
@@ -18,13 +19,12 @@ URL_MAX = 500
 _LEDGER_ID = re.compile(r"[a-z0-9.-]{3,253}(/registry/[A-Za-z0-9._-]{1,128})?", re.ASCII)
 
 
-@dataclass
-class JudgedItems:
+class JudgedItems(msgspec.Struct):
     """Items of one home whose signatures hold, in its newest epoch; `refused_card` names the first one refused."""
 
     epoch: int
-    items: list[dict[str, Any]] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
+    items: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    refused: Counter[str] = msgspec.field(default_factory=Counter)
     refused_card: str | None = None
 
 

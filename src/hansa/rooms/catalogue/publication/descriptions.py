@@ -1,6 +1,6 @@
 """The agents of this registry as the Agent Network Protocol discovers them: a chain of pages of descriptions."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -10,8 +10,7 @@ from .store import Described
 AGENTS_OF_A_PAGE = 500
 
 
-@dataclass(frozen=True)
-class DescribedPage:
+class DescribedPage(msgspec.Struct, frozen=True):
     """Some agents, and the number of the card after which the next page begins, if there is one."""
 
     agents: list[Described]

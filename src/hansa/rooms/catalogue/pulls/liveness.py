@@ -6,8 +6,9 @@ nobody's data. A web server that is no agent cannot answer it: a page, or an ech
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.values.web_address import read_web_address
@@ -19,8 +20,7 @@ WANTS_CREDENTIALS = frozenset({401, 403})
 TOO_MANY_REQUESTS = 429
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A call to one interface; the answer carries `id`."""
 
     url: str

@@ -1,12 +1,13 @@
 """Pull one card: ask the agent's host, judge the answer, and make it the registry's if the agent has changed it."""
 
 import asyncio
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 import structlog
+from msgspec.structs import replace
 
 from hansa.foundation.events import AgentCardPulled
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
@@ -190,7 +191,7 @@ async def _with_signature(
         _log.warning("pulled card is not signed by its agent", did=visit.did, reason=verdict.said)
     if policy.refuses(verdict):
         return Unserved("attempted_failed", rules.sentence_cut(f"The signature is refused: {verdict.said}."))
-    return replace(answered, is_signed=policy.notes(verdict))
+    return dataclasses.replace(answered, is_signed=policy.notes(verdict))
 
 
 def _judged(served: Served, keys: Sequence[AgentKey]) -> InboundVerdict:

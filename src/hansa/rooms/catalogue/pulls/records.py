@@ -4,13 +4,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
+
 Errand = Literal["pull", "liveness"]
 PullReason = Literal["updated", "unchanged", "internal_host", "no_interface_url", "attempted_failed"]
 LivenessReason = Literal["alive", "unreachable", "unknown"]
 
 
-@dataclass(frozen=True)
-class Interface:
+class Interface(msgspec.Struct, frozen=True):
     """One interface of an agent, as its card states it."""
 
     url: str
@@ -18,16 +19,14 @@ class Interface:
     version: str
 
 
-@dataclass(frozen=True)
-class Addresses:
+class Addresses(msgspec.Struct, frozen=True):
     """Where an agent is: the host that its owner named, if any, and what its card says."""
 
     host: str | None
     interfaces: tuple[Interface, ...]
 
 
-@dataclass(frozen=True)
-class Remembered:
+class Remembered(msgspec.Struct, frozen=True):
     """What a pull keeps of the last answer."""
 
     found_at: str | None
@@ -37,16 +36,14 @@ class Remembered:
     served_version: int | None
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(msgspec.Struct, frozen=True):
     """Where the next visit goes, and the present time of the database."""
 
     place: str | None
     now: datetime
 
 
-@dataclass(frozen=True)
-class StoredCard:
+class StoredCard(msgspec.Struct, frozen=True):
     """The card as it is stored while the end of a visit is written."""
 
     did: str
@@ -72,8 +69,7 @@ class Served:
     """Payload and signatures of the JWS that the card was served as; None for plain JSON."""
 
 
-@dataclass(frozen=True)
-class Unserved:
+class Unserved(msgspec.Struct, frozen=True):
     """Why there is no card, in a word and a sentence; `was_attempted`: somebody was asked."""
 
     reason: PullReason
@@ -81,16 +77,14 @@ class Unserved:
     was_attempted: bool = True
 
 
-@dataclass(frozen=True)
-class Sign:
+class Sign(msgspec.Struct, frozen=True):
     """What a call to an agent shows of its liveness; the state None: nothing."""
 
     state: LivenessReason | None
     sentence: str | None = None
 
 
-@dataclass(frozen=True)
-class Failing:
+class Failing(msgspec.Struct, frozen=True):
     """A card whose pull fails."""
 
     card_id: int
@@ -103,8 +97,7 @@ class Failing:
     due_at: datetime
 
 
-@dataclass(frozen=True)
-class Cycle:
+class Cycle(msgspec.Struct, frozen=True):
     """The status of the pulls at one point in time."""
 
     as_of: datetime

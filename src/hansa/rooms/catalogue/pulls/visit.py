@@ -1,14 +1,13 @@
 """A visit to the host of an agent, as the job that makes it sees it."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.jobs import Job
 
 from .records import Addresses, Errand, Remembered
 
 
-@dataclass(frozen=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """A visit to be made now, under the lease of its job."""
 
     card_id: int

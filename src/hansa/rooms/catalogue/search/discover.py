@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 
 import asyncpg
 
@@ -15,7 +14,7 @@ from .query import Discovery, FoundCard, SearchQuery
 from .searcher import Searcher
 
 _SHOWN_AS_READ = tuple(
-    field.name for field in fields(FoundCard) if field.name not in {"pricing", "score", "why"}
+    name for name in FoundCard.__struct_fields__ if name not in {"pricing", "score", "why"}
 )
 
 

@@ -1,8 +1,8 @@
 """Find in the index: which cards, how many, and what is true of all of them."""
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from tantivy import Order, Query, Searcher
 
 from . import index_queries
@@ -24,8 +24,7 @@ _ORDERS: dict[str, tuple[str, Order]] = {
 }
 
 
-@dataclass(frozen=True)
-class Hits:
+class Hits(msgspec.Struct, frozen=True):
     """Numbers of cards with their scores, the best first; the total and the facets are of all that was found.
 
     `unknown` are words that no card holds: what was found may hold another that is near.
@@ -72,8 +71,7 @@ def _steps(parsed: ParsedQuery) -> list[int]:
     return sorted({(words + 1) // 2, 1} if words else set(), reverse=True)
 
 
-@dataclass(frozen=True)
-class _Counted:
+class _Counted(msgspec.Struct, frozen=True):
     total: int
     facets: Facets
 

@@ -13,10 +13,10 @@ import shutil
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import tantivy
 
 from .documents import FORM, CardRow, document_of, register_analyzers, schema
@@ -31,8 +31,7 @@ BUILDER_THREADS = 2
 OLDEST_SECONDS = 7 * 24 * 3600
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Every change by a transaction before `cursor` of the database `database_state` has been indexed."""
 
     database_state: str

@@ -1,9 +1,10 @@
 """What a reader looks for, and what is found."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
+
+import msgspec
 
 LOCAL_ORIGIN = "local"
 LIMIT_DEFAULT = 30
@@ -12,8 +13,7 @@ Pricing = Literal["free", "paid"]
 Sort = Literal["relevance", "newest", "reputation", "price_low", "price_high", "proven"]
 
 
-@dataclass(frozen=True)
-class SearchQuery:
+class SearchQuery(msgspec.Struct, frozen=True):
     """A search. `q` is plain text, never a language; without it every card that may be shown is wanted.
 
     `origins` are names of registries, `local` for this one; `tag` is a tag as it is written on the card,
@@ -38,16 +38,14 @@ class SearchQuery:
     offset: int = 0
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True):
     """The words of the query that a card answers, and where: among `name`, `tags`, `skills`, `description`, `did`."""
 
     fields: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class FoundCard:
+class FoundCard(msgspec.Struct, frozen=True):
     """A card as a search shows it. `did` is None for a listing card, which is no agent of any registry."""
 
     id: UUID
@@ -84,17 +82,15 @@ class FoundCard:
         return self.source_registry is not None
 
 
-@dataclass(frozen=True)
-class Facets:
+class Facets(msgspec.Struct, frozen=True):
     """How many of all that was found are of each origin, free or paid, and have each of the commonest tags."""
 
-    origins: dict[str, int] = field(default_factory=dict)
-    pricing: dict[str, int] = field(default_factory=dict)
-    tags: dict[str, int] = field(default_factory=dict)
+    origins: dict[str, int] = msgspec.field(default_factory=dict)
+    pricing: dict[str, int] = msgspec.field(default_factory=dict)
+    tags: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Discovery:
+class Discovery(msgspec.Struct, frozen=True):
     """A page of what was found, the best first, and what is true of all of it."""
 
     results: list[FoundCard]

@@ -6,7 +6,8 @@ to show. The versions are read for every request, for all requests of the same m
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.gather import Gathering
@@ -23,8 +24,7 @@ KEPT_BYTES_MAX = 24_000_000
 Render = Callable[[Discovery, SearchQuery], bytes]
 
 
-@dataclass(frozen=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     hits: Hits
     versions: Mapping[int, int]
     body: bytes

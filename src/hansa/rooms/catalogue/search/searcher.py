@@ -12,12 +12,12 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import ParamSpec, TypeVar
 
 import structlog
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.job_health import JobHealth

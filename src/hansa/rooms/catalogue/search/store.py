@@ -5,10 +5,10 @@ page is read with the same condition again, so that a card hidden since is not s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -64,8 +64,7 @@ FROM catalogue_card WHERE id = ANY($1) AND {_SHOWN}
 _VERSIONS = f"SELECT id, xmin::text::bigint AS version FROM catalogue_card WHERE id = ANY($1) AND {_SHOWN}"  # noqa: S608
 
 
-@dataclass(frozen=True)
-class DatabaseState:
+class DatabaseState(msgspec.Struct, frozen=True):
     """Which database this is, its time, and the oldest transaction that may still change something."""
 
     name: str

@@ -9,8 +9,8 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 import tantivy
 
 WORD_MAX = 64
@@ -34,16 +34,14 @@ STOP_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(msgspec.Struct, frozen=True):
     """A word of a query: as it stands (`plain`), and without its ending."""
 
     plain: str
     stem: str
 
 
-@dataclass(frozen=True)
-class ParsedQuery:
+class ParsedQuery(msgspec.Struct, frozen=True):
     """A query cut up. `whole` is all of it, as names are compared; `runs` are of writing without blanks.
 
     A DID is not cut up, and signs alone leave neither words nor runs.

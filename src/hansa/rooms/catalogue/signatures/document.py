@@ -1,8 +1,9 @@
 """What of a card the registry signs."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from hansa.rooms.catalogue.enforcement import with_enforcement
 from hansa.rooms.catalogue.records import Card

@@ -1,16 +1,16 @@
 """What the judgement of an agent-signed card is made from, and what comes of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 
 Outcome = Literal["unsigned", "verified", "failed"]
 
 
-@dataclass(frozen=True)
-class AgentKey:
+class AgentKey(msgspec.Struct, frozen=True):
     """A key of an agent, as this registry keeps it; `ended_at` is None while it is the present one."""
 
     number: int
@@ -18,8 +18,7 @@ class AgentKey:
     ended_at: datetime | None
 
 
-@dataclass(frozen=True)
-class InboundVerdict:
+class InboundVerdict(msgspec.Struct, frozen=True):
     """Whether the agent itself signed a card. `reason` names why a signature failed; `said` is one line for a log."""
 
     outcome: Outcome
@@ -27,8 +26,7 @@ class InboundVerdict:
     said: str
 
 
-@dataclass(frozen=True)
-class ExportedState:
+class ExportedState(msgspec.Struct, frozen=True):
     """What an export depends on: another `changed_xid`, another card. `revoked_at` is None before the agent's end."""
 
     card_id: int
@@ -38,8 +36,7 @@ class ExportedState:
     revoked_at: datetime | None
 
 
-@dataclass(frozen=True)
-class SignaturePolicy:
+class SignaturePolicy(msgspec.Struct, frozen=True):
     """What the operator wants of agents' signatures.
 
     By default a signature is judged and the verdict logged, no more. `keep`: a verified one is noted on the card.

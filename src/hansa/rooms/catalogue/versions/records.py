@@ -1,16 +1,16 @@
 """The document that a card has, and what became of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
+
+import msgspec
 
 Source: TypeAlias = Literal["owner", "pull"]
 """Who brought a document: its owner, or a pull of the card that the agent serves itself."""
 
 
-@dataclass(frozen=True)
-class StoredDocument:
+class StoredDocument(msgspec.Struct, frozen=True):
     """The document that a card has now, locked until the transaction ends."""
 
     id: UUID
@@ -23,8 +23,7 @@ class StoredDocument:
     pulled_hash: bytes | None
 
 
-@dataclass(frozen=True)
-class Replaced:
+class Replaced(msgspec.Struct, frozen=True):
     """A document was replaced. The hashes are hex, as they are returned; the keys are those of the top that differ."""
 
     id: UUID
@@ -36,8 +35,7 @@ class Replaced:
     new_hash: str
 
 
-@dataclass(frozen=True)
-class CardVersion:
+class CardVersion(msgspec.Struct, frozen=True):
     """A document that a card had or has, since when, and the hash of it in hex; the document may be left out."""
 
     version: int

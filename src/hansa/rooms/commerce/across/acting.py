@@ -5,9 +5,9 @@
 - A contract that its registry does not know any more leaves no copy.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
 from pydantic import ValidationError
 
 from hansa.foundation.plumbing import jobs
@@ -28,8 +28,7 @@ UNANSWERED = timedelta(seconds=30)
 """An acceptance whose call has ended without an answer is carried out by then, if it is at all."""
 
 
-@dataclass(frozen=True)
-class _Accepting:
+class _Accepting(msgspec.Struct, frozen=True):
     """An acceptance that is being relayed, and since when."""
 
     peer: federation.PeerRecord

@@ -1,7 +1,8 @@
 """A provider accepts a proposal. The amount of a funded one is held from that commit on."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings

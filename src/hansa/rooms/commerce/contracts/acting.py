@@ -1,8 +1,8 @@
 """How an act on a contract is carried out for a request: within the limit of writes, once under its key."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+import msgspec
 from fastapi import Request
 from fastapi.responses import Response
 
@@ -22,8 +22,7 @@ from .reading import ContractShown
 from .when_decided import Begun, answer_when_decided, contract_json
 
 
-@dataclass(frozen=True)
-class ContractActs:
+class ContractActs(msgspec.Struct, frozen=True):
     """What a request gives to an act, whatever the act is."""
 
     config: Settings
@@ -45,8 +44,7 @@ async def contract_acts(
     return ContractActs(config, runtime_of(request), writes, key)
 
 
-@dataclass(frozen=True)
-class ContractAct:
+class ContractAct(msgspec.Struct, frozen=True):
     """An act that one agent requests."""
 
     agent: Agent

@@ -1,10 +1,11 @@
 """What a contract is."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.values.money import Minor
 
@@ -40,8 +41,7 @@ UNDER_WAY = (Status.ACCEPTED, Status.SUBMITTED)
 OPEN = (Status.PROPOSED, *UNDER_WAY)
 
 
-@dataclass(frozen=True)
-class Milestone:
+class Milestone(msgspec.Struct, frozen=True):
     """A part of the work. `state` is pending, submitted, approved or released.
 
     `payment_transfer` is the transfer that paid it, where the provider is an agent of another registry.
@@ -57,8 +57,7 @@ class Milestone:
     payment_transfer: UUID | None = None
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """What the contractor proposes; amounts in minor units."""
 
     contractor_did: str
@@ -86,8 +85,7 @@ class Terms:
         return [date for date in stated if date is not None]
 
 
-@dataclass(frozen=True)
-class Contract:
+class Contract(msgspec.Struct, frozen=True):
     """A contract as it was at `now`, the database's clock.
 
     Where the provider is an agent of another registry (`is_across`), `provider_registry` is its ledger id, `crossing` the transfer that is
@@ -130,7 +128,7 @@ class Contract:
     completed_at: datetime | None
     ended_at: datetime | None
     now: datetime
-    milestones: tuple[Milestone, ...] = field(default=())
+    milestones: tuple[Milestone, ...] = msgspec.field(default=())
     is_across: bool = False
     provider_registry: str | None = None
 
@@ -167,8 +165,7 @@ class Contract:
         return (self.current.submitted_at if self.current else self.submitted_at) is not None
 
 
-@dataclass(frozen=True)
-class Payment:
+class Payment(msgspec.Struct, frozen=True):
     """What an approval paid; amounts in minor units. `transfer_id` is set where the units went to another registry."""
 
     tx_id: int

@@ -5,10 +5,10 @@ the one that was judged (`sql/contract_orders.sql`). Whatever is refused there i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -47,8 +47,7 @@ class Completed(msgspec.Struct, frozen=True):
 APPROVE = ledger.Extension("commerce_approve", Approved, Completed)
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """A contract as it was read, and the version of its row."""
 
     shown: ContractShown

@@ -1,6 +1,6 @@
 """Lists of contracts: those of this registry, and of an agent's own also those that other registries keep."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -14,8 +14,7 @@ from .records import ContractFilter
 from .schemas import ContractOut
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True):
     """A contract, and the ledger id of the registry that keeps it; None: this one."""
 
     contract: ContractOut

@@ -1,7 +1,8 @@
 """One move of a contract: its new state, a line of its history, its event and the jobs that follow, in one commit."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
@@ -19,8 +20,7 @@ DEADLINES = "commerce: contract deadlines"
 _CHANGED = "The contract has changed meanwhile."
 
 
-@dataclass(frozen=True)
-class Act:
+class Act(msgspec.Struct, frozen=True):
     """What was done, by whom; the registry does what a deadline brings."""
 
     name: str
@@ -54,8 +54,7 @@ async def suspensions_at_deadline(tx: Tx, contract: Contract) -> list[enforcemen
     return [suspension for suspension in found if statuses.get(suspension.did) != "revoked"]
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """A contract before and after an act, and the event of it."""
 
     before: Contract

@@ -8,8 +8,9 @@ import base64
 import binascii
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import BadSeal, Seal
@@ -23,8 +24,7 @@ LINK_LIFETIME = timedelta(hours=24)
 _END = struct.Struct(">q")
 
 
-@dataclass(frozen=True)
-class PageLink:
+class PageLink(msgspec.Struct, frozen=True):
     """What opens the page of a contract until `expires_at`."""
 
     contract_id: int

@@ -1,7 +1,8 @@
 """What an approval pays: from the hold of a funded contract, or by an ordinary transfer of the contractor."""
 
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -19,8 +20,7 @@ OPERATION = "contract"
 OWNER_KIND = "contract"
 
 
-@dataclass(frozen=True)
-class Consent:
+class Consent(msgspec.Struct, frozen=True):
     """What comes with a request of an agent whose owner bounds its payments."""
 
     approval_id: UUID | None = None

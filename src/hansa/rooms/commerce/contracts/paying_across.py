@@ -5,8 +5,10 @@ restored and forgot a payment finds it again instead of paying twice. With a pay
 memo names the part.
 """
 
-from dataclasses import dataclass, replace
 from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
@@ -28,8 +30,7 @@ SECONDS = 300.0
 UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
-@dataclass(frozen=True)
-class Approver:
+class Approver(msgspec.Struct, frozen=True):
     """Who approves: an agent, or None where the time for the review is over.
 
     An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of the agent's budget.

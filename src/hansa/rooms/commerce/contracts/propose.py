@@ -1,7 +1,8 @@
 """A contractor proposes a contract, to one provider or to every agent."""
 
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -18,8 +19,7 @@ from .reading import ContractShown
 from .records import NewContract
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(msgspec.Struct, frozen=True):
     """What is proposed; `approval_id` is the consent of the contractor's owner, `request_scope` that of its key."""
 
     terms: Terms

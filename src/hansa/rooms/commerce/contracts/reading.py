@@ -1,7 +1,8 @@
 """Contracts as their parties, administrators of enforcement, and everyone may read them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Agent, Developer
 from hansa.foundation.plumbing.database import Tx
@@ -15,8 +16,7 @@ from .records import HistoryLine
 AREA = "admin_enforcement"
 
 
-@dataclass(frozen=True)
-class ContractShown:
+class ContractShown(msgspec.Struct, frozen=True):
     """A contract with the lines of its history, oldest first."""
 
     contract: Contract

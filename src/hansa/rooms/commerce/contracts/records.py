@@ -1,14 +1,14 @@
 """What is read and written of contracts beside the contract itself."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from .contract import Terms
 
 
-@dataclass(frozen=True)
-class HistoryLine:
+class HistoryLine(msgspec.Struct, frozen=True):
     """One move of a contract; without an actor the registry made it."""
 
     contract_id: int
@@ -20,8 +20,7 @@ class HistoryLine:
     at: datetime
 
 
-@dataclass(frozen=True)
-class NewContract:
+class NewContract(msgspec.Struct, frozen=True):
     """A proposal that is written; `provider_registry` where that is another registry."""
 
     terms: Terms
@@ -30,16 +29,14 @@ class NewContract:
     provider_registry: str | None = None
 
 
-@dataclass(frozen=True)
-class PartPaid:
+class PartPaid(msgspec.Struct, frozen=True):
     """A milestone of a contract, or, without one, the whole of it."""
 
     contract_id: int
     milestone: int | None
 
 
-@dataclass(frozen=True)
-class ContractFilter:
+class ContractFilter(msgspec.Struct, frozen=True):
     """Which contracts: those of the agent `of`, that `reader` may see; None of either sets no bound."""
 
     of: str | None

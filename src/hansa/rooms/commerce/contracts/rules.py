@@ -12,10 +12,11 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import Minor, format_amount
 
@@ -327,7 +328,7 @@ def _moved(contract: Contract, shift: timedelta) -> Contract:
         if (date := getattr(contract, name)) is not None
     }
     milestones = tuple(replace(one, due=one.due + shift) if one.due else one for one in contract.milestones)
-    return replace(contract, milestones=milestones, **dates)  # type: ignore[arg-type]
+    return replace(contract, milestones=milestones, **dates)
 
 
 def _timed(contract: Contract) -> Contract:

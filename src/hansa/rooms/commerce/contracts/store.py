@@ -6,7 +6,6 @@ after the lock, so that a deadline is judged by the moment in which the act has 
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,7 +19,7 @@ from .contract import Contract, Ending, Milestone, Status
 from .records import ContractFilter, HistoryLine, NewContract
 from .rules import expiry_of
 
-_NAMES = [one.name for one in fields(Contract) if one.name not in {"now", "milestones"}]
+_NAMES = [name for name in Contract.__struct_fields__ if name not in {"now", "milestones"}]
 _COLUMNS = ", ".join(f"c.{name}" for name in _NAMES)
 _TAKEN = ", ".join(f"(t.contract).{name}" for name in _NAMES)
 
@@ -358,7 +357,7 @@ def _read_line(row: asyncpg.Record) -> HistoryLine:
 
 async def counts(tx: Tx, payer: str, payee: str) -> bool:
     """Whether a job between the two counts toward their records."""
-    does_count: bool = await tx.fetchval("SELECT commerce_counts($1, $2)", payer, payee)
+    does_count: bool = await tx.fetchval("SELECT counts FROM commerce_counted($1, $2)", payer, payee)
     return does_count
 
 

@@ -8,7 +8,8 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Tx
@@ -30,8 +31,7 @@ from .when_decided import contract_json
 TOGETHER_MAX = 100
 
 
-@dataclass(frozen=True, eq=False)
-class PlainMove:
+class PlainMove(msgspec.Struct, frozen=True, eq=False):
     """An act of the agent `did` on a contract. `judge` raises Refused, and says None where the act is not plain.
 
     `binds`: the agent has to be active, and does not end before the act is committed.
@@ -44,8 +44,7 @@ class PlainMove:
     request: Repeatable | None
 
 
-@dataclass(frozen=True, eq=False)
-class PlainProposal:
+class PlainProposal(msgspec.Struct, frozen=True, eq=False):
     """A proposal that needs no consent of the owner."""
 
     terms: Terms

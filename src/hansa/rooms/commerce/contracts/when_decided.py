@@ -1,7 +1,6 @@
 """The answer to an approval whose payment crosses to another registry: given once that is decided, or after ten seconds."""
 
 import asyncio
-from dataclasses import dataclass
 from uuid import UUID
 
 import msgspec
@@ -23,8 +22,7 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
     crossing: UUID
 
 
-@dataclass(frozen=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """A payment that was begun: what is remembered under an Idempotency-Key, for the contract itself has the answer."""
 
     contract_id: int

@@ -1,7 +1,8 @@
 """The provider submits its work; the contractor returns it for changes."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -12,8 +13,7 @@ from .moves import Act, Move, move, require_in_time, take
 from .reading import ContractShown
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """What is submitted: {uri?, sha256, note?}, and which milestone it is; None is the next one."""
 
     deliverable: dict[str, Any] | None

@@ -4,8 +4,10 @@ Against an agent of another one: its registry is asked to slash, and compensates
 another one: what was slashed here is awarded there, where the compensation is issued.
 """
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -18,8 +20,7 @@ from .errors import RulingInvalid
 from .rules import bound_of, names_so_far
 
 
-@dataclass(frozen=True)
-class Abroad:
+class Abroad(msgspec.Struct, frozen=True):
     """The registry of a party that is no agent here; without a peer that registry is none any more.
 
     `rate`: own units for one of its units now; None where it has another currency, and no pool says what it is worth.
@@ -36,8 +37,7 @@ class Abroad:
         return replace(decision, slash=Minor(-settlements.worth(-decision.slash, self.rate)))
 
 
-@dataclass(frozen=True)
-class SlashedHere:
+class SlashedHere(msgspec.Struct, frozen=True):
     """What a ruling destroyed of a defendant here for a payment; minor units, and the transaction, if there was any."""
 
     amount: Minor

@@ -3,7 +3,7 @@
 The bond is slashed first. Everything else is one group of orders: all of them are carried out, or none.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.database import Tx
@@ -21,8 +21,7 @@ from .rules import names_so_far
 _NOTHING = BondSlashed(ZERO, None)
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(msgspec.Struct, frozen=True):
     """What a ruling moved. `paid` is what the provider of a contract got from its hold."""
 
     slashed: Minor
@@ -31,8 +30,7 @@ class Moved:
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True)
-class Awards:
+class Awards(msgspec.Struct, frozen=True):
     """What a ruling gives and takes. `hold_id` is the hold of the contract, if it still holds units, which `winner` gets."""
 
     dispute: Dispute

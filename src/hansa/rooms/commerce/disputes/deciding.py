@@ -4,7 +4,7 @@ A ruling is one transaction: the hold goes to the party that it is for, units of
 bond first, the complainant is compensated, the contract closes. The same ruling again is answered as the first time.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.admin_acts import record_admin_act
@@ -27,8 +27,7 @@ from .moves import DEADLINES, begin_voting, move, take
 from .reading import with_evidence
 
 
-@dataclass(frozen=True)
-class Ordered:
+class Ordered(msgspec.Struct, frozen=True):
     """The dispute that an administrator decides, and how."""
 
     dispute_id: int

@@ -1,10 +1,11 @@
 """What a dispute is."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, TypeAlias
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce.contracts.contract import Contract, Status
@@ -32,8 +33,7 @@ ReasonCode: TypeAlias = Literal[
 """What a complaint is about."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """A piece of evidence as a party gives it; the registry stores no files."""
 
     sha256: str
@@ -41,8 +41,7 @@ class Piece:
     note: str | None = None
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """A piece of evidence, by whom and when."""
 
     dispute_id: int
@@ -51,8 +50,7 @@ class Evidence:
     at: datetime
 
 
-@dataclass(frozen=True)
-class Complaint:
+class Complaint(msgspec.Struct, frozen=True):
     """What a complainant files. At most one of contract, token and transaction is given."""
 
     complainant_did: str
@@ -68,8 +66,7 @@ class Complaint:
     evidence: tuple[Piece, ...] = ()
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """The payment that a complaint is about. `payment` is its name, the same by whichever id it was given."""
 
     payment: str
@@ -81,8 +78,7 @@ class Subject:
     tx_id: int | None = None
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What an administrator rules; amounts in minor units."""
 
     ruling: Ruling
@@ -91,8 +87,7 @@ class Decision:
     note: str | None
 
 
-@dataclass(frozen=True)
-class Dispute:
+class Dispute(msgspec.Struct, frozen=True):
     """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject."""
 
     id: int
@@ -124,7 +119,7 @@ class Dispute:
     voting_at: datetime | None
     closed_at: datetime | None
     now: datetime
-    evidence: tuple[Evidence, ...] = field(default=())
+    evidence: tuple[Evidence, ...] = msgspec.field(default=())
 
     @property
     def parties(self) -> tuple[str, str]:
@@ -145,8 +140,7 @@ class Dispute:
         return parties.get(ruling)
 
 
-@dataclass(frozen=True)
-class DisputeFilter:
+class DisputeFilter(msgspec.Struct, frozen=True):
     """Which disputes: those of the agent `of` that `reader` may see; None of either sets no bound."""
 
     of: str | None

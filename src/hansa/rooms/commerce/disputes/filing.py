@@ -1,7 +1,8 @@
 """An agent files a dispute. One about a contract stops the contract in the same commit."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -19,8 +20,7 @@ from .reading import with_evidence
 from .subjects import find_subject
 
 
-@dataclass(frozen=True)
-class Malpractice:
+class Malpractice(msgspec.Struct, frozen=True):
     """What a party of a contract says that the other has done."""
 
     contract_id: int

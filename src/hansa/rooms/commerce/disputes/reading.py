@@ -1,6 +1,6 @@
 """Disputes as their parties and administrators of enforcement read them."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.caller import Agent, Developer
 from hansa.foundation.plumbing.database import Tx

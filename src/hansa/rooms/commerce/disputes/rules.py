@@ -9,8 +9,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms.commerce.contracts.contract import Contract, Status

@@ -5,10 +5,10 @@ read by the statement after the lock.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from datetime import timedelta
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -16,7 +16,7 @@ from hansa.rooms.commerce import contracts
 
 from .dispute import Complaint, Dispute, DisputeFilter, DisputeStatus, Evidence, Piece, Ruling, Subject
 
-_COLUMNS = ", ".join(f"d.{one.name}" for one in fields(Dispute) if one.name not in {"now", "evidence"})
+_COLUMNS = ", ".join(f"d.{name}" for name in Dispute.__struct_fields__ if name not in {"now", "evidence"})
 
 _DISPUTES = f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM commerce_dispute d"  # noqa: S608
 
@@ -82,8 +82,7 @@ _LIST = f"{_DISPUTES} {_WANTED} ORDER BY d.id DESC LIMIT $5 OFFSET $6"
 _COUNT = f"SELECT count(*) FROM commerce_dispute d {_WANTED}"  # noqa: S608
 
 
-@dataclass(frozen=True)
-class Windows:
+class Windows(msgspec.Struct, frozen=True):
     """How long evidence is taken, and until when a ruling must come; both from the filing on."""
 
     evidence: timedelta

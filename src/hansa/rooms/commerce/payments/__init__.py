@@ -7,6 +7,7 @@ from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
 from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
 from hansa.rooms.commerce.payments.gathered import GATHERED, Gathered
+from hansa.rooms.commerce.payments.known import KNOWN_TOKENS, KnownTokens
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
 from hansa.rooms.commerce.payments.reading import (
     list_tokens,
@@ -49,6 +50,7 @@ JOBS: tuple[JobKind, ...] = (
 __all__ = [
     "GATHERED",
     "JOBS",
+    "KNOWN_TOKENS",
     "OPEN",
     "PURCHASES",
     "SETTLEMENTS",
@@ -58,6 +60,7 @@ __all__ = [
     "AuthorizeOrder",
     "Authorized",
     "Gathered",
+    "KnownTokens",
     "Presented",
     "Purchases",
     "ReceiptUnknown",

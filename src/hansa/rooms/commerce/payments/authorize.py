@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
+import msgspec
+
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -26,8 +28,7 @@ HOLD_GRACE = timedelta(hours=1)
 NO_BUDGET = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
-@dataclass(frozen=True)
-class AuthorizeOrder:
+class AuthorizeOrder(msgspec.Struct, frozen=True):
     """What an agent wants to pay; `amount` in minor units."""
 
     payee: str
@@ -46,8 +47,7 @@ class AuthorizeOrder:
         return self.reserve or self.capture_by == "payee"
 
 
-@dataclass(frozen=True)
-class Quoted:
+class Quoted(msgspec.Struct, frozen=True):
     """The fee that a firm quote fixed, in minor units; each quote is good for one token."""
 
     quote_id: UUID

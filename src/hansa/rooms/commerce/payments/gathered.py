@@ -22,8 +22,11 @@ from .authorize import NO_BUDGET, TOKEN_PREFIX, AuthorizeOrder, new_token
 from .errors import AnswerUnreadable, TargetMalformed
 from .extensions import AUTHORIZE, RELEASE, SETTLE, Authorization, Release, Settlement, payment_line, settled
 from .kept_answer import AuthorizeAnswer
+from .known import KNOWN_TOKENS
 from .rules import Token
 from .settle import SettleOrder
+
+_FEES = ledger.FeePolicy()
 
 
 class Gathered:
@@ -33,6 +36,7 @@ class Gathered:
         self._runtime = runtime
         self._book = ledger.Book.of(runtime.settings)
         self._found = Gathering[bytes, Token](self._load)
+        self._known = KNOWN_TOKENS.of(runtime)
 
     async def authorize(
         self, agent: Agent, answer: AuthorizeAnswer, capability_token: str | None
@@ -64,7 +68,8 @@ class Gathered:
 
     async def settle(self, order: SettleOrder) -> Token | None:
         """The token, settled; None where it has to be judged by itself. Raises: Unavailable."""
-        found = await self._found.find(fingerprint(order.secret))
+        token_sha256 = fingerprint(order.secret)
+        found = self._known.take(token_sha256) or await self._found.find(token_sha256)
         if found is None or not rules.settles_plainly(found, order.by, order.capture_amount):
             return None
         token = replace(found, task_id=order.task_id, capture_amount=order.capture_amount)
@@ -122,6 +127,6 @@ def _authorization(agent: Agent, answer: AuthorizeAnswer, secret: str) -> Author
     new = new_token(agent.did, order, secret, NO_BUDGET, None)
     return Authorization(
         *(getattr(new, name) for name in new.__struct_fields__),
-        required=order.amount + ledger.FeePolicy().highest(order.amount),
+        required=order.amount + _FEES.highest(order.amount),
         sealed=answer.sealed(f"{secret} {new.id}") if answer.request else None,
     )

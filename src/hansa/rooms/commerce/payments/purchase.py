@@ -14,6 +14,8 @@ from datetime import timedelta
 from typing import Any, NoReturn
 from uuid import UUID
 
+import msgspec
+
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -55,8 +57,7 @@ TURN = timedelta(seconds=30)
 SPARE = timedelta(seconds=30)
 
 
-@dataclass(frozen=True)
-class PurchaseOrder:
+class PurchaseOrder(msgspec.Struct, frozen=True):
     """What an agent buys, and at most for how much in minor units."""
 
     payee: str
@@ -73,8 +74,7 @@ class PurchaseOrder:
         return max(self.ttl_seconds, self.timeout_seconds + int((TURN + SPARE).total_seconds()))
 
 
-@dataclass(frozen=True)
-class Purchase:
+class Purchase(msgspec.Struct, frozen=True):
     """The token of a purchase and what the service answered; `answer` is None where that is not known."""
 
     token: Token

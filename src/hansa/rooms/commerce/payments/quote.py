@@ -1,10 +1,11 @@
 """The price of a service, as its card states it, in the registry's unit and with the fee that its payment would bear now."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -20,8 +21,7 @@ PRICING_MODEL_DEFAULT = "per_request"
 Source: TypeAlias = Literal["legacy", "extension", "none"]
 
 
-@dataclass(frozen=True)
-class Quote:
+class Quote(msgspec.Struct, frozen=True):
     """What a payment to an agent would be now. Amounts are minor units; None where the price is not known here.
 
     `amount_received` is what the payee gets: of a payment to another registry, the amount less the border fee; of one that is

@@ -264,8 +264,7 @@ def verify_error(token: Token | None, order: VerifyOrder, *, is_expired: bool) -
     return USED_FOR_PART if is_part and token.use_id != order.use_id else None
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """What a token is to pay; `contract_id` is the contract that it may name."""
 
     caller: str

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+import msgspec
+
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.foundation.values.web_address import read_web_address, why_closed
@@ -47,8 +49,7 @@ class ServiceRequest:
     message: str | dict[str, Any] | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True)
-class Interface:
+class Interface(msgspec.Struct, frozen=True):
     """The address at which a service takes JSON-RPC."""
 
     url: str

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.secrets import fingerprint
@@ -31,8 +33,7 @@ class SettleOrder:
         return self.success and self.capture_amount != 0
 
 
-@dataclass(frozen=True)
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """The token after the request, and what the request did to it or found."""
 
     token: Token

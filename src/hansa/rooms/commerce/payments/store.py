@@ -5,7 +5,6 @@ a conditional UPDATE only, so that of several acts at once one succeeds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -127,8 +126,7 @@ class NewToken(msgspec.Struct, frozen=True):
         )
 
 
-@dataclass(frozen=True)
-class Verified:
+class Verified(msgspec.Struct, frozen=True):
     """A token after a verification; `is_first` where this one consumed it.
 
     `caller_status` is None unless the caller is an agent of this registry.

@@ -7,13 +7,15 @@ not wait until the first uses of another statement are on the disk.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.gather import take_in
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
+from .known import KNOWN_TOKENS
 from .release import expire
 from .rules import Token, VerifyOrder
 from .store import Verified
@@ -26,8 +28,7 @@ FEWEST_BESIDE = 16
 UNKNOWN_STATUS = "unknown"
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """The answer: without an error the token is valid, and the rest is known."""
 
     token: Token | None
@@ -36,8 +37,7 @@ class Verification:
     caller_status: str = UNKNOWN_STATUS
 
 
-@dataclass(frozen=True, eq=False)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True, eq=False):
     order: VerifyOrder
     found: asyncio.Future[Verified]
 
@@ -47,6 +47,7 @@ class Verifier:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._known = KNOWN_TOKENS.of(runtime)
         self._waiting: list[_Waiting] = []
         self._workers: set[asyncio.Task[None]] = set()
         self._under_way = 0
@@ -104,7 +105,13 @@ class Verifier:
     async def _verify(self, orders: Sequence[VerifyOrder]) -> list[Verified]:
         hashes = [fingerprint(order.secret) for order in orders]
         targets, use_ids = [order.target for order in orders], [order.use_id for order in orders]
-        return await self._runtime.database.act_at_once(lambda tx: store.verify(tx, hashes, targets, use_ids))
+        verified = await self._runtime.database.act_at_once(
+            lambda tx: store.verify(tx, hashes, targets, use_ids)
+        )
+        for token_sha256, found in zip(hashes, verified, strict=True):
+            if found.token is not None and found.token.status in rules.OPEN:
+                self._known.note(token_sha256, found.token)
+        return verified
 
 
 VERIFIER: Slot[Verifier] = Slot("commerce: verifier of payment tokens")

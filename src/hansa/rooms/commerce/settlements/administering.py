@@ -1,6 +1,6 @@
 """What administrators do with settlements: read, approve, reject and write them off, and set what is approved by itself."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
@@ -13,8 +13,7 @@ from .records import Kept
 from .taking_in import order_slash
 
 
-@dataclass(frozen=True)
-class SettlementFilter:
+class SettlementFilter(msgspec.Struct, frozen=True):
     """Which settlements; None sets no bound."""
 
     direction: str | None

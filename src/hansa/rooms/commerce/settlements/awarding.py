@@ -5,7 +5,7 @@ issued once for each (peer, dispute), and once for each payment and complainant,
 registry that paid then shows the award, until the one that ruled has confirmed it (`paid_awards.py`).
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -24,8 +24,7 @@ SHOWN_AFTER_SECONDS = 12.0
 """After an award was paid it is shown to the registry that ruled, which by then has the receipt."""
 
 
-@dataclass(frozen=True)
-class Awarded:
+class Awarded(msgspec.Struct, frozen=True):
     """What was ruled for a complainant of a peer against a defendant here; minor units, `tx_id` that of the slash."""
 
     claim: Claim

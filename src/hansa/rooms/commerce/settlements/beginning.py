@@ -1,7 +1,8 @@
 """A dispute was decided against an agent of a peer: its registry is asked to slash, from the commit of the ruling on."""
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -11,8 +12,7 @@ from . import settlement, store
 from .settlement import Claim
 
 
-@dataclass(frozen=True)
-class RuledAbroad:
+class RuledAbroad(msgspec.Struct, frozen=True):
     """What was ruled for a complainant here against an agent of a peer; minor units.
 
     `rate`: own units for one of the peer's, at the ruling.

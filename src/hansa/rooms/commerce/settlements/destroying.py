@@ -1,6 +1,6 @@
 """Destroy units of a defendant here: its bond first, then liquid units as far as they reach."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.events import DisputeSlash
 from hansa.foundation.plumbing.database import Tx
@@ -13,8 +13,7 @@ from .records import Kept
 from .settlement import Claim
 
 
-@dataclass(frozen=True)
-class Slash:
+class Slash(msgspec.Struct, frozen=True):
     """How much is destroyed at most; minor units. `reference` is used once in the ledger."""
 
     claim: Claim
@@ -22,8 +21,7 @@ class Slash:
     reference: str
 
 
-@dataclass(frozen=True)
-class Destroyed:
+class Destroyed(msgspec.Struct, frozen=True):
     """What was destroyed; `tx_id` is None where nothing was."""
 
     claim: Claim

@@ -1,7 +1,6 @@
 """Messages about settlements as they travel: compact JWS by the key of the author's registry, `fed-slash+jws`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -200,8 +199,7 @@ def _named_award(stated: _Paid | _Receipt) -> Award | None:
     return Award(*amounts, payment=stated.payment)
 
 
-@dataclass(frozen=True)
-class SettlementRequest:
+class SettlementRequest(msgspec.Struct, frozen=True):
     """The claim of a peer with the facts that it signed; `proof` is what it shows of this registry, not verified yet."""
 
     claim: Claim
@@ -238,8 +236,7 @@ def _own_payload(text: str, own_keys: Mapping[str, bytes], most_characters: int)
     return dict(signature.payload)
 
 
-@dataclass(frozen=True)
-class Confirmation:
+class Confirmation(msgspec.Struct, frozen=True):
     """What a peer states about a claim of this registry, as it came; `positions` are nowhere where it states none."""
 
     outcome: Outcome
@@ -263,8 +260,7 @@ def _outcome(stated: _Confirmation) -> Outcome:
     return Outcome(stated.claim(), stated.status, slashed, stated.tx_id, stated.reason)
 
 
-@dataclass(frozen=True)
-class SignedAward:
+class SignedAward(msgspec.Struct, frozen=True):
     """An award with the facts of its dispute, and the positions of the chains; nowhere where it states none."""
 
     claim: Claim
@@ -282,8 +278,7 @@ def read_award(text: str, peer: federation.PeerRecord) -> SignedAward | None:
         return None
 
 
-@dataclass(frozen=True)
-class Paid:
+class Paid(msgspec.Struct, frozen=True):
     """What a peer states that it paid; `proof` is the text by which this registry awarded it, not verified yet.
 
     `award`: what the peer names itself; None where it names nothing.
@@ -327,8 +322,7 @@ def _award(stated: _Award) -> SignedAward:
     return SignedAward(stated.claim(), award, stated.verdict, stated.positions())
 
 
-@dataclass(frozen=True)
-class SignedReceipt:
+class SignedReceipt(msgspec.Struct, frozen=True):
     """A receipt of a peer as it came; `positions` are nowhere where it states none."""
 
     stated: Receipt

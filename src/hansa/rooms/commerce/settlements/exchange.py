@@ -5,10 +5,10 @@ The asking side repeats its request until the outcome is here; the deciding side
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import structlog
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx

@@ -1,8 +1,9 @@
 """What a peer may open here by a message: a slash of an agent here, or a compensation of one. Each once for a dispute."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -17,8 +18,7 @@ BUNDLE_TYPE = "dispute-bundle+jws"
 REFUSED_MAX = 100_000
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """A claim of a peer with the facts that it signed, and its message as it came."""
 
     peer: federation.PeerRecord
@@ -31,8 +31,7 @@ class Request:
     """The name of the payment at the peer; None where it states none."""
 
 
-@dataclass(frozen=True)
-class Admitted:
+class Admitted(msgspec.Struct, frozen=True):
     """The peer may open a settlement about this dispute; `known` is the one that it opened before."""
 
     known: Kept | None

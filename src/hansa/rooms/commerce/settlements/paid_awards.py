@@ -5,7 +5,9 @@ destroyed since. The registry that paid repeats it until it has a receipt.
 """
 
 import json
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -21,8 +23,7 @@ from .records import Kept
 from .settlement import Direction, Receipt, Settlement, Status
 
 
-@dataclass(frozen=True)
-class ShownAward:
+class ShownAward(msgspec.Struct, frozen=True):
     """An award with the signature of this registry, the peer that has paid it, and the message by which it is shown."""
 
     peer: federation.PeerRecord

@@ -1,14 +1,14 @@
 """Settlements as they are kept."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from .settlement import Settlement
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """A settlement with what its acts need: the peer's SPIFFE id, its ledger id, and the row as it is shown."""
 
     settlement_id: int

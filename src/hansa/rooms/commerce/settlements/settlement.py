@@ -9,9 +9,11 @@
 """
 
 import hashlib
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+
+import msgspec
+from msgspec.structs import replace
 
 EXPIRY_SECONDS = 24 * 3600.0
 SAME_UNIT = Fraction(1)
@@ -51,8 +53,7 @@ SLASHED_STATES = frozenset({Status.SLASHED, Status.SETTLED})
 DECIDED = frozenset({Status.SLASHED, Status.SETTLED, Status.FAILED, Status.EXPIRED})
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """What is asked; one for each (peer, dispute). `amount` is in minor units of the defendant's registry."""
 
     dispute_id: int
@@ -66,8 +67,7 @@ class Claim:
         return replace(other, amount=self.amount) == self
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What the registry of the defendant states about a claim."""
 
     claim: Claim
@@ -77,8 +77,7 @@ class Outcome:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
-class Award:
+class Award(msgspec.Struct, frozen=True):
     """What a registry that decided and slashed asks that of the complainant to issue; minor units."""
 
     slashed: int
@@ -92,8 +91,7 @@ class Award:
         return replace(other, tx_id=self.tx_id) == self
 
 
-@dataclass(frozen=True)
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True):
     """What a registry did with an outcome or an award of this one; `reason` says why it refused an award.
 
     `award`: which award is meant; None for an outcome, and where the author names none.
@@ -105,8 +103,7 @@ class Receipt:
     award: Award | None = None
 
 
-@dataclass(frozen=True)
-class Settlement:
+class Settlement(msgspec.Struct, frozen=True):
     """One side's state. `is_closed`: each side knows that the other knows the outcome. Nothing is sent then, but after a restore.
 
     `slashed` of one that is SLASHING: what was destroyed before a restore, the most that is destroyed again; else 0.

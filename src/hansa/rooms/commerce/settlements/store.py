@@ -1,7 +1,6 @@
 """Every SQL statement of settlements. A settlement is locked before agents, bonds and accounts are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -9,6 +8,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -128,8 +128,7 @@ HAS_OVERDUE = Question(
 """Whether the time of a settlement without a decision has passed."""
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """What a step adds beside the state: the own transaction, the signed outcome, what was issued, and a message to be sent."""
 
     tx_id: int | None = None

@@ -1,7 +1,8 @@
 """Take a message of a peer about a settlement in: row, event and units in one transaction."""
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+import msgspec
 
 from hansa.foundation.events import DisputeCompensationMinted, DisputeCompensationRefused
 from hansa.foundation.plumbing import jobs
@@ -103,8 +104,7 @@ async def take_outcome(
     return after
 
 
-@dataclass(frozen=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """What a receipt is for: the direction of the settlement, and the positions of the chains when it was sent."""
 
     direction: Direction
@@ -189,8 +189,7 @@ async def _is_auto_approved(tx: Tx, request: Request, settings: Settings) -> boo
     return await ledger.has_crossed(tx, claim.defendant_did, peer.ledger_id, claim.complainant_did, book)
 
 
-@dataclass(frozen=True)
-class Owed:
+class Owed(msgspec.Struct, frozen=True):
     """What is issued to a complainant here; `reference` is used once in the ledger."""
 
     did: str
@@ -218,8 +217,7 @@ async def compensate(tx: Tx, peer: federation.PeerRecord, owed: Owed, settings: 
     return issued.tx_id
 
 
-@dataclass(frozen=True)
-class Compensated:
+class Compensated(msgspec.Struct, frozen=True):
     """What was issued for a settlement with the registry of this ledger id."""
 
     settlement_id: int

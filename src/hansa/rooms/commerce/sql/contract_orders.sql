@@ -51,7 +51,7 @@ BEGIN
       fee_paid = c.fee_paid + l.fee, payment_tx_id = l.tx_id, payment_transfer = NULL
     FROM line l WHERE c.id = l.contract_id AND c.status = 'SUBMITTED'
     RETURNING l.place, l.milestone, l.actor, l.answer, c.id, c.contractor_did, c.provider_did, c.amount_paid, c.fee_paid,
-      c.currency, c.payment_tx_id, commerce_counts(c.contractor_did, c.provider_did) AS counts
+      c.currency, c.payment_tx_id, (SELECT n.counts FROM commerce_counted(c.contractor_did, c.provider_did) n) AS counts
   ), paid AS (
     UPDATE commerce_contract_milestone m SET state = 'approved', payment_tx_id = d.payment_tx_id, payment_transfer = NULL
     FROM completed d WHERE m.contract_id = d.id AND m.index = d.milestone

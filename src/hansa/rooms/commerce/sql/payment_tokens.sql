@@ -28,7 +28,7 @@ BEGIN
   SELECT array_agg(u.place) INTO firsts FROM used u;
   -- A statement of its own after any wait: it sees what a rival committed.
   RETURN QUERY SELECT t, coalesce(n.place = ANY (firsts), false), coalesce(clock_timestamp() > t.expires_at, false),
-    agents_status(coalesce(t.caller, ''))
+    (SELECT a.status FROM agents_known(coalesce(t.caller, '')) a)
   FROM unnest(hashes) WITH ORDINALITY AS n (hash, place) LEFT JOIN commerce_payment_token t ON t.token_sha256 = n.hash
   ORDER BY n.place;
 END $$;

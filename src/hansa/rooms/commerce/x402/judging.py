@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from hansa.foundation.values import ethereum
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, Minor
@@ -45,8 +47,7 @@ class PaymentInvalid(Exception):
         self.payer = payer
 
 
-@dataclass(frozen=True)
-class Requirements:
+class Requirements(msgspec.Struct, frozen=True):
     """What a service requires; `amount` in minor units."""
 
     network: str
@@ -54,8 +55,7 @@ class Requirements:
     pay_to: str
 
 
-@dataclass(frozen=True)
-class Authorization:
+class Authorization(msgspec.Struct, frozen=True):
     """A TransferWithAuthorization (EIP-3009) with its signature."""
 
     sender: bytes

@@ -1,12 +1,11 @@
 """What became of a payment."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.values.money import Minor
 
 
-@dataclass(frozen=True)
-class Settlement:
+class Settlement(msgspec.Struct, frozen=True):
     """A payment that was settled, or with a reason one whose outcome is not known; amounts in minor units.
 
     `payer` is an address or a DID. `fee` was paid on top.

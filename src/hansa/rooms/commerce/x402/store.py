@@ -1,7 +1,8 @@
 """The SQL of wallet payments. An address uses a nonce once, for ever: of two settlements at once the second waits."""
 
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -11,8 +12,7 @@ ON CONFLICT (address, nonce) DO NOTHING RETURNING true
 """
 
 
-@dataclass(frozen=True)
-class Used:
+class Used(msgspec.Struct, frozen=True):
     """An authorization that was settled, by the payment token that paid it."""
 
     digest: bytes

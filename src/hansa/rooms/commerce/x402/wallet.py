@@ -1,8 +1,9 @@
 """Payments that a wallet signed (EIP-3009): each settlement authorizes and settles one payment token in one commit."""
 
-from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Agent, require_permission
 from hansa.foundation.plumbing.database import Database, Tx
@@ -22,8 +23,7 @@ from .settlement import Settlement
 PERMISSION = "payment.pay"
 
 
-@dataclass(frozen=True)
-class WalletPayment:
+class WalletPayment(msgspec.Struct, frozen=True):
     """An authorization, what it is to pay, and what its wallet signed."""
 
     authorization: Authorization

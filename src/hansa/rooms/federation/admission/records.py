@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+import msgspec
+
 Status = Literal["active", "suspended", "revoked", "expired"]
 
 
-@dataclass(frozen=True)
-class Licence:
+class Licence(msgspec.Struct, frozen=True):
     """An admission. `expired`: active, but its validity has ended."""
 
     id: UUID
@@ -31,8 +32,7 @@ class IssuedLicence:
     licence: Licence
 
 
-@dataclass(frozen=True)
-class FoundLicence:
+class FoundLicence(msgspec.Struct, frozen=True):
     """What is known of a key that somebody shows, and whether its use has yet to be noted."""
 
     id: UUID

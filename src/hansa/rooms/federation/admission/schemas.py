@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
+from msgspec.structs import asdict
 from pydantic import AfterValidator, Field, StrictInt
 
 from hansa.foundation.values.did import RESERVED_NAMESPACES
@@ -65,7 +66,7 @@ class LicenceOut(LazyModel):
 
     @classmethod
     def of(cls, licence: Licence) -> "LicenceOut":
-        return cls(**vars(licence))
+        return cls(**asdict(licence))
 
 
 class IssuedLicenceOut(LicenceOut):
@@ -75,7 +76,7 @@ class IssuedLicenceOut(LicenceOut):
 
     @classmethod
     def issued(cls, issued: IssuedLicence) -> "IssuedLicenceOut":
-        return cls(**vars(issued.licence), licence_key=issued.key)
+        return cls(**asdict(issued.licence), licence_key=issued.key)
 
 
 class LicencesQuery(LazyModel):

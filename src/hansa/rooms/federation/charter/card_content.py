@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
+
+import msgspec
 
 import hansa
 from hansa.foundation.plumbing.settings import Settings
@@ -31,8 +32,7 @@ DISCLOSURE_VERSION = "1.0"
 NO_LICENCE: dict[str, Any] = dict.fromkeys(("hash", "type", "network", "plan", "state", "operator"))
 
 
-@dataclass(frozen=True)
-class CardFacts:
+class CardFacts(msgspec.Struct, frozen=True):
     """What the content depends on besides the settings."""
 
     founded_at: datetime

@@ -1,9 +1,10 @@
 """What the operator writes of the registry card: six blocks, each replaced or removed as a whole (decision T)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
@@ -26,8 +27,7 @@ COORDINATE_FRACTION_DIGITS = 4
 _LOCKED = frozenset(row.path for row in CARD_PATHS if not row.marks & EDITABLE)
 
 
-@dataclass(frozen=True)
-class CardEditor:
+class CardEditor(msgspec.Struct, frozen=True):
     """Who edits the card, and what the process signs with."""
 
     administrator: Developer

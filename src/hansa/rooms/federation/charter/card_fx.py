@@ -1,16 +1,16 @@
 """The block `fees.fx` of the registry card: the terms on which a registry with pools swaps."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.values.money import Minor, format_amount
 
 from .card_content import percent
 
 
-@dataclass(frozen=True)
-class SwapTerms:
+class SwapTerms(msgspec.Struct, frozen=True):
     """Amounts in minor units of the registry's currency, shares as fractions of 1. `note` names what can be swapped."""
 
     rate_mode: str

@@ -7,9 +7,10 @@ A path is dotted; `[]` stands for each item of a list. `limits` are keywords of 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any, Literal
+
+import msgspec
 
 from hansa.foundation.values.did import RESERVED_NAMESPACES
 from hansa_verify.registry_card import BASIC_PATHS
@@ -43,14 +44,13 @@ EDITABLE, NULLABLE, OPEN = Mark.EDITABLE, Mark.NULLABLE, Mark.OPEN
 NOTHING = Mark.NONE
 
 
-@dataclass(frozen=True)
-class CardPath:
+class CardPath(msgspec.Struct, frozen=True):
     """One member of the card."""
 
     path: str
     kind: Kind
     marks: Mark = Mark.NONE
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def is_signed(self) -> bool:

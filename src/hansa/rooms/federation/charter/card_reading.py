@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
@@ -15,8 +16,7 @@ from .card_store import CardVersion
 from .errors import CardUnsigned, CardVersionUnknown, IconMissing
 
 
-@dataclass(frozen=True)
-class LastAudit:
+class LastAudit(msgspec.Struct, frozen=True):
     """What the newest audit cycle found; `delta` is a decimal string."""
 
     status: str
@@ -28,8 +28,7 @@ ReadLastAudit: TypeAlias = Callable[[Tx], Awaitable[LastAudit | None]]
 LAST_AUDIT: Slot[ReadLastAudit] = Slot("federation: the newest audit, for the registry card")
 
 
-@dataclass(frozen=True)
-class ServedCard:
+class ServedCard(msgspec.Struct, frozen=True):
     """The card and its entity tag."""
 
     etag: str

@@ -7,9 +7,10 @@ in `value`, and as a detached JWS in `jws`.
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.values.canonical import canonical_json, digest
 
@@ -26,8 +27,7 @@ ETAG_HEX_DIGITS = 32
 JWS_TYPE = "registry-card+jws"
 
 
-@dataclass(frozen=True)
-class SignatureWindow:
+class SignatureWindow(msgspec.Struct, frozen=True):
     """From when until when a signature is valid, in whole seconds UTC."""
 
     signed_at: datetime

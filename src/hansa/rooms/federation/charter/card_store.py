@@ -5,9 +5,10 @@ Locks: who writes or signs the card locks its one row first.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -45,8 +46,7 @@ VALUES ($1, $2, $3, $4, $5, $6)
 """
 
 
-@dataclass(frozen=True)
-class WrittenCard:
+class WrittenCard(msgspec.Struct, frozen=True):
     """What the operator wrote, and when; `founded_at` is None before the first key, `licence` and `fx` without one."""
 
     editable: dict[str, Any]
@@ -57,8 +57,7 @@ class WrittenCard:
     founded_at: datetime | None
 
 
-@dataclass(frozen=True)
-class CardVersion:
+class CardVersion(msgspec.Struct, frozen=True):
     """A signed version of the card; `document` is its JSON text, without `economic` and `stats`."""
 
     version: int

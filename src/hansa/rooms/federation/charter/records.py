@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
-@dataclass(frozen=True)
-class RegistryKey:
+class RegistryKey(msgspec.Struct, frozen=True):
     """The public half of a key: what it signed counts from `valid_from` until `retired_at`, if that has come."""
 
     sequence: int

@@ -5,8 +5,9 @@ nothing of SPIFFE.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 from hansa.foundation.plumbing.authority import IdentityAuthority
 
@@ -15,8 +16,7 @@ from .requests import CertificateRequest
 OPERATOR_LIFETIME = timedelta(days=7)
 
 
-@dataclass(frozen=True)
-class IssuedLeaf:
+class IssuedLeaf(msgspec.Struct, frozen=True):
     """A certificate for an operator, in PEM."""
 
     spiffe_id: str

@@ -6,9 +6,10 @@ Rooms and listeners ask one object for it (`OWN_IDENTITY`), whichever of them it
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import monotonic
+
+import msgspec
 
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid, key_pem
 from hansa.foundation.plumbing.database import Tx
@@ -132,8 +133,7 @@ class SpireIdentity(OwnIdentity):
         return (await self.svid()).bundle_pem
 
 
-@dataclass(frozen=True)
-class _Remembered:
+class _Remembered(msgspec.Struct, frozen=True):
     svid: Svid
     until: float
 

@@ -5,9 +5,9 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -40,8 +40,7 @@ SEALED_IDENTITY_KEYS = SealedColumn(TABLE, "kind", "sealed_key", sealed_for)
 SEALED_REQUESTED_KEYS = SealedColumn(TABLE, "kind", "sealed_requested_key", sealed_for)
 
 
-@dataclass(frozen=True)
-class Requested:
+class Requested(msgspec.Struct, frozen=True):
     """A request under way: the identity, the sealed key and the request itself, in PEM."""
 
     kind: Kind
@@ -79,8 +78,7 @@ async def receive_certificates(
         await store.receive(tx, one.kind, one.sealed_key, leaf.received)
 
 
-@dataclass(frozen=True)
-class _Leaf:
+class _Leaf(msgspec.Struct, frozen=True):
     spiffe_id: str
     public_key: bytes
     received: store.ReceivedLeaf

@@ -5,9 +5,9 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -31,8 +31,7 @@ UNREADABLE = (
 """What the library raises for a request that it cannot read, beside ValueError."""
 
 
-@dataclass(frozen=True)
-class CertificateRequest:
+class CertificateRequest(msgspec.Struct, frozen=True):
     """The identity that is asked for, and the key that it is to have."""
 
     spiffe_id: str

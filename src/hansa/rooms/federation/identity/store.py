@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 from hansa.foundation.plumbing.database import Tx
 
 from .requests import Kind
@@ -56,8 +58,7 @@ class HeldLeaf:
     now: datetime
 
 
-@dataclass(frozen=True)
-class ReceivedLeaf:
+class ReceivedLeaf(msgspec.Struct, frozen=True):
     """A certificate in PEM, and when it is in force."""
 
     certificate: str

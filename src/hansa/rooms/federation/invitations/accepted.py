@@ -1,14 +1,12 @@
 """What the acceptance of an invitation came to: the peer, and whether it reaches this registry in turn."""
 
-from dataclasses import dataclass
-
+import msgspec
 from pydantic import Field
 
 from hansa.rooms.federation.peers import PeerOut, PeerRecord, PeerView
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True):
     """The registry that invited, and whether it reaches this one; None where it did not state that. `trouble`: why not."""
 
     peer: PeerRecord

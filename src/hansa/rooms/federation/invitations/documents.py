@@ -9,10 +9,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import is_operator_name
 from hansa.foundation.values.canonical import canonical_json
@@ -37,8 +38,7 @@ class DocumentUnreadable(Exception):
     """The text is no such document; the message is one line."""
 
 
-@dataclass(frozen=True)
-class Party:
+class Party(msgspec.Struct, frozen=True):
     """Who signs: the registry, where it is, and by what its certificates are judged."""
 
     trust_domain: str
@@ -48,8 +48,7 @@ class Party:
     bundle_sha256: str
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """An invitation or acceptance, read. `signature` was not verified yet.
 
     `operator` is the name that an invitation is for, None: another frame. `csrs` are the requests of an acceptance.

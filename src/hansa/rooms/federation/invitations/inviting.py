@@ -1,8 +1,9 @@
 """Sign an invitation, and read the party that this registry is."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
+
+import msgspec
 
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
@@ -20,8 +21,7 @@ LIFETIME_MIN_SECONDS = 60
 LIFETIME_MAX_SECONDS = 604_800
 
 
-@dataclass(frozen=True)
-class SignedInvitation:
+class SignedInvitation(msgspec.Struct, frozen=True):
     """An invitation for the administrators of another registry."""
 
     text: str

@@ -4,7 +4,7 @@ A repeat with the same key, address and bundle gets the same answer; a lost answ
 registry of this frame gets its certificates with each answer, for the keys of its requests.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_operator_act
@@ -39,8 +39,7 @@ from .store import Invitation, Redeemer
 from .verifying import PEER_TYPES, Place, VerifiedParty, verify_party
 
 
-@dataclass(frozen=True)
-class Redemption:
+class Redemption(msgspec.Struct, frozen=True):
     """What an acceptance is for: its document, verified."""
 
     document: Document
@@ -54,8 +53,7 @@ class Redemption:
         return Redeemer(self.verified.signer_thumbprint, party.public_url, party.bundle_sha256)
 
 
-@dataclass(frozen=True)
-class Redeemed:
+class Redeemed(msgspec.Struct, frozen=True):
     """The registry that accepted, and the certificates that an operator gets.
 
     `reaches`: whether it was read over mutual TLS, None where that was not asked for; `trouble`: why not, or what of it was refused.

@@ -1,8 +1,9 @@
 """Every statement on invitations. Whether one is open the database's clock decides."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -24,8 +25,7 @@ WHERE jti = $1 AND redeemed_at IS NULL AND expires_at > clock_timestamp()
 """
 
 
-@dataclass(frozen=True)
-class Redeemer:
+class Redeemer(msgspec.Struct, frozen=True):
     """Who redeems an invitation: the key that signs, the address, the roots. A repeat bears the same three."""
 
     thumbprint: str
@@ -33,8 +33,7 @@ class Redeemer:
     bundle_sha256: str
 
 
-@dataclass(frozen=True)
-class Invitation:
+class Invitation(msgspec.Struct, frozen=True):
     """An invitation; `redeemer` is None before it was redeemed. `operator` is the name that it is for, None: another frame."""
 
     is_open: bool

@@ -1,8 +1,9 @@
 """Verify who signed an invitation or acceptance, by the documents at its public address."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
+
+import msgspec
 
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
@@ -32,8 +33,7 @@ PEER_TYPES: dict[Place, PeerType] = {
 }
 
 
-@dataclass(frozen=True)
-class VerifiedParty:
+class VerifiedParty(msgspec.Struct, frozen=True):
     """Another registry that proved by its key, card and bundle to be the party that it states."""
 
     party: Party

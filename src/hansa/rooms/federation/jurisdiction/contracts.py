@@ -5,9 +5,10 @@ Contracts belong to a room above, which fills `ATTESTED_CONTRACT`.
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
@@ -17,8 +18,7 @@ from .errors import ContractNoProof, NoContractProof
 from .records import Authorization
 
 
-@dataclass(frozen=True)
-class AttestedContract:
+class AttestedContract(msgspec.Struct, frozen=True):
     """The immutable subset of a contract, and in one sentence why it is no evidence; None where it is."""
 
     subset: Mapping[str, Any]
@@ -29,8 +29,7 @@ ReadAttestedContract: TypeAlias = Callable[[Tx, int], Awaitable[AttestedContract
 ATTESTED_CONTRACT: Slot[ReadAttestedContract] = Slot("federation: a contract as evidence of an authorization")
 
 
-@dataclass(frozen=True)
-class ContractProof:
+class ContractProof(msgspec.Struct, frozen=True):
     """The proof of a contract that an authorization references."""
 
     contract_id: int

@@ -4,9 +4,8 @@
 - `registry.operation` is recorded and published, and never gated.
 """
 
-from dataclasses import dataclass
-
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import RegulatedAction, Settings
@@ -21,8 +20,7 @@ NEVER_GATED: RegulatedAction = "registry.operation"
 RECORDED_AT = "POST /api/v1/admin/jurisdiction/authorizations"
 
 
-@dataclass(frozen=True)
-class Clearance:
+class Clearance(msgspec.Struct, frozen=True):
     """An act that may go on, and the authorization that covers it, if there is one."""
 
     action: RegulatedAction

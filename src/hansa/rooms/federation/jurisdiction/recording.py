@@ -1,7 +1,8 @@
 """Record and withdraw authorizations. The registry card, which the caller has locked, is published in the same transaction."""
 
-from dataclasses import replace
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer

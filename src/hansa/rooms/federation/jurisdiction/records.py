@@ -1,17 +1,17 @@
 """Authorizations as they are kept."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import RegulatedAction
 
 Tier = Literal["reference", "hash", "contract"]
 
 
-@dataclass(frozen=True)
-class NewAuthorization:
+class NewAuthorization(msgspec.Struct, frozen=True):
     """An authorization to be recorded. `sha256` is that of a document, `contract_digest` that of the contract's subset."""
 
     action: RegulatedAction
@@ -25,8 +25,7 @@ class NewAuthorization:
     valid_until: datetime | None
 
 
-@dataclass(frozen=True)
-class Authorization(NewAuthorization):
+class Authorization(NewAuthorization, frozen=True):
     """A recorded authorization; live until it is withdrawn or its end comes."""
 
     id: UUID

@@ -4,9 +4,9 @@ Known by a certificate of this registry's own authority whose SPIFFE id is `spif
 without a certificate, 403 with any other.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+import msgspec
 from cryptography.x509 import Certificate
 from fastapi import Depends, Request
 
@@ -29,8 +29,7 @@ class NotAnOperator(Forbidden):
     remedy = "Show the certificate whose SPIFFE id is spiffe://<trust domain of the frame>/operator/<name>."
 
 
-@dataclass(frozen=True)
-class Operator:
+class Operator(msgspec.Struct, frozen=True):
     """The operator that asks, by its name in this trust domain."""
 
     name: str

@@ -1,7 +1,8 @@
 """What a frame answers an operator that asks for its licence: GET /api/v1/federation/licence/mine."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
@@ -27,8 +28,7 @@ class LicensingOff(Conflict):
     remedy = "Ask the administrators of the frame."
 
 
-@dataclass(frozen=True)
-class NetworkState:
+class NetworkState(msgspec.Struct, frozen=True):
     """The network certificate of the frame, and how it was judged last; `reason` and `checked_at` are None before."""
 
     own: OwnLicence
@@ -36,8 +36,7 @@ class NetworkState:
     checked_at: datetime | None
 
 
-@dataclass(frozen=True)
-class OperatorLicence:
+class OperatorLicence(msgspec.Struct, frozen=True):
     """What the operator gets. `issued_now`: its certificate was issued by this request."""
 
     operator: IssuedCertificate | None

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import asdict
 
 Type = Literal["genesis", "frame", "operator"]
 State = Literal["active", "suspended", "revoked", "superseded", "expired"]
@@ -16,8 +18,7 @@ def epoch(moment: datetime) -> int:
     return int(moment.timestamp())
 
 
-@dataclass(frozen=True)
-class IssuedCertificate:
+class IssuedCertificate(msgspec.Struct, frozen=True):
     """A certificate that this registry issued. `expired`: active, but past its end."""
 
     lid: str
@@ -49,8 +50,7 @@ class IssuedCertificate:
         }
 
 
-@dataclass(frozen=True)
-class CertificateFilter:
+class CertificateFilter(msgspec.Struct, frozen=True):
     """Which certificates, newest first; what is None is not asked for. `sub` is a trust domain or a name."""
 
     state: State | None = None
@@ -60,8 +60,7 @@ class CertificateFilter:
     offset: int = 0
 
 
-@dataclass(frozen=True)
-class NetworkCertificate:
+class NetworkCertificate(msgspec.Struct, frozen=True):
     """The certificate by which this registry belongs to a network, and those of its issuers up to the genesis."""
 
     certificate: str
@@ -69,16 +68,14 @@ class NetworkCertificate:
     chain: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Delivered:
+class Delivered(msgspec.Struct, frozen=True):
     """A certificate as another registry delivers it, with those of its issuers."""
 
     certificate: str
     chain: Sequence[str]
 
 
-@dataclass(frozen=True)
-class OwnLicence:
+class OwnLicence(msgspec.Struct, frozen=True):
     """What this registry shows of itself; `state` is that of an issued certificate, or `unverified`, `untrusted_root`."""
 
     network: NetworkCertificate
@@ -94,8 +91,7 @@ class LicensingKey:
     private: Ed25519PrivateKey = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """For whom a certificate is asked."""
 
     trust_domain: str
@@ -106,11 +102,10 @@ class Subject:
     @property
     def members(self) -> dict[str, str]:
         """The member `sub`; absent optionals are omitted."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True)
-class CertificateRequest:
+class CertificateRequest(msgspec.Struct, frozen=True):
     """A certificate that an administrator asks for; without a stated term the plan's default holds."""
 
     subject: Subject
@@ -120,8 +115,7 @@ class CertificateRequest:
     states_term: bool
 
 
-@dataclass(frozen=True)
-class CertificateAct:
+class CertificateAct(msgspec.Struct, frozen=True):
     """An act on the subject of the certificate `lid`, and why."""
 
     lid: str
@@ -129,8 +123,7 @@ class CertificateAct:
     reason: str | None
 
 
-@dataclass(frozen=True)
-class ListState:
+class ListState(msgspec.Struct, frozen=True):
     """The list as it was signed last; `now` is the database's time in seconds since the epoch."""
 
     list: str | None
@@ -140,8 +133,7 @@ class ListState:
     now: int
 
 
-@dataclass(frozen=True)
-class HeldOperatorLicence:
+class HeldOperatorLicence(msgspec.Struct, frozen=True):
     """The certificate as it is evaluated here; `reason` is empty while it is active, `frame` the issuer's trust domain."""
 
     certificate: str

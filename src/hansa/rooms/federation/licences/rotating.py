@@ -7,8 +7,7 @@
 - The key of the genesis is never rotated: its certificate is the root that every registry of the network pins.
 """
 
-from dataclasses import dataclass
-
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.admin_acts import record_act
@@ -24,8 +23,7 @@ from .issuing import reissue_operators
 from .keys import begin_key
 
 
-@dataclass(frozen=True)
-class NewLicensingKey:
+class NewLicensingKey(msgspec.Struct, frozen=True):
     """The public half of a new licence-signing key, and whether it waits for its certificate."""
 
     public_key: bytes

@@ -7,8 +7,9 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import Seal
@@ -33,8 +34,7 @@ from .records import Delivered
 CLOCK_SKEW = timedelta(seconds=60)
 
 
-@dataclass(frozen=True)
-class KeptVerdict:
+class KeptVerdict(msgspec.Struct, frozen=True):
     """The verdict that counts now; `code` is one of `LicenceVerdict`."""
 
     code: str

@@ -1,10 +1,11 @@
 """Every statement on the verdicts on licences, and on the lists of their issuers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
+import msgspec
+from msgspec.structs import asdict
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -30,8 +31,7 @@ WHERE kept.generated_at < excluded.generated_at
 """
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """A verdict to be kept, with what it is on."""
 
     hash: str | None
@@ -50,7 +50,7 @@ async def find(tx: Tx, ledger_id: str) -> asyncpg.Record | None:
 
 async def keep(tx: Tx, ledger_id: str, judged: Judged) -> None:
     """Keep the verdict instead of an earlier one."""
-    await tx.execute(_KEEP, ledger_id, *vars(judged).values())
+    await tx.execute(_KEEP, ledger_id, *asdict(judged).values())
 
 
 async def keep_list(tx: Tx, trust_domain: str, kid: str, text: str, generated_at: int) -> None:

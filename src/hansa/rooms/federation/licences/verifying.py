@@ -1,8 +1,9 @@
 """Licences as everyone may verify them: the certificate with its chain, judged by the root and the lists that are stored here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -15,8 +16,7 @@ from .records import IssuedCertificate
 from .verdicts import domains_of, trusted_root
 
 
-@dataclass(frozen=True)
-class VerifiedLicence:
+class VerifiedLicence(msgspec.Struct, frozen=True):
     """A certificate with those of its issuers up to the genesis, and the verdict at `verified_at`, the database's clock."""
 
     certificate: str

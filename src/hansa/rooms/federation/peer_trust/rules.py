@@ -5,8 +5,9 @@ evidence it is 0.5 and means nothing: a peer with few interactions is `unmeasure
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 
@@ -24,8 +25,7 @@ FAILURES: Mapping[str, float] = {
 }
 
 
-@dataclass(frozen=True)
-class Thresholds:
+class Thresholds(msgspec.Struct, frozen=True):
     """Below which scores a peer is warned of, restricted and suspended, and what it needs to recover."""
 
     min_interactions: int

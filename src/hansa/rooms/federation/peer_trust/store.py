@@ -1,8 +1,9 @@
 """Every statement on the evidence of peer trust."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -75,8 +76,7 @@ class Stated(Protocol):
     def reason(self) -> str: ...
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """How many signals of each kind there are of a peer, and what they weigh by their age."""
 
     counts: dict[str, int]

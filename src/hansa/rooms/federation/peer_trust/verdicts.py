@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+import msgspec
+from msgspec.structs import asdict
 from pydantic import Field
 
 from hansa.foundation.plumbing.settings import Settings
@@ -16,8 +17,7 @@ from .effects import Refused, refused_of
 from .rules import Thresholds, reason_of
 
 
-@dataclass(frozen=True)
-class PeerVerdict:
+class PeerVerdict(msgspec.Struct, frozen=True):
     """A peer with its score, and how many signals of each kind there are."""
 
     peer: PeerRecord
@@ -100,7 +100,7 @@ class PeerTrustReport(LazyModel):
         """The verdicts of now under these settings."""
         return cls(
             mode=settings.peer_trust_mode,
-            thresholds=TrustThresholds(**vars(Thresholds.of(settings))),
+            thresholds=TrustThresholds(**asdict(Thresholds.of(settings))),
             peers=[PeerTrust.of(verdict, settings) for verdict in verdicts],
             summary=dict(Counter(verdict.peer.trust_state for verdict in verdicts)),
         )

@@ -1,6 +1,6 @@
 """What administrators do with a peer: pause, resume, quarantine, release, remove."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.events import PeerRegistryDeactivated, RegistryQuarantined
 from hansa.foundation.plumbing import jobs
@@ -21,8 +21,7 @@ from .synchronizing import JOB
 NUMBER_MAX_DIGITS = 18
 
 
-@dataclass(frozen=True)
-class AutoSlash:
+class AutoSlash(msgspec.Struct, frozen=True):
     """Which slashes that a peer asks for are approved without an administrator; `most` in whole units."""
 
     is_enabled: bool

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
+from msgspec.structs import asdict
 
 import hansa.foundation.plumbing.peer_names  # noqa: F401  # the type of names in paths
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
@@ -120,7 +121,7 @@ async def remove_one_peer(
 async def sync_one_peer(_: PeerActIn, administrator: Administrator, name: Name, request: Request) -> SyncOut:
     """Read the documents and cards of a peer now. A refused document is counted in the answer."""
     report = await sync_by_name(runtime_of(request), administrator, name)
-    return SyncOut.model_validate(vars(report))
+    return SyncOut.model_validate(asdict(report))
 
 
 @peers_admin_router.post("/{name:peer}/pause", responses=CHANGES)

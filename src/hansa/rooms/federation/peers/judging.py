@@ -4,9 +4,10 @@ Only signed leaves decide. A settlement currency, namespace or fee that the card
 is then refused (Specification 6 W 22).
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 from hansa_verify.registry_card import CardReader, verify_registry_card
@@ -32,8 +33,7 @@ class CardRefused(Exception):
         self.reason, self.said, self.verdicts = reason, said, verdicts
 
 
-@dataclass(frozen=True)
-class ExpectedRegistry:
+class ExpectedRegistry(msgspec.Struct, frozen=True):
     """Who the card has to be of. `registry_name`, `spiffe_id` and `ledger_id` are None where the card itself says so first."""
 
     trust_domain: str

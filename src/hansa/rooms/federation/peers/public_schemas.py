@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any, Literal
 
+from msgspec.structs import asdict
 from pydantic import Field
 
 from hansa.foundation.values.lazy_model import LazyModel
@@ -62,7 +63,7 @@ class NodeOut(LazyModel):
 
     @classmethod
     def of(cls, node: Node) -> "NodeOut":
-        return cls.model_validate(vars(node))
+        return cls.model_validate(asdict(node))
 
 
 class EdgeOut(LazyModel):
@@ -76,7 +77,7 @@ class EdgeOut(LazyModel):
 
     @classmethod
     def of(cls, edge: Edge) -> "EdgeOut":
-        return cls.model_validate(vars(edge))
+        return cls.model_validate(asdict(edge))
 
 
 class TopologyOut(LazyModel):

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+import msgspec
+
 from hansa.foundation.plumbing.outgoing import MutualEnd
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
@@ -127,8 +129,7 @@ class VerifiedCard:
     verdicts: list[dict[str, Any]] = field(repr=False)
 
 
-@dataclass(frozen=True)
-class NewPeer:
+class NewPeer(msgspec.Struct, frozen=True):
     """A peer to be written: its bundle was read and compared; its card was verified, or is still to be read."""
 
     registry_url: str

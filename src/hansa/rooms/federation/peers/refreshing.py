@@ -7,8 +7,10 @@
 - What is refused is counted, and the last good documents stay.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import MutualEnd, OutgoingTrouble
@@ -29,18 +31,16 @@ from .reading import count_refusal, peer_by_id
 from .records import PeerRecord, VerifiedCard
 
 
-@dataclass(frozen=True)
-class Refreshed:
+class Refreshed(msgspec.Struct, frozen=True):
     """A peer after it was read, and what of it was refused."""
 
     peer: PeerRecord
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
     is_known: bool = False
     """It is active, and its documents are those that were stored."""
 
 
-@dataclass(frozen=True)
-class _Roots:
+class _Roots(msgspec.Struct, frozen=True):
     """By which roots a peer is judged, where not by those that it published last.
 
     `own`: an operator of the same frame is judged by this registry's own, whatever it publishes. `are_followed`: the roots

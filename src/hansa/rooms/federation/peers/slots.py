@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
@@ -11,14 +12,13 @@ from hansa.foundation.plumbing.runtime import Runtime, Slot
 from .records import PeerRecord
 
 
-@dataclass
-class SyncOutcome:
+class SyncOutcome(msgspec.Struct):
     """What one reading of a peer came to: items read, mirrors written, mirrors hidden, and what was refused, by reason."""
 
     pulled: int = 0
     changed: int = 0
     hidden: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = msgspec.field(default_factory=Counter)
 
     def add(self, other: "SyncOutcome") -> None:
         """Count another reading as well."""
@@ -28,8 +28,7 @@ class SyncOutcome:
         self.refused.update(other.refused)
 
 
-@dataclass(frozen=True)
-class DiscoveredRegistry:
+class DiscoveredRegistry(msgspec.Struct, frozen=True):
     """A registry that is no peer: its cards come by the peer `relay_ledger_id`, at a hop distance of 2 or more.
 
     `registry_name` and `is_verified` are what its own address showed.

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -17,8 +18,7 @@ from .views import PeerView, every_peer
 QUARANTINED = "quarantined"
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """A registry."""
 
     name: str
@@ -30,8 +30,7 @@ class Node:
     hop_distance: int
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True):
     """A connection; `start` and `to` are names of nodes."""
 
     start: str
@@ -41,8 +40,7 @@ class Edge:
     lag_seconds: int | None
 
 
-@dataclass(frozen=True)
-class Topology:
+class Topology(msgspec.Struct, frozen=True):
     """Nodes and edges; the first node is this registry."""
 
     own_name: str

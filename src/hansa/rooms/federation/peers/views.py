@@ -1,7 +1,8 @@
 """A peer with everything that is shown of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -13,8 +14,7 @@ PRIOR = 0.5
 """The score of a peer without evidence."""
 
 
-@dataclass(frozen=True)
-class PeerView:
+class PeerView(msgspec.Struct, frozen=True):
     """A peer, what was refused of it by reason, its trust score, and the database's time."""
 
     peer: PeerRecord

@@ -1,9 +1,9 @@
 """Give a service a certificate, and take it back."""
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
@@ -17,8 +17,7 @@ from .records import ServiceCertificate
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 
 
-@dataclass(frozen=True)
-class EnrolledService:
+class EnrolledService(msgspec.Struct, frozen=True):
     """A service with its new certificate."""
 
     name: str

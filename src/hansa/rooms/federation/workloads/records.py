@@ -1,12 +1,12 @@
 """A service's certificate, as it is kept: not the certificate itself, only which it is."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+import msgspec
 
-@dataclass(frozen=True)
-class ServiceCertificate:
+
+class ServiceCertificate(msgspec.Struct, frozen=True):
     """A certificate and how it stands."""
 
     name: str
@@ -17,8 +17,7 @@ class ServiceCertificate:
     revoked_at: datetime | None
 
 
-@dataclass(frozen=True)
-class FoundCertificate:
+class FoundCertificate(msgspec.Struct, frozen=True):
     """What is known of a certificate that somebody shows, at the database's time `now`."""
 
     now: datetime

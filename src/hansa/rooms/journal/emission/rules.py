@@ -1,9 +1,11 @@
 """What may be decided about an event type."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.events import RECORDED_FROM_BOTH_SIDES, event_types
 
@@ -14,8 +16,7 @@ Side: TypeAlias = Literal["emit_from_teg", "emit_from_registry"]
 FOLDED = frozenset({"LedgerBalanceChanged", "ProjectionSnapshot"})
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """What the policy of one event type says; a null says nothing."""
 
     emit_from_teg: bool | None = None
@@ -23,8 +24,7 @@ class Rule:
     skip_in_projection: bool = False
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     """The policy of one event type."""
 
     event_type: str

@@ -7,7 +7,8 @@
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.values.errors import Unavailable
@@ -26,8 +27,7 @@ MISSED_MAX = 2000
 READ_AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class StreamFilter:
+class StreamFilter(msgspec.Struct, frozen=True):
     """Which events, and after which position; without one, from now on."""
 
     event_type: str | None = None

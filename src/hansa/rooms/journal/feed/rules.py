@@ -1,9 +1,10 @@
 """Which channels there are, who may follow them, and on which of them an event is sent."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from hansa.foundation.events import (
     NOT_EMITTED_YET,
@@ -23,8 +24,7 @@ _STOPPING = frozenset({AgentRevoked.__name__, AgentSuspended.__name__})
 _TYPES = NOT_EMITTED_YET | {kind.__name__ for kind in event_types()}
 
 
-@dataclass(frozen=True)
-class Follower:
+class Follower(msgspec.Struct, frozen=True):
     """Who holds a socket: whether it came with a credential, and the DID if that is an agent's.
 
     `owned` are a developer's own agents, of those whose channels are in question.
@@ -39,8 +39,7 @@ class Follower:
         return did == self.did or did in self.owned
 
 
-@dataclass(frozen=True)
-class Channel:
+class Channel(msgspec.Struct, frozen=True):
     """`name` is what a client calls it, `key` what its events are filed under."""
 
     name: str

@@ -4,8 +4,9 @@ Sequence numbers and clocks skip what commits late. An event is read once its tr
 from then on nothing can come to stand before it.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -15,8 +16,7 @@ from hansa.rooms.journal.expansion import events_of, rows_after
 from hansa.rooms.journal.store import COLUMNS, stored
 
 
-@dataclass(frozen=True, order=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, order=True):
     """A position in the journal; `(xid, 0)` stands before everything of that transaction."""
 
     xid: int
@@ -27,8 +27,7 @@ class Place:
         return cls(event.xid, event.sequence)
 
 
-@dataclass(frozen=True)
-class TicketBearer:
+class TicketBearer(msgspec.Struct, frozen=True):
     """Whose ticket was redeemed; `bearer_until` ends the token that it was asked for with."""
 
     kind: str

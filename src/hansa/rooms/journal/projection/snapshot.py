@@ -1,7 +1,8 @@
 """Writing a baseline: the balances of one moment, held against what the log says of the same moment."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.events import HeldBalance, ProjectionSnapshot
 from hansa.foundation.plumbing.admin_acts import record_admin_act
@@ -18,8 +19,7 @@ from .fold import projected_balances
 BALANCES_PER_EVENT = 1000
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(msgspec.Struct, frozen=True):
     """A baseline that was written: its first event, and what it holds."""
 
     event_id: str

@@ -6,8 +6,9 @@ cluster: after a restore, projections begin at the first event until a new basel
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import first_position, present_snapshot
@@ -19,8 +20,7 @@ FOLD_SECONDS = 600.0
 FETCHED_AT_ONCE = 2000
 
 
-@dataclass(frozen=True)
-class BaselineMark:
+class BaselineMark(msgspec.Struct, frozen=True):
     """Which transaction wrote a baseline, and the snapshot that it was read in."""
 
     xid: int
@@ -31,8 +31,7 @@ class BaselineMark:
 NOTHING_YET = BaselineMark(0, "3:3:")
 
 
-@dataclass(frozen=True)
-class WrittenEvent:
+class WrittenEvent(msgspec.Struct, frozen=True):
     """Where a baseline stands in the journal."""
 
     id: UUID

@@ -1,8 +1,9 @@
 """How far reactors have come, and what they gave up on, for administrators."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobFilter, list_jobs
@@ -14,8 +15,7 @@ from .rules import job_name
 WAITING_COUNTED = 1000
 
 
-@dataclass(frozen=True)
-class ReactorReading:
+class ReactorReading(msgspec.Struct, frozen=True):
     """One reactor: its events that wait (counted up to a bound), how often the next one failed, and what it set aside.
 
     `retry_at` is None unless it waits after a failure.

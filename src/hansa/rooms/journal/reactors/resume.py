@@ -1,8 +1,9 @@
 """Take up again what a reactor gave up on, at an administrator's word."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
@@ -18,8 +19,7 @@ from .rules import error_text
 RESUMED_MAX = 100
 
 
-@dataclass(frozen=True)
-class Resumed:
+class Resumed(msgspec.Struct, frozen=True):
     """How many events were reacted to, and how many failed again."""
 
     reacted: int

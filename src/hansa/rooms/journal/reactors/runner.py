@@ -6,8 +6,8 @@ behind it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
@@ -56,8 +56,7 @@ def _kind(run: "_Run", retries: Retries) -> TransactionalKind:
     )
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(msgspec.Struct, frozen=True):
     """What the job of one reactor does."""
 
     reactor: Reactor

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from msgspec.structs import asdict
 from pydantic import Field
 
 from hansa.foundation.values.lazy_model import LazyModel
@@ -68,4 +69,4 @@ class ResumedOut(LazyModel):
 
     @classmethod
     def of(cls, taken: Resumed) -> "ResumedOut":
-        return cls(**vars(taken))
+        return cls(**asdict(taken))

@@ -5,20 +5,27 @@ The row of a reactor is its place in the journal. A reaction holds the reactor's
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 from hansa.foundation.plumbing.reactors import StoredEvent
-from hansa.rooms.journal.expansion import SPAN, SPAN_MAX, events_of, rows_after, rows_of_type
+from hansa.rooms.journal.expansion import (
+    SPAN,
+    SPAN_MAX,
+    events_of,
+    own_events_of,
+    rows_after,
+    rows_of_type,
+)
 from hansa.rooms.journal.reading_store import FREQUENT, RARE, Place
 from hansa.rooms.journal.store import COLUMNS, stored
 
 
-@dataclass(frozen=True)
-class SetAside:
+class SetAside(msgspec.Struct, frozen=True):
     """An event that a reactor set aside after its last retry."""
 
     sequence: int
@@ -37,13 +44,13 @@ ON CONFLICT DO NOTHING
 
 # One walk through an index for each type: rare types are not looked for among transfers.
 _ROWS_OF_TYPE = f"""
-SELECT e FROM journal_event e WHERE {{of_type}} AND {{after}} AND e.xid < (SELECT {OLDEST_OPEN})
+SELECT {{row}} FROM journal_event e WHERE {{of_type}} AND {{after}} AND e.xid < (SELECT {OLDEST_OPEN})
 ORDER BY e.xid, e.seq LIMIT $3::bigint + 1
 """  # noqa: S608
 
 _NEXT_OF_TYPES = f"""
 SELECT {{columns}} FROM unnest($2::text[]) AS asked (kind) CROSS JOIN LATERAL (
-  SELECT {COLUMNS} FROM {events_of(_ROWS_OF_TYPE)}
+  SELECT {COLUMNS} FROM {{events}}
   WHERE event_type = asked.kind AND (xid, seq) > ({{place}}) ORDER BY xid, seq LIMIT $3
 ) event
 """  # noqa: S608
@@ -187,7 +194,11 @@ def _literal(text: str) -> str:
 
 def _next_of(types: Sequence[str], *, columns: str, place: tuple[str, str]) -> str:
     is_frequent = FREQUENT & set(types)
-    of_type = rows_of_type("asked.kind") if is_frequent else f"e.event_type = asked.kind AND e.{RARE}"
-    return _NEXT_OF_TYPES.format(
-        columns=columns, place=", ".join(place), of_type=of_type, after=rows_after(*place)
-    )
+    after = rows_after(*place)
+    if is_frequent:
+        rows = _ROWS_OF_TYPE.format(row="e", of_type=rows_of_type("asked.kind"), after=after)
+        events = events_of(rows)
+    else:
+        rows = _ROWS_OF_TYPE.format(row="e.*", of_type=f"e.event_type = asked.kind AND e.{RARE}", after=after)
+        events = own_events_of(rows)
+    return _NEXT_OF_TYPES.format(columns=columns, place=", ".join(place), events=events)

@@ -80,82 +80,87 @@ BEGIN
   RETURN found;
 END $$;
 
--- Append the events of ledger transactions in order, as far as their policies permit. Where `datas` is null, the movement
--- is a transfer, whose events become one row (expansion.sql); the arrays behind it are of such rows alone. Raises UE001
--- where no policy says whether an event is recorded.
-CREATE OR REPLACE FUNCTION journal_append_ledger(frame text, currency text, collector text, event_types text[],
-  aggregate_ids text[], aggregate_types text[], datas jsonb[], keys text[], tx_ids bigint[], tx_types text[],
-  payees text[], amounts bigint[], fees bigint[], freed bigint[], payer_afters bigint[], payee_afters bigint[],
-  freed_afters bigint[], collector_afters bigint[], messages text[]) RETURNS void
+-- Append the events of ledger transactions in order, as far as their policies permit. `orders` says which element of the
+-- arrays from `payers` to `messages` belongs to a transaction, `firsts` where its balances begin: the payer's, the payee's,
+-- what was freed, the fee collector's, the latter counted from `collector_before`. The arrays behind are null where all
+-- transactions are plain transfers. Where `datas` has a null, the movement is a transfer, whose events become one row
+-- (expansion.sql) without a key of its own. Raises UE001 where no policy says whether an event is recorded.
+CREATE OR REPLACE FUNCTION journal_append_movements(frame text, currency text, collector text, tx_ids bigint[], orders int[],
+  payers text[], payees text[], amounts bigint[], fees bigint[], messages text[], firsts int[], balances bigint[],
+  collector_before bigint, tx_types text[], memos text[], datas jsonb[], freed bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
 DECLARE
-  permitted text[] := ARRAY(SELECT event_type FROM journal_emission_policy WHERE emit_from_teg);
-  beside int := CASE WHEN 'TokensTransferred' = ANY (permitted) THEN 2 ELSE 0 END
-    + CASE WHEN 'TransactionFeeCollected' = ANY (permitted) THEN 4 ELSE 0 END;
-  span_without_fee int := 1 + ((beside >> 1) & 1);
-  span_with_fee int := span_without_fee + (beside >> 2);
-  drawn text := gen_random_uuid();
+  permitted text[];
   terms smallint;
-  -- Of each row: which events of a transfer it holds, and how many numbers the rows up to it take.
-  masks int[] := '{}'; ends int[] := '{}';
-  size int := cardinality(event_types); offered int := 0; needed int := 0; numbers bigint[]; undecided text[];
+  is_permitted boolean; beside int; span_without_fee int; span_with_fee int;
+  drawn text := gen_random_uuid();
+  -- How many numbers the rows before each row take, and all of them.
+  starts int[] := '{}'; needed int := 0; numbers bigint[]; undecided text[];
   -- The rows that are written next, and how many numbers those before them took.
-  done int := 0; until int := size; taken int := 0;
+  size int := cardinality(tx_ids); done int := 0; until int := size; taken int := 0;
 BEGIN
   IF pg_try_advisory_xact_lock(hashtextextended('journal: notify', 1)) THEN
     PERFORM pg_notify('hansa_journal', '');
   END IF;
-  IF array_position(datas, NULL) IS NOT NULL THEN
+  SELECT ARRAY(SELECT p.event_type FROM journal_emission_policy p WHERE p.emit_from_teg),
+    (SELECT t.id FROM journal_transfer_terms t WHERE (t.frame, t.currency, t.collector) = (frame, currency, collector))
+  INTO permitted, terms;
+  IF terms IS NULL AND (datas IS NULL OR array_position(datas, NULL) IS NOT NULL) THEN
     terms := journal_terms_of(frame, currency, collector);
   END IF;
-  FOR i IN 1 .. size LOOP
-    IF datas[i] IS NOT NULL THEN
-      masks := masks || NULL::int;
-      offered := offered + 1;
-      needed := needed + (event_types[i] = ANY (permitted))::int;
-    ELSIF fees[i] > 0 THEN
-      masks := masks || (1 | beside);
-      offered := offered + 3;
-      needed := needed + CASE WHEN event_types[i] = ANY (permitted) THEN span_with_fee ELSE 0 END;
-    ELSE
-      masks := masks || (1 | (beside & 2));
-      offered := offered + 2;
-      needed := needed + CASE WHEN event_types[i] = ANY (permitted) THEN span_without_fee ELSE 0 END;
-    END IF;
-    ends := ends || needed;
-  END LOOP;
+  is_permitted := 'LedgerBalanceChanged' = ANY (permitted);
+  beside := CASE WHEN 'TokensTransferred' = ANY (permitted) THEN 2 ELSE 0 END
+    + CASE WHEN 'TransactionFeeCollected' = ANY (permitted) THEN 4 ELSE 0 END;
+  IF is_permitted THEN
+    span_without_fee := 1 + ((beside >> 1) & 1);
+    span_with_fee := span_without_fee + (beside >> 2);
+    FOR k IN 1 .. size LOOP
+      starts := starts || needed;
+      needed := needed + CASE WHEN datas[k] IS NOT NULL THEN 1 WHEN fees[orders[k]] > 0 THEN span_with_fee
+        ELSE span_without_fee END;
+    END LOOP;
+  END IF;
   WHILE taken < needed LOOP
-    numbers := ARRAY(SELECT nextval('journal_event_seq_seq') FROM generate_series(1, ends[until] - taken));
+    numbers := ARRAY(SELECT nextval('journal_event_seq_seq')
+      FROM generate_series(1, coalesce(starts[until + 1], needed) - taken));
     -- The numbers of a row follow each other: where another transaction drew one between, fewer rows are tried.
     IF numbers[cardinality(numbers)] - numbers[1] >= cardinality(numbers) THEN
       until := done + greatest(1, (until - done) / 2);
       CONTINUE;
     END IF;
-    INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key,
-      terms, admitted, tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after,
-      message)
+    INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, source_service, terms, admitted,
+      tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after, message)
     OVERRIDING SYSTEM VALUE
-    SELECT numbers[1 + coalesce(ends[e.place - 1], 0) - taken],
-      (left(drawn, 28) || to_hex(x'10000000'::bigint + coalesce(ends[e.place - 1], 0)))::uuid, e.event_type,
-      e.aggregate_id, e.aggregate_type, e.data, 'ledger', e.key, t.*
-    FROM unnest(masks, event_types, aggregate_ids, aggregate_types, datas, keys, tx_ids, tx_types, payees, amounts, fees,
-        freed, payer_afters, payee_afters, freed_afters, collector_afters, messages) WITH ORDINALITY
-      AS e (mask, event_type, aggregate_id, aggregate_type, data, key, tx_id, tx_type, payee, amount, fee, freed,
-        payer_after, payee_after, freed_after, collector_after, message, place)
-      LEFT JOIN LATERAL (SELECT terms, e.mask, e.tx_id, e.tx_type, e.payee, e.amount, e.fee, e.freed, e.payer_after,
-        e.payee_after, e.freed_after, e.collector_after, e.message WHERE e.data IS NULL) t ON true
-    WHERE e.place > done AND e.place <= until AND e.event_type = ANY (permitted);
-    taken := ends[until];
+    SELECT numbers[1 + starts[k] - taken], (left(drawn, 28) || to_hex(x'10000000'::bigint + starts[k]))::uuid,
+      'LedgerBalanceChanged', payers[o], 'ledger_transaction', 'ledger', terms,
+      CASE WHEN fees[o] > 0 THEN 1 | beside ELSE 1 | (beside & 2) END, tx_ids[k], coalesce(tx_types[k], 'transfer'),
+      payees[o], amounts[o], fees[o], freed[k], balances[f], balances[f + 1],
+      CASE WHEN freed[k] IS NOT NULL THEN balances[f + 2] END,
+      CASE WHEN fees[o] > 0 THEN collector_before + balances[f + CASE WHEN freed[k] IS NULL THEN 2 ELSE 3 END] END,
+      coalesce(messages[o], memos[k])
+    -- Without OFFSET the planner would write these figures out wherever they are used.
+    FROM (SELECT k, orders[k] AS o, firsts[k] AS f FROM generate_series(done + 1, until) k OFFSET 0) t
+    WHERE datas[k] IS NULL;
+    IF datas IS NOT NULL THEN
+      INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
+      OVERRIDING SYSTEM VALUE
+      SELECT numbers[1 + starts[k] - taken], (left(drawn, 28) || to_hex(x'10000000'::bigint + starts[k]))::uuid,
+        'LedgerBalanceChanged', coalesce(payers[orders[k]], payees[orders[k]]), 'ledger_transaction', datas[k], 'ledger',
+        concat('ledger-tx-', frame, '-', tx_ids[k])
+      FROM generate_series(done + 1, until) k WHERE datas[k] IS NOT NULL;
+    END IF;
+    taken := coalesce(starts[until + 1], needed);
     done := until;
     until := size;
   END LOOP;
-  IF needed < offered THEN
+  IF NOT is_permitted OR beside < 6 THEN
     undecided := journal_undecided(types, array_fill('ledger'::text, ARRAY[cardinality(types)])) FROM (
       SELECT array_agg(DISTINCT kind) AS types FROM (
-        SELECT unnest(event_types) AS kind
-        UNION SELECT 'TokensTransferred' WHERE terms IS NOT NULL
-        UNION SELECT 'TransactionFeeCollected' FROM unnest(datas, fees) AS e (data, fee)
-          WHERE e.data IS NULL AND e.fee > 0) kinds) k;
+        SELECT 'LedgerBalanceChanged' AS kind
+        UNION SELECT 'TokensTransferred' FROM generate_series(1, size) k WHERE datas[k] IS NULL
+        UNION SELECT 'TransactionFeeCollected' FROM generate_series(1, size) k
+          WHERE datas[k] IS NULL AND fees[orders[k]] > 0) kinds) u;
     IF undecided <> '{}' THEN
       RAISE EXCEPTION 'no emission policy says whether the events of a transaction are recorded'
         USING ERRCODE = 'UE001', DETAIL = array_to_string(undecided, ',');

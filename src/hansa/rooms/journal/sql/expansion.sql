@@ -52,7 +52,7 @@ LANGUAGE sql STABLE AS $$
       ELSE jsonb_build_object('tx_id', stored.tx_id, 'payer', stored.aggregate_id, 'collector', t.collector,
         'fee', journal_amount(stored.fee), 'currency', t.currency)
     END, stored.metadata, stored.recorded_at, stored.version, stored.source_service,
-    CASE k.bit WHEN 1 THEN stored.idempotency_key END, stored.xid
+    CASE k.bit WHEN 1 THEN coalesce(stored.idempotency_key, concat('ledger-tx-', t.frame, '-', stored.tx_id)) END, stored.xid
   FROM (VALUES (1, 'LedgerBalanceChanged', 0), (2, 'TokensTransferred', 1),
       (4, 'TransactionFeeCollected', 1 + ((stored.admitted >> 1) & 1))) AS k (bit, event_type, rank)
     JOIN journal_transfer_terms t ON t.id = stored.terms

@@ -1,12 +1,13 @@
 -- One partition of the journal for each month.
 -- after: journal/append_only.sql
 
--- Give a partition what it does not inherit: the unique index on the key, and the refusal of changes that name the
--- partition itself.
+-- Give a partition what it does not inherit: the unique indexes on the key and on the transaction of a transfer, and the
+-- refusal of changes that name the partition itself.
 CREATE OR REPLACE FUNCTION journal_furnish(part text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE format('CREATE UNIQUE INDEX %I ON %I (idempotency_key) WHERE idempotency_key IS NOT NULL',
     part || '_key', part);
+  EXECUTE format('CREATE UNIQUE INDEX %I ON %I (tx_id) WHERE tx_id IS NOT NULL', part || '_tx', part);
   EXECUTE format('CREATE TRIGGER journal_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON %I'
     ' FOR EACH STATEMENT EXECUTE FUNCTION journal_refuse_change()', part);
 END $$;

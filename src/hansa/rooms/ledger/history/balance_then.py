@@ -4,7 +4,7 @@ The postings of one account are written in the order of their transactions, so t
 found by halving, each step by an index.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.events import ledger_key
 from hansa.foundation.plumbing.database import Tx
@@ -17,8 +17,7 @@ from .errors import MomentInvalid
 from .moment import Moment, parse_moment
 
 
-@dataclass(frozen=True)
-class BalanceThen:
+class BalanceThen(msgspec.Struct, frozen=True):
     """What each bucket of an account held then, in minor units."""
 
     did: str

@@ -1,8 +1,9 @@
 """The SQL of the past. Postings are final, so that reading them takes no locks."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.events import ledger_key
 from hansa.foundation.plumbing.database import Tx
@@ -66,8 +67,7 @@ WHERE b.amount <> 0 ORDER BY a.did COLLATE "C", b.bucket COLLATE "C"
 """
 
 
-@dataclass(frozen=True)
-class Posting:
+class Posting(msgspec.Struct, frozen=True):
     """One posting of a bucket; the balance in minor units."""
 
     tx_id: int

@@ -59,6 +59,8 @@ DECLARE
   -- The orders as they were given.
   debits text[]; credits text[]; amounts bigint[]; messages text[]; scopes bytea[]; digests bytea[]; barred boolean[];
   more jsonb[];
+  -- Whether some of them are more than a transfer.
+  has_more boolean := false;
   -- What is known of their keys before anything is decided.
   recalled record; held boolean[]; kept_digests bytea[]; kept_answers text[]; known text[];
   -- What becomes of them.
@@ -81,6 +83,8 @@ DECLARE
   posting_of int[]; posting_place int[]; posting_bucket int[]; posting_delta bigint[]; posting_after bigint[];
   collector_tid tid; collector_id bigint; collector_place int; written int; collector_before bigint; fees_total bigint; given bigint[];
   opened_orders int[];
+  -- What is remembered of the orders that have a key.
+  receipts text[]; remembered record;
   -- The orders on crossings, and the crossings that they name, by their place in the order of their keys.
   crossing_orders int[] := '{}'; crossing_place jsonb; crossing_transits text[]; crossing_directions text[];
   crossing_transfers uuid[]; crossing_agents text[]; crossing_closed boolean[]; crossing_counterparties text[];
@@ -89,10 +93,11 @@ DECLARE
   net_in_before numeric[]; entry_room numeric;
   -- The orders whose extension was claimed, all that were carried out, and claims that have to be undone.
   is_extended boolean := false; claimed int[] := '{}'; carried int[]; extension record; unclaimed jsonb;
-  -- Of the order at hand.
-  own jsonb; refusal text; is_payee_unknown boolean; amount bigint; price bigint; rest bigint; left_over bigint;
+  -- Of the order at hand; the values are those of a transfer.
+  own jsonb; refusal text; is_payee_unknown boolean := false; amount bigint; price bigint; rest bigint; left_over bigint := 0;
   sent numeric; most_held bigint;
-  p int; q int; h int; k int; x int; step text; is_out boolean; is_swap boolean; is_still boolean; is_again boolean; from_bucket int; to_bucket int; fee_mode text; paced text; active_mask int;
+  p int; q int; h int; k int; x int; step text; is_out boolean; is_swap boolean; is_still boolean := false; is_again boolean;
+  from_bucket int := 1; to_bucket int := 1; fee_mode text := 'on_top'; paced text := 'sent'; active_mask int := 3;
   named jsonb;
 BEGIN
   SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
@@ -124,6 +129,7 @@ BEGIN
       known[i] := 'undone';
     ELSE
       own := more[i];
+      has_more := true;
       IF own ? 'lost' THEN
         kept_answers[i] := own -> 'lost' ->> 'answer';
         lost_groups := lost_groups || (own ->> 'group')::int;
@@ -270,15 +276,15 @@ BEGIN
       refusal := NULL;
       amount := amounts[i];
       price := 0;
-      left_over := 0;
-      h := NULL;
-      x := NULL;
-      is_still := false;
-      is_payee_unknown := false;
+      IF has_more THEN
+        -- What the order before may have changed.
+        from_bucket := 1; to_bucket := 1; fee_mode := 'on_top'; paced := 'sent'; active_mask := 3;
+        left_over := 0; h := NULL; x := NULL; is_still := false; is_payee_unknown := false;
+      END IF;
       p := (place_of ->> debits[i])::int;
       q := (place_of ->> credits[i])::int;
       IF own IS NULL THEN
-        from_bucket := 1; to_bucket := 1; fee_mode := 'on_top'; paced := 'sent'; active_mask := 3;
+        NULL;
       ELSIF (own ->> 'group')::int = ANY (lost_groups) THEN
         outcomes[i] := 'undone';
         CONTINUE;
@@ -566,13 +572,18 @@ BEGIN
       RAISE EXCEPTION 'claims have to be undone' USING ERRCODE = 'UE002', DETAIL = unclaimed;
     END IF;
   END IF;
-  carried := ARRAY(SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'repeated', 'nothing'));
+  carried := done;
+  IF has_more THEN
+    carried := ARRAY(
+      SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'repeated', 'nothing'));
+  END IF;
   IF dry OR carried = '{}' THEN
-    RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
-    kept_answers);
+    RETURN QUERY SELECT outcomes[n], tx_ids[n], moved_amounts[n], fees[n], balances[n], credited_balances[n], opened[n],
+      kept_answers[n], now() FROM generate_series(1, size) n;
     RETURN;
   END IF;
 
+  receipts := array_fill(NULL::text, ARRAY[size]);
   IF done <> '{}' THEN
     -- The last row that is locked. The ids are drawn after that: they rise in the order in which its balance changes.
     collector_before := 0;
@@ -590,8 +601,8 @@ BEGIN
         THEN a.pace[pace_from[c.place] : pace_to[c.place]] || past[c.place]::bigint[]
           || ARRAY[this_minute, now_sent[c.place], now_held[c.place]]
         ELSE a.pace END
-    FROM unnest(account_tids, is_changed) WITH ORDINALITY AS c (tid, is_changed, place)
-    WHERE a.ctid = c.tid AND c.is_changed;
+    FROM generate_series(1, cardinality(account_tids)) AS c (place)
+    WHERE a.ctid = account_tids[c.place] AND is_changed[c.place];
     GET DIAGNOSTICS written = ROW_COUNT;
     IF written <> cardinality(array_positions(is_changed, true)) THEN
       RAISE EXCEPTION 'a locked account has moved' USING ERRCODE = 'serialization_failure';
@@ -599,6 +610,9 @@ BEGIN
     given := ARRAY(SELECT nextval('ledger_transaction_id_seq') FROM generate_series(1, cardinality(done)));
     FOR k IN 1 .. cardinality(done) LOOP
       tx_ids[done[k]] := given[k];
+      IF more[done[k]] IS NULL THEN
+        receipts[done[k]] := concat_ws(' ', given[k], fees[done[k]], balances[done[k]], microseconds);
+      END IF;
     END LOOP;
     IF opened_orders <> '{}' THEN
       opened := ledger_open_holds(opened, opened_orders, more, amounts, fees, ARRAY(
@@ -607,11 +621,9 @@ BEGIN
     IF true = ANY (hold_is_touched) THEN
       PERFORM ledger_update_holds(hold_ids, hold_is_touched, hold_captured, hold_fee_captured, hold_left, hold_endings);
     END IF;
-    PERFORM ledger_write_entries(more, done, given, messages, moved_amounts, fees, opened, account_ids, debit_places,
-      credit_places, collector_id, collector_before, posting_of, posting_place, posting_bucket, posting_delta,
-      posting_after);
-    PERFORM ledger_append_events(frame, currency, collector, collector_before, account_dids, debits, credits, messages, more,
-      done, given, moved_amounts, fees, first_posting, posting_place, posting_bucket, posting_delta, posting_after);
+    PERFORM ledger_write_movements(frame, currency, collector, has_more, more, done, given, debits, credits, messages,
+      moved_amounts, fees, opened, account_ids, account_dids, debit_places, credit_places, collector_id, collector_before,
+      first_posting, posting_of, posting_place, posting_bucket, posting_delta, posting_after);
   END IF;
   IF crossing_orders <> '{}' THEN
     FOR n IN 1 .. cardinality(crossing_states) LOOP
@@ -629,8 +641,13 @@ BEGIN
       kept_answers[extension.place] := coalesce(kept_answers[extension.place]::jsonb, '{}') || extension.result;
     END LOOP;
   END IF;
-  PERFORM ledger_remember_orders(carried, scopes, digests, more, tx_ids, moved_amounts, fees, balances, opened, kept_answers,
-    microseconds);
-  RETURN QUERY SELECT *, now() FROM unnest(outcomes, tx_ids, moved_amounts, fees, balances, credited_balances, opened,
-    kept_answers);
+  IF has_more THEN
+    FOR remembered IN SELECT * FROM ledger_receipts(carried, scopes, more, tx_ids, moved_amounts, fees, balances, opened,
+      kept_answers, microseconds) LOOP
+      receipts[remembered.place] := remembered.receipts;
+    END LOOP;
+  END IF;
+  PERFORM plumbing_remember(scopes, digests, receipts);
+  RETURN QUERY SELECT outcomes[n], tx_ids[n], moved_amounts[n], fees[n], balances[n], credited_balances[n], opened[n],
+    kept_answers[n], now() FROM generate_series(1, size) n;
 END $$;

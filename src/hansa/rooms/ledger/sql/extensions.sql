@@ -2,8 +2,7 @@
 
 -- Call `<kind>_claim(lines)` for each kind of extension among the claimed orders, in the order of the names. It decides in
 -- the order of `place` and returns a row for each line that it refuses, with a code and what the caller needs to know, and
--- may return one for a line that it claims, with the result. A line: {place, payload, amount, debit, credit}, the last
--- three as they were ordered.
+-- may return one for a line that it claims, with the result. A line: {place, payload}.
 CREATE OR REPLACE FUNCTION ledger_claim(claimed int[], more jsonb[], amounts bigint[], debits text[], credits text[])
 RETURNS TABLE (place int, refusal text, result jsonb)
 LANGUAGE plpgsql AS $$
@@ -11,8 +10,7 @@ DECLARE
   same record;
 BEGIN
   FOR same IN
-    SELECT own ->> 'kind' AS kind, jsonb_agg(jsonb_build_object('place', i, 'amount', amounts[i], 'debit', debits[i],
-      'credit', credits[i], 'payload', own -> 'payload') ORDER BY i) AS lines
+    SELECT own ->> 'kind' AS kind, jsonb_agg(jsonb_build_object('place', i, 'payload', own -> 'payload') ORDER BY i) AS lines
     FROM (SELECT i, more[i] -> 'extension' AS own FROM unnest(claimed) i OFFSET 0) e GROUP BY 1 ORDER BY 1
   LOOP
     RETURN QUERY EXECUTE format('SELECT c.place, c.refusal, c.result FROM %I($1) c', same.kind || '_claim')
@@ -22,8 +20,7 @@ END $$;
 
 -- Call `<kind>_record(lines)` likewise, for the lines that were claimed, once the money is written. It may return a row
 -- for a line, whose members are added to its result. A line has in addition: tx_id (null when no units were moved),
--- moved, fee, balance, credited and hold_id; debit and credit are those of the hold where one was named. An
--- extension with `is_recorded` false has no such function.
+-- moved, fee, balance and hold_id. An extension with `is_recorded` false has no such function.
 CREATE OR REPLACE FUNCTION ledger_record(claimed int[], more jsonb[], amounts bigint[], debits text[], credits text[],
   tx_ids bigint[], moved_amounts bigint[], fees bigint[], balances bigint[], credited_balances bigint[], opened bigint[])
 RETURNS TABLE (place int, result jsonb)
@@ -32,9 +29,8 @@ DECLARE
   same record;
 BEGIN
   FOR same IN
-    SELECT own ->> 'kind' AS kind, jsonb_agg(jsonb_build_object('place', i, 'amount', amounts[i], 'debit', debits[i],
-      'credit', credits[i], 'payload', own -> 'payload', 'tx_id', tx_ids[i], 'moved', moved_amounts[i], 'fee', fees[i],
-      'balance', balances[i], 'credited', credited_balances[i], 'hold_id',
+    SELECT own ->> 'kind' AS kind, jsonb_agg(jsonb_build_object('place', i, 'payload', own -> 'payload', 'tx_id', tx_ids[i],
+      'moved', moved_amounts[i], 'fee', fees[i], 'balance', balances[i], 'hold_id',
       coalesce(opened[i], (coalesce(more[i] -> 'capture', more[i] -> 'release') ->> 'id')::bigint)) ORDER BY i) AS lines
     FROM (SELECT i, more[i] -> 'extension' AS own FROM unnest(claimed) i OFFSET 0) e
     WHERE own -> 'is_recorded' IS DISTINCT FROM 'false' GROUP BY 1 ORDER BY 1

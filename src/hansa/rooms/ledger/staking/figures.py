@@ -1,13 +1,13 @@
 """What is read of stakes: figures at one moment, amounts in minor units."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.values.money import Minor
 
 
-@dataclass(frozen=True)
-class Holdings:
+class Holdings(msgspec.Struct, frozen=True):
     """What an account holds now; `locked` is the part of `staked` whose lock has not ended, `escrow` what its holds keep."""
 
     account_id: int
@@ -19,8 +19,7 @@ class Holdings:
     next_unlock_at: datetime | None
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(msgspec.Struct, frozen=True):
     """What an account ever staked, released and was paid, and the reward counted and not paid yet."""
 
     staked: Minor
@@ -31,8 +30,7 @@ class Totals:
     reward_due: Minor
 
 
-@dataclass(frozen=True)
-class HistoryLine:
+class HistoryLine(msgspec.Struct, frozen=True):
     """A stake, release or reward; the position is named where there was exactly one."""
 
     tx_id: int
@@ -42,8 +40,7 @@ class HistoryLine:
     recorded_at: datetime
 
 
-@dataclass(frozen=True)
-class GlobalTotals:
+class GlobalTotals(msgspec.Struct, frozen=True):
     """The stakes of all agents together."""
 
     staked: Minor
@@ -52,8 +49,7 @@ class GlobalTotals:
     stakers: int
 
 
-@dataclass(frozen=True)
-class StakeGap:
+class StakeGap(msgspec.Struct, frozen=True):
     """An account whose staked balance is not the sum of its active positions."""
 
     did: str
@@ -61,8 +57,7 @@ class StakeGap:
     in_positions: Minor
 
 
-@dataclass(frozen=True)
-class Stats:
+class Stats(msgspec.Struct, frozen=True):
     """What an agent has staked now and ever, and what a claim would be due now."""
 
     holdings: Holdings

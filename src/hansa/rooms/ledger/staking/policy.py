@@ -1,13 +1,12 @@
 """What a registry has decided about staking."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor, parse_amount
 
 
-@dataclass(frozen=True)
-class StakingPolicy:
+class StakingPolicy(msgspec.Struct, frozen=True):
     """The switches, and the smallest stake in minor units."""
 
     is_open: bool

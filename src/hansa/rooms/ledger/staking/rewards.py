@@ -1,7 +1,8 @@
 """What staked units earn: counted when a position is drawn from or its reward claimed, paid by the fee collector."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from hansa.foundation.events import RewardsDistributed
 from hansa.foundation.plumbing.database import Tx
@@ -16,8 +17,7 @@ from .buckets import lock_own
 from .policy import StakingPolicy
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """What a claim paid; `due` is what the fee collector could not cover. Without payment there is no transaction."""
 
     tx_id: int | None

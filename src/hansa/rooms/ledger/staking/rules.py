@@ -9,8 +9,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms.ledger.errors import InsufficientBalance
@@ -35,8 +36,7 @@ BIGINT_MAX = 2**63 - 1
 _POSITION_ID = re.compile(r"stake-([1-9][0-9]{0,18})", re.ASCII)
 
 
-@dataclass(frozen=True)
-class RewardTier:
+class RewardTier(msgspec.Struct, frozen=True):
     """What locks of this many days earn, in percent a year."""
 
     lock_days_min: int
@@ -53,8 +53,7 @@ REWARD_TIERS = (
 )
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """A stake at the moment it was read; `unrewarded_seconds` are those whose reward is not counted yet."""
 
     id: int
@@ -79,8 +78,7 @@ class Position:
         return self.remaining > 0
 
 
-@dataclass(frozen=True)
-class Draw:
+class Draw(msgspec.Struct, frozen=True):
     """What is taken out of one position."""
 
     position: Position

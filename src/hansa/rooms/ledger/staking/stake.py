@@ -1,7 +1,8 @@
 """Setting units of an account aside, for a lock period of 0 to 365 days."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.events import TokensStaked
 from hansa.foundation.plumbing.database import Tx
@@ -16,8 +17,7 @@ from .buckets import lock_own
 from .policy import StakingPolicy
 
 
-@dataclass(frozen=True)
-class StakeOrder:
+class StakeOrder(msgspec.Struct, frozen=True):
     """What an agent asks for; `lock_period` in days."""
 
     agent: str
@@ -25,8 +25,7 @@ class StakeOrder:
     lock_period: int
 
 
-@dataclass(frozen=True)
-class StakeReceipt:
+class StakeReceipt(msgspec.Struct, frozen=True):
     """What was written, and the balances after it."""
 
     tx_id: int

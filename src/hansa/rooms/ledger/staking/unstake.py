@@ -1,7 +1,8 @@
 """Releasing staked units whose lock has ended."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.events import PositionDrawn, TokensUnstaked
 from hansa.foundation.plumbing.database import Tx
@@ -16,8 +17,7 @@ from .buckets import lock_own
 from .rewards import count_rewards
 
 
-@dataclass(frozen=True)
-class UnstakeOrder:
+class UnstakeOrder(msgspec.Struct, frozen=True):
     """What an agent asks for; without a position its unlocked ones are drawn from, oldest first."""
 
     agent: str
@@ -25,8 +25,7 @@ class UnstakeOrder:
     position_id: str | None = None
 
 
-@dataclass(frozen=True)
-class UnstakeReceipt:
+class UnstakeReceipt(msgspec.Struct, frozen=True):
     """What was written, and the balances after it."""
 
     tx_id: int

@@ -1,14 +1,14 @@
 """What is asked of a statement, and a line of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+import msgspec
 
 Direction = Literal["sent", "received"]
 
 
-@dataclass(frozen=True)
-class StatementFilter:
+class StatementFilter(msgspec.Struct, frozen=True):
     """Which transactions; `before` is the id that the page begins below."""
 
     limit: int
@@ -21,8 +21,7 @@ class StatementFilter:
     until: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One transaction as its account sees it; amounts in minor units, the fee only where this account paid it.
 
     `counterparty_registry` is the ledger id of the registry to or from which units crossed.

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+import msgspec
+
 DeliveryStatus = Literal["pending", "delivered", "failed"]
 
 
-@dataclass(frozen=True)
-class Webhook:
+class Webhook(msgspec.Struct, frozen=True):
     """A webhook as its owner sees it."""
 
     id: str
@@ -56,8 +57,7 @@ class PendingDelivery:
     sealed_secrets: Sequence[bytes] = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Due:
+class Due(msgspec.Struct, frozen=True):
     """When a webhook has something to send; `place` is the host and port that it goes to."""
 
     webhook_id: str
@@ -65,8 +65,7 @@ class Due:
     due_at: datetime
 
 
-@dataclass(frozen=True)
-class Locked:
+class Locked(msgspec.Struct, frozen=True):
     """A webhook locked at the end of an attempt."""
 
     developer_id: int

@@ -1,9 +1,9 @@
 """Webhooks over HTTP."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from msgspec.structs import asdict, replace
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
@@ -52,7 +52,7 @@ async def create_webhook(
         body.url, body.event_types, body.description, config.outgoing_allow_hosts
     )
     webhook, secret = await db.act(lambda tx: subscribing.subscribe(tx, seal, developer.id, subscription))
-    return NewWebhookOut(**vars(webhook), secret=secret)
+    return NewWebhookOut(**asdict(webhook), secret=secret)
 
 
 @router.get("", responses=problems(Unauthorized, ScopeMissing, Invalid))

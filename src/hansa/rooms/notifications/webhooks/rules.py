@@ -1,8 +1,9 @@
 """Which events are sent, who may receive them, how often a delivery is tried."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
+
+import msgspec
 
 WEBHOOKS_MAX = 20
 ATTEMPTS_MAX = 8
@@ -62,8 +63,7 @@ class WebhookEvent(StrEnum):
 EVERY_EVENT = "*"
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """How an attempt ended: with a status, or without one because of an error."""
 
     status: int | None

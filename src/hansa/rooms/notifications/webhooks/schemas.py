@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import asdict
 from pydantic import AfterValidator, Field, StrictBool
 
 from hansa.foundation.values.lazy_model import LazyModel
@@ -73,7 +74,7 @@ class WebhookOut(LazyModel):
 
     @classmethod
     def of(cls, webhook: Webhook, **more: Any) -> "WebhookOut":
-        return cls(**vars(webhook), **more)
+        return cls(**asdict(webhook), **more)
 
 
 class NewWebhookOut(WebhookOut):

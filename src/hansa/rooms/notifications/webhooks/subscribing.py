@@ -1,8 +1,10 @@
 """Making, changing and ending webhooks."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
@@ -20,8 +22,7 @@ from .signature import new_secret
 ID_CHARACTERS = 24
 
 
-@dataclass(frozen=True)
-class Subscription:
+class Subscription(msgspec.Struct, frozen=True):
     """Which events an owner wants to receive, and where; `allowed` are the `host:port` pairs of the operator."""
 
     url: str

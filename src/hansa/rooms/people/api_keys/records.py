@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
+
 
 @dataclass(frozen=True)
 class NewKey:
@@ -16,8 +18,7 @@ class NewKey:
     ttl_days: int | None
 
 
-@dataclass(frozen=True)
-class ApiKey:
+class ApiKey(msgspec.Struct, frozen=True):
     """A key as its owner sees it."""
 
     id: int

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
+from msgspec.structs import asdict
 from pydantic import AfterValidator, Field, StrictInt
 
 from hansa.foundation.values.lazy_model import LazyModel
@@ -57,7 +58,7 @@ class ApiKeyInfo(LazyModel):
 
     @classmethod
     def of(cls, key: ApiKey) -> "ApiKeyInfo":
-        return cls(**vars(key))
+        return cls(**asdict(key))
 
 
 class MadeKeyOut(LazyModel):

@@ -5,9 +5,9 @@ minute, so that a busy key is not written for every request.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.caller import API_KEY_SESSION, Developer
 from hansa.foundation.plumbing.database import Tx
@@ -55,8 +55,7 @@ UPDATE people_api_key SET last_used_at = now() WHERE id IN (
 """
 
 
-@dataclass(frozen=True)
-class KeyBearer:
+class KeyBearer(msgspec.Struct, frozen=True):
     """Who shows a key, and whether its use has yet to be noted."""
 
     key_id: int

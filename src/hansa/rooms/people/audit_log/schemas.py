@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
+from msgspec.structs import asdict
 from pydantic import Field
 
 from hansa.foundation.plumbing.admin_acts import AdminAct, AdminActFilter
@@ -55,6 +56,8 @@ class AuditLogPage(Page[AdminActOut]):
         cls, acts: list[AdminAct], names: dict[int, str], total: int, criteria: AdminActFilter
     ) -> "AuditLogPage":
         return cls(
-            items=[AdminActOut(**vars(act), developer_name=names.get(act.developer_id or 0)) for act in acts],
+            items=[
+                AdminActOut(**asdict(act), developer_name=names.get(act.developer_id or 0)) for act in acts
+            ],
             pagination=Pagination.of(total=total, limit=criteria.limit, offset=criteria.offset),
         )

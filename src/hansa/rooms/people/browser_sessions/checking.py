@@ -1,8 +1,9 @@
 """Who shows the token of a browser session, and until when."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Database
@@ -14,8 +15,7 @@ PROOF_MINUTES = 10
 CONTINUED_EVERY_SECONDS = 60
 
 
-@dataclass(frozen=True)
-class BrowserSession:
+class BrowserSession(msgspec.Struct, frozen=True):
     """An open session of a browser. `now` is the database's time, `proved_at` when the password was last given."""
 
     id: UUID

@@ -1,8 +1,9 @@
 """Statements on sessions of browsers, rows of people_session that have a browser token."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -27,8 +28,7 @@ WHERE id = $1 AND ended_at IS NULL AND expires_at > now()
 """  # noqa: S608
 
 
-@dataclass(frozen=True)
-class FoundSession:
+class FoundSession(msgspec.Struct, frozen=True):
     """An open session. `continued_at` is when its idle time began."""
 
     id: UUID

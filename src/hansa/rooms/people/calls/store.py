@@ -1,8 +1,9 @@
 """Statements on people_call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -33,8 +34,7 @@ FROM people_call WHERE developer_id = $1 ORDER BY called_at DESC, number DESC LI
 """
 
 
-@dataclass(frozen=True)
-class WrittenCall:
+class WrittenCall(msgspec.Struct, frozen=True):
     """A call as its developer sees it."""
 
     agent_did: str | None

@@ -1,7 +1,9 @@
 """Ask for the deletion of one's own account, take it back, look how it stands."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+
+import msgspec
+from msgspec.structs import asdict
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -13,8 +15,7 @@ from . import store
 from .errors import DeletionBlocked, DeletionNotRequested
 
 
-@dataclass(frozen=True)
-class DeletionStatus:
+class DeletionStatus(msgspec.Struct, frozen=True):
     """How the deletion of an account stands, and what blocks it now."""
 
     deletion: store.Deletion | None

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
+from msgspec.structs import asdict
 from pydantic import Field
 
 from hansa.foundation.plumbing.room import BlockerKind
@@ -38,6 +39,6 @@ class DeletionOut(LazyModel):
                 "status": deletion.status if deletion else "none",
                 "requested_at": deletion.requested_at if deletion else None,
                 "effective_at": deletion.effective_at if deletion else None,
-                "blockers": [vars(blocker) for blocker in current.blockers],
+                "blockers": [asdict(blocker) for blocker in current.blockers],
             }
         )

@@ -4,9 +4,10 @@ Whoever carries a deletion out locks it first, the developer next. Closing an ac
 developer's row shared, such as the creation of an agent under way.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -67,8 +68,7 @@ WHERE id = $1
 """
 
 
-@dataclass(frozen=True)
-class Deletion:
+class Deletion(msgspec.Struct, frozen=True):
     """A deletion that was asked for."""
 
     developer_id: int

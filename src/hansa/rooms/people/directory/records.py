@@ -1,12 +1,12 @@
 """What administrators see of a developer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 
-@dataclass(frozen=True)
-class FoundDeveloper:
+
+class FoundDeveloper(msgspec.Struct, frozen=True):
     """A developer in a list of administrators; without secrets, and without the address of a closed account."""
 
     id: int

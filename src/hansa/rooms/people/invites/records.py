@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
 
-@dataclass(frozen=True)
-class NewInvite:
+
+class NewInvite(msgspec.Struct, frozen=True):
     """Invitations about to be written, alike but for their codes; without `lifetime_days` they do not end."""
 
     author_id: int
@@ -15,8 +16,7 @@ class NewInvite:
     note: str | None
 
 
-@dataclass(frozen=True)
-class Invite:
+class Invite(msgspec.Struct, frozen=True):
     """An invitation as administrators see it; the code itself is known to its receiver."""
 
     id: int

@@ -1,6 +1,6 @@
 """Show an invitation at registration."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.secrets import fingerprint
@@ -9,8 +9,7 @@ from . import rules, store
 from .errors import InviteCodeUnknown
 
 
-@dataclass(frozen=True)
-class Invitation:
+class Invitation(msgspec.Struct, frozen=True):
     """An invitation that was used once more, and the areas that it gives."""
 
     id: int

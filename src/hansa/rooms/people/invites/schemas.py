@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
+from msgspec.structs import asdict
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, model_validator
 
 from hansa.foundation.values.areas import ADMIN_AREAS
@@ -72,7 +73,7 @@ class InviteInfo(LazyModel):
     def members_of(cls, invite: Invite) -> dict[str, object]:
         """The members that describe the invitation."""
         return {
-            **vars(invite),
+            **asdict(invite),
             "id": invite_name(invite.id),
             "grants_admin": bool(invite.areas),
             "admin_flags": invite.areas,

@@ -3,15 +3,15 @@
 The developer is locked before anything else: a change of the password waits for logins under way, and ends them.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
 
-@dataclass(frozen=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True):
     """The right to set a password, good once. `issued_at` is the database's time."""
 
     id: UUID
@@ -19,8 +19,7 @@ class Grant:
     issued_at: datetime
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(msgspec.Struct, frozen=True):
     """Whom to write to."""
 
     id: int

@@ -6,3 +6,9 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN EXISTS (SELECT FROM people_developer WHERE id = developer AND areas <> '{}');
 END $$;
+
+-- A row where the developer has an area of the administration. It becomes part of the query that reads it.
+CREATE OR REPLACE FUNCTION people_administrator(developer bigint) RETURNS TABLE (id bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT d.id FROM people_developer d WHERE d.id = developer AND d.areas <> '{}'
+$$;

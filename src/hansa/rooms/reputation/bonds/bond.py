@@ -1,9 +1,10 @@
 """What a bond is."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor, parse_amount
@@ -19,8 +20,7 @@ class State(StrEnum):
     SLASHED = "slashed"
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     """The settings of bonds; `minimum` in minor units. `dispute_window` is the least time of a release."""
 
     mode: Literal["off", "observe", "enforce"]
@@ -41,8 +41,7 @@ class Policy:
         )
 
 
-@dataclass(frozen=True)
-class Bond:
+class Bond(msgspec.Struct, frozen=True):
     """The bond of an agent as it was at `now`, the database's clock; `amount` is what its hold holds, in minor units."""
 
     agent_did: str
@@ -55,16 +54,14 @@ class Bond:
     now: datetime
 
 
-@dataclass(frozen=True)
-class Blocker:
+class Blocker(msgspec.Struct, frozen=True):
     """Why a bond is not released yet. `kind` is maturity, open_contract or open_dispute."""
 
     kind: str
     detail: str
 
 
-@dataclass(frozen=True)
-class BondShown:
+class BondShown(msgspec.Struct, frozen=True):
     """A bond with what keeps it from being released."""
 
     bond: Bond

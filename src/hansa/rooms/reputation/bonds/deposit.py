@@ -1,6 +1,6 @@
 """An agent deposits units: its bond is one hold of the whole."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hansa.foundation.events import BondDeposited
 from hansa.foundation.plumbing.database import Tx

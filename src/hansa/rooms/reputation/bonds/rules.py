@@ -7,7 +7,8 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 

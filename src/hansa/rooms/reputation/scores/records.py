@@ -1,13 +1,13 @@
 """Track records and scores as they are read and written."""
 
-from dataclasses import dataclass
 from datetime import date, datetime
+
+import msgspec
 
 from hansa_verify import Kind, Score
 
 
-@dataclass(frozen=True)
-class StoredSignal:
+class StoredSignal(msgspec.Struct, frozen=True):
     """A signal with the event that it was read from. `giver` is the payer or the complainant; amounts in minor units."""
 
     id: int
@@ -22,8 +22,16 @@ class StoredSignal:
     counts: bool
 
 
-@dataclass(frozen=True)
-class TrackRecord:
+class PaidJob(msgspec.Struct, frozen=True):
+    """A paid job: the first of its counterparty on its day is verified, a foreign one was paid from another registry."""
+
+    signal: StoredSignal
+    is_contract: bool
+    is_verified: bool
+    is_foreign: bool
+
+
+class TrackRecord(msgspec.Struct, frozen=True):
     """What counts of an agent up to now. `volume` is in minor units."""
 
     jobs_verified: int = 0
@@ -35,8 +43,7 @@ class TrackRecord:
     first_job_at: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Epoch:
+class Epoch(msgspec.Struct, frozen=True):
     """A computation of all scores: `through` is the last signal that was there."""
 
     epoch: date
@@ -45,8 +52,7 @@ class Epoch:
     computed_at: datetime
 
 
-@dataclass(frozen=True)
-class GradeChange:
+class GradeChange(msgspec.Struct, frozen=True):
     """The grade of an agent from this epoch on."""
 
     epoch: date
@@ -54,8 +60,7 @@ class GradeChange:
     score: int
 
 
-@dataclass(frozen=True)
-class Reputation:
+class Reputation(msgspec.Struct, frozen=True):
     """The score of an agent in the newest epoch, which is None before the first one."""
 
     agent_did: str
@@ -63,16 +68,14 @@ class Reputation:
     epoch: Epoch | None
 
 
-@dataclass(frozen=True)
-class ExportCursor:
+class ExportCursor(msgspec.Struct, frozen=True):
     """Up to which signal and which agent an export has been read."""
 
     signal: int = 0
     agent: str = ""
 
 
-@dataclass(frozen=True)
-class ExportPage:
+class ExportPage(msgspec.Struct, frozen=True):
     """Some of the signals and scores of an epoch; `next` is None on the last page."""
 
     epoch: Epoch | None

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.shown_states import ShownState
 from hansa.foundation.values.money import Minor
 from hansa_verify import FORMULA, Score, Signal, grade_of
 
-from .records import Epoch, GradeChange, Reputation, StoredSignal, TrackRecord
+from .records import Epoch, GradeChange, PaidJob, Reputation, StoredSignal, TrackRecord
 
 ROWS_AT_ONCE = 5000
 
@@ -35,14 +35,20 @@ _UNRECORDED = f"""
 
 _RECORDED = "UPDATE reputation_progress SET recorded = $1"
 
-_VERIFY_JOB = """
+# In this order: of several jobs of a counterparty on a day the first is verified.
+_VERIFY_JOBS = """
 INSERT INTO reputation_verified_job (agent_did, counterparty, day, event_seq)
-VALUES ($1, $2, ($3::timestamptz AT TIME ZONE 'UTC')::date, $4) ON CONFLICT DO NOTHING RETURNING agent_did
+SELECT n.agent_did, n.counterparty, (n.at AT TIME ZONE 'UTC')::date, n.event_seq
+FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bigint[]) WITH ORDINALITY AS n (agent_did, counterparty, at, event_seq, place)
+ORDER BY n.place ON CONFLICT DO NOTHING RETURNING event_seq
 """
 
-_ADD_JOB = """
+_ADD_JOBS = """
 INSERT INTO reputation_record AS r (agent_did, jobs_verified, jobs_foreign, volume, contracts_completed, first_job_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+SELECT n.agent_did, count(*) FILTER (WHERE n.is_verified), count(*) FILTER (WHERE n.is_verified AND n.is_foreign),
+  sum(n.amount), count(*) FILTER (WHERE n.is_contract), min(n.at)
+FROM unnest($1::text[], $2::boolean[], $3::boolean[], $4::bigint[], $5::boolean[], $6::timestamptz[])
+  AS n (agent_did, is_verified, is_foreign, amount, is_contract, at) GROUP BY n.agent_did ORDER BY n.agent_did
 ON CONFLICT (agent_did) DO UPDATE SET jobs_verified = r.jobs_verified + excluded.jobs_verified,
   jobs_foreign = r.jobs_foreign + excluded.jobs_foreign, volume = r.volume + excluded.volume,
   contracts_completed = r.contracts_completed + excluded.contracts_completed,
@@ -166,7 +172,7 @@ async def add_signals(tx: Tx, noted: Sequence[tuple[StoredEvent, Signal, Minor]]
         )
         for event, s, amount in noted
     ]
-    await tx.execute(_ADD_SIGNALS, *(list(column) for column in zip(*rows, strict=True)))
+    await tx.execute(_ADD_SIGNALS, *_columns(rows))
 
 
 async def unrecorded(tx: Tx, most: int) -> list[StoredSignal]:
@@ -179,18 +185,29 @@ async def set_recorded(tx: Tx, through: int) -> None:
     await tx.execute(_RECORDED, through)
 
 
-async def verify_job(tx: Tx, signal: StoredSignal, counterparty: str) -> bool:
-    """Whether this is the first job of the counterparty on its day, which is verified."""
-    found = await tx.fetchval(_VERIFY_JOB, signal.receiver, counterparty, signal.at, signal.event_seq)
-    return found is not None
+async def verify_jobs(tx: Tx, jobs: Sequence[tuple[StoredSignal, str]]) -> frozenset[int]:
+    """The events of those jobs that are the first of their counterparty on their day, which are verified."""
+    if not jobs:
+        return frozenset()
+    rows = [(job.receiver, counterparty, job.at, job.event_seq) for job, counterparty in jobs]
+    return frozenset(row["event_seq"] for row in await tx.fetch(_VERIFY_JOBS, *_columns(rows)))
 
 
-async def add_job(
-    tx: Tx, signal: StoredSignal, *, is_contract: bool, is_verified: bool, is_foreign: bool
-) -> None:
-    """Count a job of the agent that was paid for it."""
-    verified, foreign = int(is_verified), int(is_verified and is_foreign)
-    await tx.execute(_ADD_JOB, signal.receiver, verified, foreign, signal.amount, int(is_contract), signal.at)
+async def add_jobs(tx: Tx, jobs: Sequence[PaidJob]) -> None:
+    """Count jobs of the agents that were paid for them."""
+    rows = [
+        (
+            job.signal.receiver,
+            job.is_verified,
+            job.is_foreign,
+            job.signal.amount,
+            job.is_contract,
+            job.signal.at,
+        )
+        for job in jobs
+    ]
+    if rows:
+        await tx.execute(_ADD_JOBS, *_columns(rows))
 
 
 async def add_ruling(tx: Tx, agent_did: str, *, won: bool) -> None:
@@ -283,3 +300,8 @@ async def exported_scores(tx: Tx, epoch: Epoch, after: str, most: int) -> dict[s
     """Scores of an epoch, in order of the DIDs."""
     rows = await tx.fetch(_EXPORTED_SCORES, after, epoch.epoch, most)
     return {row["agent_did"]: row["score"] for row in rows}
+
+
+def _columns(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
+    """Rows as the arrays that a statement takes."""
+    return [list(column) for column in zip(*rows, strict=True)]

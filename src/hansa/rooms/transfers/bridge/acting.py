@@ -4,7 +4,6 @@ Units are set aside in the transaction of the request; the destination is asked 
 itself: its caller reads what became of it.
 """
 
-from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import msgspec
@@ -37,8 +36,7 @@ from .messages import Direction, Terms
 from .taking_in import wrapped_amount
 
 
-@dataclass(frozen=True)
-class WrapRequest:
+class WrapRequest(msgspec.Struct, frozen=True):
     """Own units to be held wrapped by an agent of another registry."""
 
     receiver_did: str
@@ -47,8 +45,7 @@ class WrapRequest:
     request: Repeatable | None
 
 
-@dataclass(frozen=True)
-class RedemptionRequest:
+class RedemptionRequest(msgspec.Struct, frozen=True):
     """Wrapped units to be unlocked for an agent at their home."""
 
     receiver_did: str
@@ -64,16 +61,14 @@ class _Kept(msgspec.Struct, frozen=True):
     saga: UUID
 
 
-@dataclass(frozen=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """A saga of this request, and whether an earlier request with the same key began it."""
 
     saga_id: UUID
     replayed: bool
 
 
-@dataclass(frozen=True)
-class _Aside:
+class _Aside(msgspec.Struct, frozen=True):
     """What a saga has set aside: a budget, and of own units their hold."""
 
     held: agents.HeldBudget

@@ -8,6 +8,8 @@ import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 from hansa.rooms.transfers.crossing import messages as crossing
 from hansa.rooms.transfers.crossing.messages import NOWHERE, Position
 
@@ -52,8 +54,7 @@ class Code(StrEnum):
     PEER_REWOUND = "PEER_REWOUND"
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """What a saga moves. The same id with other terms is refused. `currency` is the code of the unit at its home."""
 
     saga_id: str

@@ -1,11 +1,11 @@
 """Read a saga of the bridge, for one of its parties, and the wrapped units of an agent."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -16,8 +16,7 @@ from .errors import SagaUnknown
 from .messages import Direction
 
 
-@dataclass(frozen=True)
-class SagaView:
+class SagaView(msgspec.Struct, frozen=True):
     """A saga as a party sees it; minor units. `source` and `destination` are ledger ids, `home` that of the units."""
 
     saga_id: UUID

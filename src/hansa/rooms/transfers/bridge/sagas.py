@@ -8,8 +8,11 @@
   minted, a destination that forgot a decision carries it out again, and one that decided otherwise since takes that back.
 """
 
-from dataclasses import dataclass, replace
+import dataclasses
 from enum import StrEnum
+
+import msgspec
+from msgspec.structs import replace
 
 from .messages import DONE, REQUEST, Code, Direction, Message, MessageType, Terms
 
@@ -55,8 +58,7 @@ class Money(StrEnum):
     """As TAKE_BACK_MINTED, of own units: they are locked again."""
 
 
-@dataclass(frozen=True)
-class Saga:
+class Saga(msgspec.Struct, frozen=True):
     """A saga at its source. `deadline` is in seconds since 1970.
 
     `is_closed`: the destination knows the outcome as well, nothing is sent about it any more. A saga that has ended is opened again
@@ -76,8 +78,7 @@ class Saga:
         return self.state in ENDED
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """What the destination recorded. `request` is a statement with which the source signed that it began the saga.
 
     `is_in_doubt`: it was cancelled before a restore and unlocked after it, and nobody has the units to be taken back.
@@ -92,8 +93,7 @@ class Decision:
     is_in_doubt: bool = False
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """What a registry finds for a message, in the transaction that applies it.
 
     `refusal` is why a first request would be refused; `may_decide` is false as long as a restored registry does not know what it
@@ -109,8 +109,7 @@ class Findings:
     is_repeated: bool = True
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """What a message or a moment results in at the source; `passed` are the states for the history, in order.
 
     `saga` is None where the source knows none and needs none. `entry` is what the chain of the pair records.
@@ -124,8 +123,7 @@ class Move:
     """Whether the source has the decision of the destination, for good."""
 
 
-@dataclass(frozen=True)
-class Decided:
+class Decided(msgspec.Struct, frozen=True):
     """What a message results in at the destination: the decision after it, the units that move, and the answer.
 
     `is_new`: the decision is to be written. `entry` is what the chain of the pair records.
@@ -142,8 +140,7 @@ NOTHING = Decided(None, None)
 ENTRY_DECIDED, ENTRY_ENDED = "saga_decided", "saga_ended"
 
 
-@dataclass(frozen=True)
-class _Course:
+class _Course(msgspec.Struct, frozen=True):
     """The states and the movements of one direction."""
 
     first: tuple[str, State]
@@ -348,7 +345,7 @@ def unconfirmed(decision: Decision) -> tuple[Message, ...]:
     """What the source is sent until it confirms: the decision, with the source's own signature under the request."""
     if decision.is_closed:
         return ()
-    return (replace(answer_of(decision), proof=decision.request),)
+    return (dataclasses.replace(answer_of(decision), proof=decision.request),)
 
 
 def _recorded(decision: Decision) -> Decided:

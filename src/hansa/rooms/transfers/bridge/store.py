@@ -1,12 +1,12 @@
 """The SQL of sagas and of decisions about sagas of peers. The row of a saga is locked before any units are."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -99,8 +99,7 @@ SELECT NOT EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND next_at
 """
 
 
-@dataclass(frozen=True)
-class KeptSaga:
+class KeptSaga(msgspec.Struct, frozen=True):
     """A saga of this registry with what the commit of its outcome needs."""
 
     saga: Saga
@@ -112,8 +111,7 @@ class KeptSaga:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class NewSaga:
+class NewSaga(msgspec.Struct, frozen=True):
     """A saga to be written, with the hold of its units."""
 
     move: Move

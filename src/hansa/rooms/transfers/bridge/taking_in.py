@@ -4,8 +4,10 @@ Every message is applied under the lock of the pair with that peer, so that of t
 the first recorded; an answer also under the lock of the own saga.
 """
 
-from dataclasses import dataclass, replace
 from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.events import UnitsUnwrapped, UnitsWrapped
 from hansa.foundation.plumbing import idempotency
@@ -45,8 +47,7 @@ async def take_in(tx: Tx, corridor: Corridor, message: Message) -> Message | Non
     return None if taken.answer is None else pairing.stamped(taken.pair, taken.answer)
 
 
-@dataclass(frozen=True)
-class _Taken:
+class _Taken(msgspec.Struct, frozen=True):
     """What a message resulted in: the pair after it, and the answer."""
 
     pair: Pair

@@ -3,8 +3,9 @@
 `CHECK (wrapped <= locked_proved)` of that row is the invariant: no wrapped unit exists without a lock that its home signed.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, units
@@ -79,8 +80,7 @@ SELECT EXISTS (SELECT FROM transfers_wrapped_balance WHERE did = $1 AND balance 
 """
 
 
-@dataclass(frozen=True)
-class WrappedAmount:
+class WrappedAmount(msgspec.Struct, frozen=True):
     """An amount of one wrapped unit of an agent, and the saga that moves it."""
 
     wrapped_currency: str
@@ -90,8 +90,7 @@ class WrappedAmount:
     saga_id: UUID
 
 
-@dataclass(frozen=True)
-class WrappedSupply:
+class WrappedSupply(msgspec.Struct, frozen=True):
     """What is held of a unit of another registry; minor units.
 
     `held` is the sum of all balances, `posted` the sum of what moved them, `burning` what undecided redemptions set aside.

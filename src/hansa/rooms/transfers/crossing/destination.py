@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from urllib.parse import quote
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
@@ -28,8 +29,7 @@ NOT_FOUND = 404
 STEPS_DOWN = 2
 
 
-@dataclass(frozen=True)
-class NoCorridor:
+class NoCorridor(msgspec.Struct, frozen=True):
     """Why units do not reach a DID now; each caller raises a refusal of its own."""
 
     refusal: Callable[[], Refused]

@@ -1,9 +1,10 @@
 """The SQL of statements that are dropped. Locks: the row of the pair first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -27,8 +28,7 @@ WHERE peer = $1 AND transfer_id = ANY ($2) AND receipt <> '' AND next_at IS NULL
 _GO_ON = "UPDATE transfers_pair SET dropped_epoch = $2, dropped_seq = $3 WHERE peer = $1"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A place of the own chain, and whether both sides are done with its transfer."""
 
     epoch: int

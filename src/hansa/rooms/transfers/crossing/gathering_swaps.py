@@ -8,9 +8,10 @@
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing import idempotency, jobs
 from hansa.foundation.plumbing.database import Tx
@@ -33,8 +34,7 @@ WAITING_MAX = 2000
 Outcome: TypeAlias = Reserved | Refused
 
 
-@dataclass(frozen=True)
-class _Ticket:
+class _Ticket(msgspec.Struct, frozen=True):
     """A swap that waits, and who waits for it; None as the outcome: to be carried out by itself."""
 
     asked: AskedCrossing
@@ -47,10 +47,9 @@ class _Ticket:
         return {name for name in (request.scope if request else None, quote) if name is not None}
 
 
-@dataclass
-class _Queue:
+class _Queue(msgspec.Struct):
     corridor: Corridor
-    waiting: deque[_Ticket] = field(default_factory=deque)
+    waiting: deque[_Ticket] = msgspec.field(default_factory=deque)
     worker: "asyncio.Task[None] | None" = None
 
 

@@ -1,8 +1,9 @@
 """Transfers whose outcome is not known here, for operators. Only the protocol decides them."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -19,8 +20,7 @@ CAUSES = {
 }
 
 
-@dataclass(frozen=True)
-class UndecidedTransfer:
+class UndecidedTransfer(msgspec.Struct, frozen=True):
     """One of them, with its cause in words."""
 
     direction: str

@@ -1,7 +1,8 @@
 """What this registry finds before it prepares or decides: read once for all messages of a request that ask the same."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
@@ -25,8 +26,7 @@ NO_TERMS = Terms(0, 0, 0)
 UNLIMITED = 2**63
 
 
-@dataclass
-class Judge:
+class Judge(msgspec.Struct):
     """The findings of one request. Every refusal is a code; None lets the transfer go on."""
 
     tx: Tx
@@ -34,7 +34,7 @@ class Judge:
     closed: str | None = None
     """Why nothing new crosses to or from the peer."""
     blocked: frozenset[str] = frozenset()
-    refused: Mapping[str, str | None] = field(default_factory=dict)
+    refused: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     """Of the new transfers that are to be prepared, by id: why the ledger refuses them."""
     pool: pools.PoolAtWork | None = None
     """Locked, where one of the messages is about a swap and there is a pool."""

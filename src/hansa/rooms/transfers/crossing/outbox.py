@@ -9,10 +9,10 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from uuid import UUID
 
 import asyncpg
+import msgspec
 import structlog
 
 from hansa.foundation.plumbing.runtime import Runtime, Slot
@@ -32,14 +32,13 @@ WAITING_MAX = 2000
 _log = structlog.get_logger()
 
 
-@dataclass
-class _Queue:
+class _Queue(msgspec.Struct):
     """What waits for one peer, and who waits for a decision, by transfer."""
 
     corridor: Corridor
-    waiting: deque[Message] = field(default_factory=deque)
-    callers: dict[UUID, asyncio.Future[asyncpg.Record]] = field(default_factory=dict)
-    senders: set[asyncio.Task[None]] = field(default_factory=set)
+    waiting: deque[Message] = msgspec.field(default_factory=deque)
+    callers: dict[UUID, asyncio.Future[asyncpg.Record]] = msgspec.field(default_factory=dict)
+    senders: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
 
 
 class Outbox:

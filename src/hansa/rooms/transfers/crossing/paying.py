@@ -4,8 +4,9 @@ The transfer is reserved in the transaction of the room above, and `PAYMENT_DECI
 decision. The name of a transfer is used once: what was reserved under it, or replayed after a restore, is not reserved again.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
@@ -28,8 +29,7 @@ RETRY_SECONDS = 2.0
 UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
-@dataclass(frozen=True)
-class CrossingPayment:
+class CrossingPayment(msgspec.Struct, frozen=True):
     """A payment that crosses; without a decision within `seconds` it is ABORT.
 
     `purpose` is what the units pay, as `Body` has it. An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of a budget for it.

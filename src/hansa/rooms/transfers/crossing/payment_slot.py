@@ -1,17 +1,17 @@
 """What rooms above do in the commit that decides a transfer of theirs: a payment token ends, a contract is paid."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
 
 
-@dataclass(frozen=True)
-class CrossingDecision:
+class CrossingDecision(msgspec.Struct, frozen=True):
     """What was decided of a transfer that leaves this registry.
 
     `tx_id` is the ledger transaction by which the units left, where COMMIT is recorded; `code` says why it is ABORT. `purpose` is

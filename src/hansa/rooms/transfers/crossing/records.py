@@ -1,15 +1,15 @@
 """A transfer between two registries as its parties see it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+import msgspec
+
 from hansa.foundation.values.money import Minor
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True):
     """What a swap has to pay: at least this, or what was quoted. For a receiver of the same currency nothing is stated."""
 
     min_amount_out: Minor | None = None
@@ -24,8 +24,7 @@ class Bounds:
 NO_BOUNDS = Bounds()
 
 
-@dataclass(frozen=True)
-class CrossingView:
+class CrossingView(msgspec.Struct, frozen=True):
     """Amounts in minor units, `net` (what the receiver gets) and `fee` of the currency received. `state` is reserved, prepared, committed, aborted or in_doubt; `code` says why aborted.
 
     `balance_after` is what the sender had left after the reserve; None for the receiver.

@@ -5,7 +5,6 @@ What nothing but the agent's roles has a say in gathers with the transfers of th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import msgspec
@@ -38,8 +37,7 @@ RETRY_SECONDS = 12.0
 NO_BUDGET = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
-@dataclass(frozen=True)
-class AskedCrossing:
+class AskedCrossing(msgspec.Struct, frozen=True):
     """A transfer to be judged and reserved; `backend` is 2pc or async."""
 
     order: ledger.TransferOrder
@@ -58,8 +56,7 @@ class Kept(msgspec.Struct, frozen=True):
 RESERVE = ledger.Extension("transfers_reserve", sent_store.NewSent, Kept)
 
 
-@dataclass(frozen=True)
-class Reserved:
+class Reserved(msgspec.Struct, frozen=True):
     """The transfer, and what its peer is asked; None where it was reserved before under the same key."""
 
     transfer_id: UUID

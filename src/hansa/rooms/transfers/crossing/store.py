@@ -1,10 +1,10 @@
 """The SQL of pairs, their chains, and what both directions of a pair say. Locks: the row of the pair first."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
@@ -116,8 +116,7 @@ async def write_pair(tx: Tx, peer: str, pair: Pair) -> None:
     await tx.execute(_WRITE_PAIR, peer, *positions, pair.crossing.value, pair.nonce, *lowest)
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A decision or a receipt with its place in the own chain."""
 
     position: Position

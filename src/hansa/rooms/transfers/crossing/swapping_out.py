@@ -1,6 +1,6 @@
 """What a transfer that leaves is to be: the border fee of the peer, or the terms of a swap."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
@@ -16,8 +16,7 @@ from .states import Money, MoneyKind, Sent, SentState
 from .swapped import step_of_swap
 
 
-@dataclass(frozen=True)
-class OutTerms:
+class OutTerms(msgspec.Struct, frozen=True):
     """Amounts in minor units. `fee` is the border fee, or that of a swap as far as this registry fixes it.
 
     `net` is what the receiver gets, of a swap what it would get now.

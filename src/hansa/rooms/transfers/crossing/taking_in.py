@@ -6,9 +6,9 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
@@ -50,8 +50,7 @@ async def take_in(tx: Tx, corridor: Corridor, messages: Sequence[Message]) -> li
     return [pair_chain.stamped(taking.changes.pair, one) for one in answers]
 
 
-@dataclass
-class _Taking:
+class _Taking(msgspec.Struct):
     """The messages of one request at work: what is known of their transfers, and what has changed."""
 
     tx: Tx
@@ -67,7 +66,7 @@ class _Taking:
     """The DIDs of the messages that other registries of this trust domain hold, and which."""
     now: float
     is_alone: bool
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
 
     @classmethod
     async def begun(cls, tx: Tx, corridor: Corridor, messages: Sequence[Message]) -> "_Taking":

@@ -5,10 +5,10 @@ gives everything back and frees the Idempotency-Key.
 """
 
 import asyncio
-from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
@@ -35,8 +35,7 @@ XREG_PERMISSION = "teg.transfer_xreg"
 FIRST_LOOK_SECONDS, LONGEST_LOOK_SECONDS = 0.02, 0.25
 
 
-@dataclass(frozen=True)
-class Crossed:
+class Crossed(msgspec.Struct, frozen=True):
     """A transfer that this registry sent, as it stands."""
 
     crossing: CrossingView

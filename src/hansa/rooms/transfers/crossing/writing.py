@@ -1,9 +1,9 @@
 """Write what steps of the protocol changed: rows, chain, budget and events, and the units last, in one transaction."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
 from uuid import UUID
 
+import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.events import CrossRegistryTransferCompleted
@@ -34,17 +34,16 @@ PAYING = frozenset({PAYMENT_TOKEN, CONTRACT})
 LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.SHORTFALL_OUT})
 
 
-@dataclass
-class Changes:
+class Changes(msgspec.Struct):
     """What the steps of one transaction changed, each row as the last of them left it."""
 
     pair: Pair
     """The pair as it is now; `kept` as it is stored."""
     kept: Pair
-    sent: dict[str, Sent] = field(default_factory=dict)
-    received: dict[str, Received] = field(default_factory=dict)
-    entries: list[store.Entry] = field(default_factory=list)
-    money: list[Money] = field(default_factory=list)
+    sent: dict[str, Sent] = msgspec.field(default_factory=dict)
+    received: dict[str, Received] = msgspec.field(default_factory=dict)
+    entries: list[store.Entry] = msgspec.field(default_factory=list)
+    money: list[Money] = msgspec.field(default_factory=list)
 
     def add(self, step: Step) -> None:
         """Take a step over that changed something."""

@@ -4,7 +4,6 @@ Each is done here in one transaction, kept until the other registry has answered
 of the ledger of its author alone; the other registry follows with a figure.
 """
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 from uuid import UUID, uuid4
@@ -33,8 +32,7 @@ OK, NOT_FOUND, CONFLICT, UNPROCESSABLE = 200, 404, 409, 422
 Kind = Literal["propose", "fund", "drain", "terms", "close"]
 
 
-@dataclass(frozen=True)
-class PoolAct:
+class PoolAct(msgspec.Struct, frozen=True):
     """An act of the registry that has `currency`; amounts in minor units, `amount` in its own.
 
     Of a proposal `amount` is the author's reserve and `asked` the one that the receiver has to fund.

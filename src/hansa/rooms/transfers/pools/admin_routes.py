@@ -1,10 +1,10 @@
 """Pools for administrators of the treasury."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
@@ -45,8 +45,7 @@ OfPeer = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class PoolsOf:
+class PoolsOf(msgspec.Struct, frozen=True):
     """The pools of this registry, or those with one peer."""
 
     peer: str | None

@@ -3,9 +3,11 @@
 An administrator moves the units of this registry alone, between the treasury and the leg of the pool.
 """
 
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
@@ -27,8 +29,7 @@ from .errors import (
 from .records import Pool, limits_of
 
 
-@dataclass(frozen=True)
-class NewPool:
+class NewPool(msgspec.Struct, frozen=True):
     """A pool to be opened with a peer, this registry as its home."""
 
     currency: str

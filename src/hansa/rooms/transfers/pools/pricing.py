@@ -6,9 +6,10 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+
+import msgspec
 
 from hansa.foundation.values.money import Minor, share
 
@@ -49,8 +50,7 @@ class SwapImpossible(Exception):
         self.code = code
 
 
-@dataclass(frozen=True)
-class Reserve:
+class Reserve(msgspec.Struct, frozen=True):
     """The reserve of one unit: what is settled, and what pending swaps may add to it and take from it."""
 
     settled: int
@@ -68,8 +68,7 @@ class Reserve:
         return self.settled - self.pending_out
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """The pool as a swap sees it: `given` is the unit that enters, `taken` the unit that leaves.
 
     `rate` is the operator's, units taken for one unit given; None: constant product.
@@ -97,8 +96,7 @@ class View:
         )
 
 
-@dataclass(frozen=True)
-class Price:
+class Price(msgspec.Struct, frozen=True):
     """What a swap takes and pays; `fee`, in the unit paid, stays in the pool."""
 
     amount_in: Minor
@@ -106,8 +104,7 @@ class Price:
     fee: Minor
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The limits of one registry: amounts in its own unit, shares as fractions of 1."""
 
     size_cap: Minor

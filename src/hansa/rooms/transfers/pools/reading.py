@@ -1,10 +1,11 @@
 """Read pools: which one a currency means, the spot rate, and what a swap would cost now."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Context, Decimal
 from fractions import Fraction
 from uuid import UUID, uuid4
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -23,8 +24,7 @@ RATE_DIGITS = 18
 HISTORY_MINUTES = 1440
 
 
-@dataclass(frozen=True)
-class PoolState:
+class PoolState(msgspec.Struct, frozen=True):
     """A pool, when its breaker lets the price move on, and the database's time."""
 
     pool: Pool
@@ -40,8 +40,7 @@ class PoolState:
             return None
 
 
-@dataclass(frozen=True)
-class Quote:
+class Quote(msgspec.Struct, frozen=True):
     """What a swap costs; minor units, `impact` and `rate` exact."""
 
     quote_id: UUID

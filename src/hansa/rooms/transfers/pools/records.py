@@ -1,10 +1,11 @@
 """A pool as this registry keeps it, and the limits that it sets."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
+
+import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
@@ -14,8 +15,7 @@ from .pricing import Limits, Reserve, SwapCode, SwapImpossible, View
 Mode = Literal["pool", "fixed"]
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(msgspec.Struct, frozen=True):
     """The pool shared with one other registry; minor units of the own and of the foreign currency.
 
     `peer` is the SPIFFE id, `frame` the ledger id of the other registry. `rate` is in units of the other currency for one unit of that of the home.
@@ -95,8 +95,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-@dataclass(frozen=True)
-class Minute:
+class Minute(msgspec.Struct, frozen=True):
     """The reserves before the first change of a minute, and the fees that its swaps left in them; minor units."""
 
     minute: datetime

@@ -4,11 +4,13 @@ The home of the pool fixes the output; the other side checks what it is asked to
 from the price to the commit, so that the next swap is priced with this one pending.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -36,8 +38,7 @@ class SwapStep(StrEnum):
     REPLAY_IN = "replay_in"
 
 
-@dataclass(frozen=True)
-class Amounts:
+class Amounts(msgspec.Struct, frozen=True):
     """A swap in minor units: what is given, what is received, and the fee that stays. `is_fixed`: by the sender's registry."""
 
     given: int
@@ -46,8 +47,7 @@ class Amounts:
     is_fixed: bool
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """What a step adds to the figures of the pool."""
 
     reserve_own: int = 0
@@ -92,8 +92,7 @@ def change_by(step: SwapStep, swap: Amounts) -> Change:
     return changes[step]
 
 
-@dataclass
-class PoolAtWork:
+class PoolAtWork(msgspec.Struct):
     """A pool and the swaps of one transaction: each is priced with those before it pending. Locked, unless for a quote."""
 
     pool: Pool
@@ -204,8 +203,7 @@ def _changed(pool: Pool, added: Change) -> Pool:
     )
 
 
-@dataclass(frozen=True)
-class Least:
+class Least(msgspec.Struct, frozen=True):
     """What an agent states about the output: a least amount, a quote of its own, both or neither."""
 
     agent_did: str
@@ -213,8 +211,7 @@ class Least:
     quote_id: UUID | None = None
 
 
-@dataclass(frozen=True)
-class SwapTerms:
+class SwapTerms(msgspec.Struct, frozen=True):
     """What a swap that leaves has to pay at least, what it would pay now, and its price if this registry fixes it."""
 
     least: Minor

@@ -1,9 +1,10 @@
 """The filter and the order of the list of entries, read from the small language of the specification (appendix A)."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
+
+import msgspec
 
 from .errors import ArgumentInvalid
 
@@ -18,8 +19,7 @@ _CONDITION = re.compile(r"\s*([A-Za-z]+)\s*(>=|=|>)\s*(?:'([^']*)'|\"([^\"]*)\"|
 _AND = re.compile(r"AND(?=\s)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class ListFilter:
+class ListFilter(msgspec.Struct, frozen=True):
     """Which entries are wanted: the values of one member are alternatives, its absence asks nothing."""
 
     names: tuple[str, ...] = ()

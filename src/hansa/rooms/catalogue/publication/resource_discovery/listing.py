@@ -1,6 +1,6 @@
 """Entries listed page by page, and read by their identifier."""
 
-from dataclasses import dataclass
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -21,8 +21,7 @@ from .tokens import place_in, token_of
 ENTRIES_OF_A_CATALOGUE = 100
 
 
-@dataclass(frozen=True)
-class EntryListRequest:
+class EntryListRequest(msgspec.Struct, frozen=True):
     """Which entries, in which order, and which page of them."""
 
     filter: ListFilter

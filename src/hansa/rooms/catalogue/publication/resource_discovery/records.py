@@ -1,14 +1,14 @@
 """Cards as entries are made from them."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from .identifiers import Identifier
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownAgent:
+class ShownAgent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent whose card may be shown, this registry's own or mirrored from a peer (`source_registry`)."""
 
     did: str
@@ -26,16 +26,14 @@ class ShownAgent:
         return Identifier(self.trust_domain, self.did)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListedAgent(ShownAgent):
+class ListedAgent(ShownAgent, frozen=True, kw_only=True):
     """An agent with its whole card."""
 
     card_id: int
     card_data: dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoundAgent(ShownAgent):
+class FoundAgent(ShownAgent, frozen=True, kw_only=True):
     """An agent that a search found."""
 
     score: float

@@ -6,7 +6,8 @@ the same entries. No other registry is asked, whatever the federation mode: what
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, fields
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.settings import Settings
@@ -25,11 +26,10 @@ DEPTH_MAX = 10_000
 """How far a search is paged through; who wants everything reads the catalogues."""
 NOTHING = Discovery([], 0, Facets())
 
-_SHOWN = tuple(field.name for field in fields(ShownAgent))
+_SHOWN = ShownAgent.__struct_fields__
 
 
-@dataclass(frozen=True)
-class SearchContext:
+class SearchContext(msgspec.Struct, frozen=True):
     """What a question needs of the process that answers it."""
 
     searcher: Searcher

@@ -6,9 +6,9 @@ of filling the memory. Lists run under a statement timeout of their own.
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, fields
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue.card_conditions import EVERY_CARD, Conditions, listed_text
@@ -60,8 +60,7 @@ SELECT name, trust_domain FROM peer
 """
 
 
-@dataclass(frozen=True)
-class Agents:
+class Agents(msgspec.Struct, frozen=True):
     """Some agents in order, and whether others follow."""
 
     agents: list[ListedAgent]
@@ -119,5 +118,5 @@ def of_origins(conditions: Conditions, origins: Collection[str]) -> Conditions:
 
 
 def _agent(row: asyncpg.Record) -> ListedAgent:
-    known = {field.name: row[field.name] for field in fields(ListedAgent) if field.name != "card_data"}
+    known = {name: row[name] for name in ListedAgent.__struct_fields__ if name != "card_data"}
     return ListedAgent(**known, card_data=json.loads(row["card_data"]))

@@ -5,8 +5,9 @@ the query's `@context` binds. What resolves to the same address is the same term
 fetched.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from .errors import ArgumentInvalid
 from .schemas import BASE_CONTEXT
@@ -16,11 +17,10 @@ BINDINGS_MAX = 64
 SUPPORTED = ("type", "publisher", "tags", "metadata.origin")
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What a query binds beside the base context: prefixes of keys, and terms under other names."""
 
-    bound: dict[str, str] = field(default_factory=lambda: {"ard": NAMESPACE})
+    bound: dict[str, str] = msgspec.field(default_factory=lambda: {"ard": NAMESPACE})
 
     def term(self, key: str) -> str:
         """The supported term that `key` means. Raises: ArgumentInvalid."""

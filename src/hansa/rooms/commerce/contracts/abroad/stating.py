@@ -3,8 +3,9 @@
 What is sent is the contract as it is when it is sent, so that a repeated or a late statement does no harm.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
@@ -22,8 +23,7 @@ OK, NOT_FOUND = 200, 404
 AT_ONCE = 4
 
 
-@dataclass(frozen=True)
-class _Statement:
+class _Statement(msgspec.Struct, frozen=True):
     peer: federation.PeerRecord
     body: dict[str, Any]
 

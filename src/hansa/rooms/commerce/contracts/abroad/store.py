@@ -1,16 +1,16 @@
 """Every SQL statement of copies."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.store import WANTED, bounds_of
 
 
-@dataclass(frozen=True)
-class CopyKey:
+class CopyKey(msgspec.Struct, frozen=True):
     """The SPIFFE id of the registry that keeps the contract, the contract's number there, and its provider here."""
 
     peer: str
@@ -18,8 +18,7 @@ class CopyKey:
     provider_did: str
 
 
-@dataclass(frozen=True)
-class Copy:
+class Copy(msgspec.Struct, frozen=True):
     """A copy as it is stored; `document` is JSON. `frame` is the ledger id of the registry that keeps the contract."""
 
     frame: str
@@ -28,8 +27,7 @@ class Copy:
     accepting_since: datetime | None
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What is stored of a statement."""
 
     frame: str
@@ -40,8 +38,7 @@ class Facts:
     is_relayed: bool
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """An entry of a list: a contract of this registry by its number, or a copy with frame and document."""
 
     contract_id: int
