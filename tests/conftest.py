@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -34,6 +34,7 @@ from tests.memory_directory import keep_temporary_files_in_memory
 from tests.operation.forked_commands import SCRYPT_COST
 from tests.operation.registry_process import COMMANDS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash, settings_of
+from tests.unknown_paths import unknown_paths
 from tests.workers import number_of_workers, temporary_folders
 
 keep_temporary_files_in_memory()
@@ -190,6 +191,13 @@ def hash_passwords_with_little_work() -> None:
 def seal_key_files_with_little_work() -> None:
     """In this process, which reads what forked commands write."""
     key_bundle.SCRYPT_COST = SCRYPT_COST
+
+
+@pytest.fixture
+def unknown_paths_expected() -> Iterator[None]:
+    """For tests of paths that no route has."""
+    with unknown_paths():
+        yield
 
 
 @pytest.fixture
