@@ -39,7 +39,9 @@ async def cycle(registry: TestRegistry) -> None:
 async def prove_chain(observer: "asyncpg.Connection[asyncpg.Record]") -> int:
     """The chain is valid from its first record on; how many records it has."""
     rows = await reading.list_attestations(observer, "hansa.local", None, 10_000)
-    records = [{**asdict(row), "ts": auditor.attestations.rules.moment_text(row.ts)} for row in reversed(rows)]
+    records = [
+        {**asdict(row), "ts": auditor.attestations.rules.moment_text(row.ts)} for row in reversed(rows)
+    ]
     keys = [
         AuditorKey(key.kid, key.public_key, key.retired_at_id) for key in await reading.list_keys(observer)
     ]
