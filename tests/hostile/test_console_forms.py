@@ -17,7 +17,7 @@ from tests.house.rights import read_rights
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry
 
-STRINGS_PER_FIELD = by_tier(5, 40, len(HOSTILE))
+STRINGS_PER_FIELD = by_tier(3, 40, len(HOSTILE))
 MARKUP = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>")
 # Some of the strings are good passwords.
 WITHOUT_EFFECT = {"POST /account/change-password": {"current_password": "not the password"}}

@@ -22,7 +22,7 @@ from tests.properties.scale import TIER, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry
 from tests.rooms.ledger.treasury import destroy, mint, treasury_holds
 
-WIDE_SAMPLE = 60
+WIDE_SAMPLE = 30
 ROUTE = "/teg/transfer"
 
 
