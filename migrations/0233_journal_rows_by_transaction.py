@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0233"
-down_revision = "0237"
+down_revision = "0232"
 
 # An index of a partition is built while nobody writes to it: ten million rows take some seconds.
 SQL = """

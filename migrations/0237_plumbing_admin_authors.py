@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0237"
-down_revision = "0232"
+down_revision = "0233"
 
 SQL = """
 -- A row for each author of an act: it is locked by the transaction of the act and by the suspension of the author.

@@ -8,6 +8,7 @@ import httpx2
 import pyotp
 
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry
+from tests.unknown_paths import HOOKS
 
 
 @dataclass
@@ -68,6 +69,7 @@ class BrowserOf:
             transport=httpx2.ASGITransport(app=registry.app, raise_app_exceptions=False),
             base_url=registry.settings.base_url,
             headers={"Accept": "text/html", **registry.elsewhere()},
+            event_hooks=HOOKS,
         )
         self.page: httpx2.Response
 

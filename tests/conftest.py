@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -34,6 +34,7 @@ from tests.memory_directory import keep_temporary_files_in_memory
 from tests.operation.forked_commands import SCRYPT_COST
 from tests.operation.registry_process import COMMANDS
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash, settings_of
+from tests.unknown_paths import unknown_paths
 from tests.workers import number_of_workers, temporary_folders
 
 keep_temporary_files_in_memory()
@@ -50,6 +51,7 @@ httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 
 # Begun first, none of these is left to one worker at the end. Then come the folders whose tests start processes.
 LONGEST_FILES = (
+    "test_paid_calls_under_faults.py",
     "test_set_up.py",
     "test_operator_commands.py",
     "test_schema_fuzz.py",
@@ -57,8 +59,6 @@ LONGEST_FILES = (
     "test_pages_in_a_browser.py",
     "test_secret_canaries.py",
     "test_rights_matrix.py",
-    "test_paid_calls_under_faults.py",
-    "test_many_paid_calls.py",
     "test_shared_database.py",
     "test_federation_listener.py",
     "test_backups.py",
@@ -191,6 +191,13 @@ def hash_passwords_with_little_work() -> None:
 def seal_key_files_with_little_work() -> None:
     """In this process, which reads what forked commands write."""
     key_bundle.SCRYPT_COST = SCRYPT_COST
+
+
+@pytest.fixture
+def unknown_paths_expected() -> Iterator[None]:
+    """For tests of paths that no route has."""
+    with unknown_paths():
+        yield
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ from hansa.rooms.catalogue.search import SEARCHER
 from hansa.rooms.journal.feed import LIVE_FEED
 from tests.actors import create_agent, register, register_administrator
 from tests.running_jobs import run_due
+from tests.unknown_paths import HOOKS
 
 PASSWORD = "Correct-Horse-7-Battery"
 TEMPLATE = "hansa_test_template"
@@ -377,7 +378,9 @@ async def on_database(settings: Settings, database: Database) -> AsyncIterator[T
     runtime = runtime_on(database, settings)
     app = build_app(runtime)
     transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://registry.test", event_hooks=HOOKS
+    ) as http:
         try:
             yield TestRegistry(runtime, app, http)
         finally:

@@ -173,7 +173,7 @@ class _Connector(aiohttp.TCPConnector):
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
         # aiohttp has no setting for it; the tests of the transport notice where it makes connections otherwise.
-        self._factory = partial(_Connection, loop=self._loop)
+        self._factory = partial(_Connection, loop=self._loop)  # type: ignore[assignment]
 
 
 def _has_bytes(transport: asyncio.BaseTransport | None) -> bool:

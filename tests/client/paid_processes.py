@@ -1,4 +1,7 @@
-"""Processes of a fault run: one of a paid service, one of its payer. `python -m tests.client.paid_processes ROLE JSON`."""
+"""Processes of a fault run, of a paid service and of its payer: `start(role, stated)`.
+
+They are forks of a process that has loaded their code, so that a killed one is replaced for a tenth of a second of CPU instead of a whole one.
+"""
 
 import asyncio
 import hashlib
@@ -7,21 +10,33 @@ import os
 import random
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import uvicorn
+import uvloop
 
 from hansa_client import AgentCredentials, AsyncRegistry, RetryPolicy
 from hansa_client.aiohttp_transport import AsyncAiohttpTransport
 from hansa_client.errors import HansaError
-from hansa_client.pay import AsyncPayingClient, PaymentInProgress, PaymentRefused, PaymentUnresolved, paying
+from hansa_client.pay import (
+    AsyncPayingClient,
+    Journal,
+    PaymentInProgress,
+    PaymentRefused,
+    PaymentUnresolved,
+    paying,
+)
 from hansa_client.service import PaidService
+from tests.operation.forked_commands import CommandServer, ForkedCommand, Program
 
-AT_ONCE = 12
+# A registry issues at most 20 tokens to an agent that are not used yet.
+PAYERS, AT_ONCE_OF_EACH = 3, 16
 # So that what a payer is granted at the beginning pays for the longest run.
 PRICE = "0.0002"
+CALL = "call-"
 
 
 def append(file: Path, line: str) -> None:
@@ -92,9 +107,9 @@ def serve(stated: dict[str, Any]) -> None:
         await send({"type": "http.response.body", "body": f"answer to {body}".encode()})
 
     service = PaidService(
-        agent_did=stated["payee"],
+        agent_did=stated["payee"]["did"],
         registry_url=stated["registry"],
-        credentials=AgentCredentials(*stated["payee_credentials"]),
+        credentials=AgentCredentials(*stated["payee"]["credentials"]),
         price=PRICE,
         store=stated["store"],
     )
@@ -108,6 +123,28 @@ async def _lifespan(receive: Callable[[], Awaitable[Any]], send: Callable[[Any],
     await send({"type": "lifespan.shutdown.complete"})
 
 
+async def pay(stated: dict[str, Any]) -> None:
+    """Make every call that is not yet done, until each has an outcome; every payer makes its share."""
+    journal = Journal(stated["journal"])
+    begun = await _begun(journal)
+    waiting = _not_done(Path(stated["done"]), stated["calls"])
+    # Popped first: what an earlier process began holds tokens, and only so many may be unused.
+    waiting.sort(key=begun.__contains__)
+    shares = [[body for body in waiting if payer_of(body) == payer] for payer in range(PAYERS)]
+    await asyncio.gather(*(_pay_share(stated, payer, shares[payer], journal) for payer in range(PAYERS)))
+    await asyncio.to_thread(journal.close)
+
+
+def payer_of(body: str) -> int:
+    """Which of the payers makes the call with this body."""
+    return int(body) % PAYERS
+
+
+def capture_of(body: str) -> str:
+    """Who captures the payment for this body."""
+    return "payee" if int(body) // PAYERS % 3 else "caller"
+
+
 def _not_done(done_file: Path, calls: int) -> list[str]:
     done = (
         {line.split(" ")[0] for line in done_file.read_text().splitlines()} if done_file.exists() else set()
@@ -117,20 +154,24 @@ def _not_done(done_file: Path, calls: int) -> list[str]:
     return waiting
 
 
-async def pay(stated: dict[str, Any]) -> None:
-    """Make every call that is not yet done, until each has an outcome."""
+async def _begun(journal: Journal) -> set[str]:
+    """The bodies whose payments an earlier process has not ended."""
+    entries = await asyncio.wrap_future(journal.entries(only_open=True, limit=PAYERS * AT_ONCE_OF_EACH * 10))
+    return {str(entry.call_id).removeprefix(CALL) for entry in entries}
+
+
+async def _pay_share(stated: dict[str, Any], payer: int, waiting: list[str], journal: Journal) -> None:
     done_file = Path(stated["done"])
-    waiting = _not_done(done_file, stated["calls"])
     registry = AsyncRegistry(
         stated["registry"],
-        agent=AgentCredentials(*stated["payer_credentials"]),
+        agent=AgentCredentials(*stated["payers"][payer]["credentials"]),
         retries=RetryPolicy(attempts=4),
         http_transport=Unreliable(None, 0.05),
     )
     client = AsyncPayingClient(
         registry,
         max_amount=PRICE,
-        journal=stated["journal"],
+        journal=journal,
         patience_seconds=3.0,
         timeout=10.0,
         transport=Unreliable(stated["ports"], stated["fault_rate"]),
@@ -139,9 +180,10 @@ async def pay(stated: dict[str, Any]) -> None:
     async def work() -> None:
         while waiting:
             body = waiting.pop()
-            capture_by = "payee" if int(body) % 3 else "caller"
             # A named call is paid once, also when this process dies before it has written down the outcome.
-            options = paying(payee=stated["payee"], capture_by=capture_by, call_id=f"call-{body}")
+            options = paying(
+                payee=stated["payee"]["did"], capture_by=capture_of(body), call_id=f"{CALL}{body}"
+            )
             url = f"http://127.0.0.1:{stated['ports'][0]}/work"
             try:
                 response = await client.post(url, content=body.encode(), extensions=options)
@@ -153,14 +195,34 @@ async def pay(stated: dict[str, Any]) -> None:
             else:
                 append(done_file, f"{body} {response.status_code}")
 
-    await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+    await asyncio.gather(*(work() for _ in range(AT_ONCE_OF_EACH)))
     await client.aclose()
     await registry.aclose()
 
 
-if __name__ == "__main__":
+CHECKOUT = Path(__file__).parents[2]
+PROCESSES = CommandServer(
+    Program("paid-process", "hansa_client", __name__, sys.executable, checkout=CHECKOUT),
+)
+
+
+async def start(role: str, stated: dict[str, Any], log: Path) -> ForkedCommand:
+    """A new process; what it writes to standard error is appended to a file."""
+    with log.open("ab") as file:
+        return await PROCESSES.run(role, json.dumps(stated), environment={}, stderr=file.fileno())
+
+
+def prepare() -> None:
+    """Load what a server loads when it begins to serve."""
+    for module in ("lifespan.on", "loops.uvloop", "protocols.http.httptools_impl"):
+        import_module(f"uvicorn.{module}")
+
+
+def main() -> None:
+    """Be the process that the command line asks for."""
     role, members = sys.argv[1], json.loads(sys.argv[2])
+    Path("/proc/self/comm").write_text(f"paid-{role}", encoding="ascii")
     if role == "service":
         serve(members)
     else:
-        asyncio.run(pay(members))
+        uvloop.run(pay(members))

@@ -36,12 +36,12 @@ from tests.client.paid_processes import PRICE, Unreliable
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
-CALLS = by_tier(1_500, 10_000, 30_000)
+CALLS = by_tier(500, 10_000, 30_000)
 SECONDS = by_tier(300, 6_000, 18_000)
 PAYERS, AT_ONCE_OF_EACH = 4, 8
 PORTS = (8001, 8002, 8003)
 ADDRESS = f"http://127.0.0.1:{PORTS[0]}"
-FAULTS_OF_CALLS, FAULTS_OF_REGISTRY, CANCELLED = 0.2, 0.05, 0.03
+FAULTS_OF_CALLS, FAULTS_OF_REGISTRY, CANCELLED = 0.2, 0.05, 0.09
 
 
 @dataclass

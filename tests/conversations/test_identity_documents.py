@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -114,6 +115,7 @@ NOWHERE = [
 ]
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_what_nobody_is_called_resolves_nowhere(registry):
     for path in NOWHERE:
         answer = await registry.http.get(path)

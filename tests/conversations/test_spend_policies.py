@@ -1,6 +1,7 @@
 """Spend policies: what an owner lets an agent pay, and what it decides on itself."""
 
 import asyncio
+import itertools
 import json
 from uuid import uuid4
 
@@ -628,6 +629,7 @@ async def test_an_agent_reads_its_own_approvals_and_decides_on_none(registry, ow
     ).status_code == 401
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_what_is_no_approval_id_is_invalid(owner, payer, payee):
     await govern(owner, payer, approval_over="5")
     assert (await pay(payer, payee, "6", approval="yes")).status_code == 422
@@ -649,4 +651,34 @@ async def test_a_policy_put_while_payments_run_lets_none_begin_past_it(registry,
     held = await payee.balance()
     await paying
     assert float(await payee.balance()) - float(held) <= 1
+    assert (await registry.supply())["delta"] == "0"
+
+
+async def test_what_is_asked_for_after_the_answer_to_the_owner_is_judged_by_the_policy(
+    registry, owner, payer, payee
+):
+    """However many are under way: only what was asked for before the answer may be carried out without the policy."""
+    answered = asyncio.Event()
+    outcomes = []
+
+    async def authorize_until_answered(sender):
+        body = {"target_agent_did": payee.did, "amount": "0.001"}
+        for number in itertools.count():
+            is_after = answered.is_set()
+            paid = await pay(payer, payee, "0.001")
+            made = await registry.post("/a2a-payment/authorize", json=body, headers=payer.headers)
+            outcomes.append((is_after, paid.status_code, made.status_code))
+            if is_after:
+                return
+            if sender == 0 and number == 2:
+                under_way.set()
+
+    under_way = asyncio.Event()
+    senders = [asyncio.create_task(authorize_until_answered(sender)) for sender in range(8)]
+    await under_way.wait()
+    await govern(owner, payer, per_tx_max="0")
+    answered.set()
+    await asyncio.gather(*senders)
+    assert {outcome[1:] for outcome in outcomes if outcome[0]} == {(403, 403)}
+    assert (False, 200, 200) in outcomes
     assert (await registry.supply())["delta"] == "0"

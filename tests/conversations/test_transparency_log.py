@@ -238,6 +238,7 @@ async def test_what_is_not_committed_is_no_leaf_and_many_sequencers_make_one_log
     assert (size, waiting) == (len(found), 0)
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_a_tile_is_answered_like_any_other_route_whatever_is_asked_below_its_prefix(registry):
     await auditor.run_cycle(registry.runtime)
     size = int((await registry.http.get("/log/checkpoint")).text.split("\n")[1])

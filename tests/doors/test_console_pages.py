@@ -201,6 +201,7 @@ async def test_a_code_that_is_never_used_has_no_page(registry: TestRegistry):
     assert "&lt;svg onload=1&gt;" in answer.text
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_the_type_of_a_refusal_leads_to_its_page(registry: TestRegistry):
     for method, path, status in REFUSED:
         refusal = await registry.http.request(method, path)
@@ -241,6 +242,7 @@ def test_a_sheet_has_the_rules_of_its_parts_in_their_order(name):
     assert len(style_sheets.packed_page(style.encode())[0]) < 4500
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_only_files_of_the_console_are_served(registry: TestRegistry):
     for path in ("/static/%2e%2e/pages.py", "/static//etc/passwd", "/static/vendor"):
         assert (path, (await registry.http.get(path)).status_code) == (path, 404)
@@ -300,6 +302,7 @@ async def test_head_is_answered_wherever_get_is_with_the_same_headers(registry: 
     assert (await registry.http.head("/api/v1/teg/balance")).status_code == 401
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_a_browser_gets_a_refusal_as_a_page_with_navigation(registry: TestRegistry):
     for method, path, status in (("GET", "/nothing/here", 404), ("GET", "/static/nothing.js", 404)):
         answer = await registry.http.request(method, path, headers=BROWSER)
@@ -314,12 +317,14 @@ async def test_a_browser_gets_a_refusal_as_a_page_with_navigation(registry: Test
         assert (path, answer.headers["content-type"]) == (path, "application/problem+json")
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_a_page_of_a_refusal_shows_an_address_as_text(registry: TestRegistry):
     answer = await registry.http.get("/<script>alert(1)</script>", headers=BROWSER)
     assert answer.status_code == 404
     assert "<script>alert" not in answer.text
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_a_trailing_slash_leads_to_the_page_without_it(registry: TestRegistry):
     for path, meant in (
         ("/catalogue/", "/catalogue"),

@@ -1,6 +1,5 @@
 """What `hansa doctor` makes of the facts: the findings that a sound registry on a sound machine never shows."""
 
-import dataclasses
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -61,14 +60,14 @@ def test_an_audit_of_long_ago_is_a_problem(sound: Facts):
     cycle = {"checked_at": "2020-01-01T00:00:00Z"}
     old = replace(
         sound,
-        answers=dataclasses.replace(sound.answers, audit={"status": "OK", "delta": "0", "last_cycle": cycle}),
+        answers=replace(sound.answers, audit={"status": "OK", "delta": "0", "last_cycle": cycle}),
     )
     assert worst(old, "audit").severity == "problem"
 
 
 def test_background_work_that_fails_is_a_problem_with_its_error(sound: Facts):
     job = {"name": "sweep x", "since": "2026-11-23T10:00:00+00:00", "failures": 3, "error": "TimeoutError"}
-    failing = dataclasses.replace(sound, answers=dataclasses.replace(sound.answers, failing_jobs=[job]))
+    failing = replace(sound, answers=replace(sound.answers, failing_jobs=[job]))
     found = worst(failing, "background")
     assert found.severity == "problem"
     assert "sweep x failed 3 times" in found.message

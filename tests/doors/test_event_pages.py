@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry
 
@@ -97,6 +99,7 @@ async def test_pages_of_records_answer_json_by_suffix_and_by_accept(registry: Te
         assert f'href="{path}.json"' in page.text
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 async def test_unknown_records_and_invalid_filters_are_refused_as_a_page(registry: TestRegistry):
     refused = {
         "/events/999999": 404,

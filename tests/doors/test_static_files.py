@@ -66,6 +66,7 @@ async def test_a_range_that_is_not_one_part_of_this_file_is_answered_with_the_wh
     assert (answer.status_code, answer.content) == (200, (STATIC / LARGE).read_bytes())
 
 
+@pytest.mark.usefixtures("unknown_paths_expected")
 @pytest.mark.parametrize("path", ["../app.py", "vendor", "none.js", "a" * 300 + ".js", "/etc/passwd", "."])
 async def test_what_is_no_file_of_the_pages_is_not_found(registry: TestRegistry, path: str):
     assert (await registry.http.get(f"/static/{path}")).status_code == 404

@@ -5,14 +5,24 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+import requests
 import schemathesis
+from schemathesis.checks import not_a_server_error
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
+from schemathesis.errors import FailureGroup
 from schemathesis.generation.meta import CoveragePhaseData, CoverageScenario
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 from hansa.foundation.plumbing.bodies import NUMBER_MAX_DIGITS
 from tests.founded import FoundedRegistries, RegistriesOfATest
@@ -24,14 +34,28 @@ from tests.registry import DatabaseFarm, TestRegistry
 EXAMPLES = by_tier(1, 200, 1000)
 # tests/openapi/test_examples.py sends each example of the description with each commit.
 EXAMPLES_TOO = by_tier(commit=False, daily=True, release=True)
+# Sequences by the links of the description: what an operation returns is asked for again by the conversations with each commit.
+LINKED_TOO = by_tier(commit=False, daily=True, release=True)
 # test_paths_and_methods.py tries every other method of every path with each commit.
 EVERY_METHOD = ["get", "put", "post", "delete", "options", "patch", "trace", "query"]
 METHODS_NOT_DECLARED = by_tier([], EVERY_METHOD, EVERY_METHOD)
 # Many operations share members such as `limit`, a body and a media type: so many of them get a form of one, in so many values.
 SHARING, VALUES = by_tier((1, 1), (10_000, 10_000), (10_000, 10_000))
+# For each commit the first request to each operation is sent without one, and the rights matrix says which are refused.
+WITHOUT_A_CREDENTIAL_TOO = by_tier(commit=False, daily=True, release=True)
 CREDENTIALS = ("none", "developer", "agent")
 NO_ACCESS = ("401", "403")
-# By form of a member: the operations that have the member, and how often each of them got the form.
+# Operations that end the credential that they are tried with.
+LEAVE = ("/auth/logout", "DELETE /api/v1/agents/me", "/change-password", "/sessions/end-all")
+# What the description declares of an answer, to whomever it is given.
+DECLARED = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+# Operations, by a form of a member and how often each was sent it.
 Tried = defaultdict[tuple[Any, ...], Counter[str]]
 # A bound on what hangs, on a machine with much else to do.
 ANSWER_SECONDS = 60
@@ -113,8 +137,9 @@ async def fuzzed_registry(
     await registries.end()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=by_tier("module", "function", "function"))
 def tried() -> Tried:
+    """What was sent already: for each commit the credentials share it."""
     return defaultdict(Counter)
 
 
@@ -123,20 +148,44 @@ async def test_no_request_gets_an_answer_that_the_description_does_not_declare(
     who: str, fuzzed_registry: tuple[TestRegistry, Served], tried: Tried
 ):
     registry, served = fuzzed_registry
+    run = fuzzed(served, await headers_of(registry, who), left_out_for(who), printed_seed(), tried)
+    assert not run.failures, "\n\n".join(run.failures)
+    assert run.judged["not_a_server_error"] > EXAMPLES
+    others = [other for other in CREDENTIALS if other != who and not TIER]
+    for other in others:
+        failures = asked_again(run.first, await headers_of(registry, other))
+        assert not failures, "\n\n".join(failures)
+    print(f"{who}: {run.judged['not_a_server_error']} requests, {len(run.first)} again as each of {others}")
+
+
+async def headers_of(registry: TestRegistry, who: str) -> dict[str, str]:
+    """A credential of somebody new: some operations end the one that they are tried with."""
+    if who == "none":
+        return {}
     developer = await registry.developer()
-    agent = await developer.agent()
-    credentials = {"none": {}, "developer": developer.headers, "agent": agent.headers}
-    judged, failures = fuzzed(served, credentials[who], left_out_for(who), printed_seed(), tried)
-    assert not failures, "\n\n".join(failures)
-    assert judged["not_a_server_error"] > EXAMPLES
-    print(f"{who}: {judged['not_a_server_error']} requests, {judged}")
+    return developer.headers if who == "developer" else (await developer.agent()).headers
+
+
+def asked_again(cases: Mapping[str, schemathesis.Case[Any]], credential: Mapping[str, str]) -> list[str]:
+    """Send each request with this credential; what of the answers the description does not declare."""
+    failures = []
+    with requests.Session() as session:
+        session.trust_env = False
+        for label, case in sorted(cases.items(), key=lambda item: item[0].endswith(LEAVE)):
+            case.headers = {name: value for name, value in case.headers.items() if name != "Authorization"}
+            answer = case.call(session=session, headers=dict(credential), timeout=ANSWER_SECONDS)
+            try:
+                case.validate_response(answer, checks=DECLARED)
+            except FailureGroup as found:
+                failures += [f"{label}: {failure}\n{answer.content!r}" for failure in found.exceptions]
+    return failures
 
 
 def left_out_for(who: str) -> list[str]:
     """The operations that are not tried with this credential, as the description names them.
 
-    For each commit an operation is tried with the first credential that the table of rights admits: the rights matrix
-    sends all the others. The deeper tiers try every operation with each.
+    For each commit an operation is tried with the first credential that the table of rights admits, and its first
+    request is sent with each of the others. The deeper tiers try every operation with each.
     """
     return [
         CONVERTER.sub("}", row.operation)
@@ -149,10 +198,19 @@ def first_admitted(expected: Mapping[str, str]) -> str:
     return next((who for who in CREDENTIALS if expected[who] not in NO_ACCESS), "developer")
 
 
+@dataclass
+class Run:
+    """How often each check judged, what it found, and the first request to each operation."""
+
+    judged: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    first: dict[str, schemathesis.Case[Any]] = field(default_factory=dict)
+
+
 def fuzzed(
     served: Served, credential: Mapping[str, str], left_out: list[str], seed: int, tried: Tried
-) -> tuple[Counter[str], list[str]]:
-    """How often each check judged, and what it found."""
+) -> Run:
+    """Try every operation but these with one credential."""
     config = SchemathesisConfig.from_dict(
         {
             "seed": seed,
@@ -165,11 +223,13 @@ def fuzzed(
             "phases": {
                 "coverage": {"unexpected-methods": METHODS_NOT_DECLARED},
                 "examples": {"enabled": EXAMPLES_TOO},
+                "stateful": {"enabled": LINKED_TOO},
             },
             "checks": {
                 "positive_data_acceptance": {"expected-statuses": REFUSED_BY_STATE},
                 # It cannot leave out a header that every request of the run carries; "none" asks without.
                 "missing_required_header": {"enabled": not credential},
+                "ignored_auth": {"enabled": WITHOUT_A_CREDENTIAL_TOO},
             },
             "operations": [
                 *([{**one_of(left_out), "enabled": False}] if left_out else []),
@@ -185,21 +245,22 @@ def fuzzed(
     )
     listed = names_of_lists(schema.raw_schema)
     declared = operations_of(schema.raw_schema)
-    judged: Counter[str] = Counter()
-    failures: list[str] = []
+    run = Run()
     with from_many_addresses(), without_repetitions(tried):
         for event in from_schema(schema).execute():
             if isinstance(event, events.ScenarioFinished):
+                for node in event.recorder.cases.values():
+                    run.first.setdefault(node.value.operation.label, node.value)
                 for check, answer in judgements(event):
-                    judged[check.name] += 1
+                    run.judged[check.name] += 1
                     found = check.failure_info
                     if found and not no_schema_says_it(
                         check.name, found.code_sample, answer, listed, declared
                     ):
-                        failures.append(f"{event.label}: {found.failure}\n{found.code_sample}\n{answer}")
+                        run.failures.append(f"{event.label}: {found.failure}\n{found.code_sample}\n{answer}")
             elif isinstance(event, events.NonFatalError | events.FatalError):
-                failures.append(f"the run itself failed: {vars(event)}")
-    return judged, failures
+                run.failures.append(f"the run itself failed: {vars(event)}")
+    return run
 
 
 def one_of(names: Collection[str]) -> dict[str, str]:
@@ -271,7 +332,7 @@ def says_twice(code_sample: str, listed: set[str]) -> bool:
 def without_repetitions(tried: Tried) -> Iterator[None]:
     """Of the requests with one form of one member, right or wrong, the first operations that have the member get a few.
 
-    With whichever credential: it is judged before a member is read, and tests of their own send each to every operation.
+    For each commit with whichever credential: it is judged before a member is read, and is sent to every operation besides.
     """
 
     def filter_case(context: Any, case: schemathesis.Case[Any]) -> bool:

@@ -26,6 +26,7 @@ _.on_chunk_header  # httptools
 _.on_header  # httptools
 _.wait_closed  # uvicorn
 _._body  # Starlette
+_._factory  # aiohttp
 _._json  # Starlette
 _.regex  # Starlette
 _.num_tickets  # ssl

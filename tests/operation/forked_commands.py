@@ -1,4 +1,5 @@
-"""Commands of `hansa` or `hansa-client` as forks of a process that has the code loaded: each is spared a second of CPU.
+"""Commands of `hansa` or `hansa-client`, and programs of the tests, as forks of a process that has the code loaded: each is spared a second
+of CPU.
 
 That process is started once for all processes that run tests. It imports the code and does nothing else: one thread, no event
 loop. A fork gets the arguments, environment, directory and standard streams of the command and runs the same `main`.
@@ -41,12 +42,17 @@ READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FO
 
 @dataclass(frozen=True)
 class Program:
-    """An installed program: its name, the package to load, the module with its `run` and `main`, and the interpreter."""
+    """A program: its name, the package to load, the module with its `main`, and the interpreter.
+
+    The module of an installed program also has a `run`, that of a program of the tests a `prepare`: what each fork would do first.
+    """
 
     name: str
     package: str
     module: str
     python: str
+    checkout: Path | None = None
+    """Where the module is found that is not installed."""
 
 
 HANSA = Program("hansa", "hansa", "hansa.doors.operate", sys.executable)
@@ -155,10 +161,18 @@ class CommandServer:
                     [program.python, "-P", __file__, str(theirs.fileno()), program.name, *places],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    env={name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ},
+                    env=_environment_of(program),
                     pass_fds=[theirs.fileno()],
                 )
         return self._requests
+
+
+def _environment_of(program: Program) -> dict[str, str]:
+    stated = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    if program.checkout is None:
+        return stated
+    paths = [str(program.checkout), stated.get("PYTHONPATH")]
+    return {**stated, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 async def _exit_code(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
@@ -175,7 +189,7 @@ async def _reading(descriptor: int) -> asyncio.StreamReader:
     return reader
 
 
-def load(package: str, run: Callable[[], None]) -> None:
+def load(package: str, prepare: Callable[[], None]) -> None:
     """Import and make all that a command may need, and leave it out of what each fork's collector looks through."""
     for module in pkgutil.walk_packages(
         import_module(package).__path__, f"{package}.", onerror=lambda _: None
@@ -183,16 +197,20 @@ def load(package: str, run: Callable[[], None]) -> None:
         # An extra of the package may not be installed.
         with suppress(ModuleNotFoundError):
             import_module(module.name)
-    # A command that reads nothing brings in what is imported when a command line is read.
-    sys.argv[1:] = ["completion", "bash"]
-    with suppress(SystemExit):
-        run()
+    prepare()
     for trust_env in (True, False):
         import_module("hansa_client.trust").trusted_authorities(trust_env=trust_env)
     if package == HANSA.package:
         prepare_service()
     gc.collect()
     gc.freeze()
+
+
+def read_a_command_line(run: Callable[[], None]) -> None:
+    """A command that reads nothing brings in what is imported when a command line is read."""
+    sys.argv[1:] = ["completion", "bash"]
+    with suppress(SystemExit):
+        run()
 
 
 def prepare_service() -> None:
@@ -291,7 +309,7 @@ def become(name: str, request: dict[str, Any]) -> None:
 if __name__ == "__main__":
     requests_from, program_name, loaded, module_of_main = sys.argv[1:]
     entry = import_module(module_of_main)
-    load(loaded, entry.run)
+    load(loaded, entry.prepare if hasattr(entry, "prepare") else partial(read_a_command_line, entry.run))
     command = serve(socket.socket(fileno=int(requests_from)))
     if command is not None:
         become(program_name, command)

@@ -9,14 +9,16 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 import hansa
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 CHANGELOG = "CHANGELOG"
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -66,7 +68,6 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 _NOT_IN_AN_IDENTIFIER = re.compile(r"[^\w\- ]")
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 class Guide(msgspec.Struct, frozen=True):
@@ -100,7 +101,7 @@ def changelog() -> Guide:
 
 @cache
 def _read(name: str) -> Guide:
-    tokens = _MARKDOWN.parse(_file(name).read_text(encoding="utf-8"))
+    tokens = _markdown().parse(_file(name).read_text(encoding="utf-8"))
     title, rest = tokens[1], tokens[3:]
     summary = next((one for one in rest if one.type == "inline"), None)
     return Guide(name, _plain(title), _first_sentence(_plain(summary)) if summary else "", _body(rest))
@@ -124,17 +125,18 @@ def _address(name: str) -> str:
     return "/changelog" if name == CHANGELOG else f"/guides/{name}"
 
 
-def _body(tokens: Sequence[Token]) -> Markup:
+def _body(tokens: Sequence["Token"]) -> Markup:
     taken: dict[str, int] = {}
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
             token.attrSet("id", _identifier(_plain(tokens[place + 1]), taken))
         if token.children:
             token.children = _linked(token.children)
-    return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # noqa: S704
+    markdown = _markdown()
+    return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704
 
 
-def _linked(children: Sequence[Token]) -> list[Token]:
+def _linked(children: Sequence["Token"]) -> list["Token"]:
     """The same with links to pages of this registry; links that lead nowhere here are removed, their text stays."""
     linked, open_links = [], []
     for token in children:
@@ -169,7 +171,7 @@ def _first_sentence(text: str) -> str:
     return text.split(". ", 1)[0].rstrip(".") + "."
 
 
-def _plain(inline: Token) -> str:
+def _plain(inline: "Token") -> str:
     return "".join(
         " " if token.type == "softbreak" else token.content
         for token in inline.children or []
@@ -177,7 +179,7 @@ def _plain(inline: Token) -> str:
     )
 
 
-def _fence(tokens: Sequence[Token], index: int, _options: Any, _environment: Any) -> str:
+def _fence(tokens: Sequence["Token"], index: int, _options: Any, _environment: Any) -> str:
     content = escape(tokens[index].content.rstrip("\n"))
     return (
         f'<div class="command"><pre tabindex="0" aria-label="Code"><code>{content}</code></pre>'
@@ -193,6 +195,13 @@ def _table_close(*_: Any) -> str:
     return "</table></div>\n"
 
 
-_MARKDOWN.renderer.rules.update(  # type: ignore[attr-defined]
-    {"fence": _fence, "code_block": _fence, "table_open": _table_open, "table_close": _table_close}
-)
+@cache
+def _markdown() -> "MarkdownIt":
+    # Its sixty modules are loaded with the first guide that is read.
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown.renderer.rules.update(  # type: ignore[attr-defined]
+        {"fence": _fence, "code_block": _fence, "table_open": _table_open, "table_close": _table_close}
+    )
+    return markdown

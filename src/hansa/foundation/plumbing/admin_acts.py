@@ -17,14 +17,6 @@ _RECORD = """
 INSERT INTO plumbing_admin_act (developer_id, credential, act, subject, reason) VALUES ($1, $2, $3, $4, $5)
 """
 
-_RECORD_UNLESS_BARRED = """
-INSERT INTO plumbing_admin_act (developer_id, credential, act, subject, reason)
-SELECT developer_id, $2, $3, $4, $5 FROM plumbing_admin_author WHERE developer_id = $1 AND barred_since IS NULL FOR SHARE
-RETURNING true
-"""
-
-_KNOW_AUTHOR = "INSERT INTO plumbing_admin_author (developer_id) VALUES ($1) ON CONFLICT DO NOTHING"
-
 _BAR = """
 INSERT INTO plumbing_admin_author AS a (developer_id, barred_since) VALUES ($1, now())
 ON CONFLICT (developer_id) DO UPDATE SET barred_since = coalesce(a.barred_since, excluded.barred_since)
@@ -72,11 +64,15 @@ async def record_admin_act(
     `act` is a word of dots and underscores such as `agent.suspend`, `subject` the DID or id it is done to, at most 512
     characters, `reason` at most 2000; an empty one is none. Raises: AreasWithheld.
     """
-    act_of_author = (developer.id, developer.session, act, subject, reason or None)
-    if await tx.fetchval(_RECORD_UNLESS_BARRED, *act_of_author):
-        return
-    await tx.execute(_KNOW_AUTHOR, developer.id)
-    if not await tx.fetchval(_RECORD_UNLESS_BARRED, *act_of_author):
+    is_recorded = await tx.fetchval(
+        "SELECT plumbing_record_admin_act($1, $2, $3, $4, $5)",
+        developer.id,
+        developer.session,
+        act,
+        subject,
+        reason or None,
+    )
+    if not is_recorded:
         raise AreasWithheld
 
 

@@ -159,13 +159,8 @@ END $$;
 CREATE OR REPLACE FUNCTION commerce_settle_record(lines jsonb) RETURNS TABLE (place int, result jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
-DECLARE
-  places int[];
-  callers text[];
-  datas jsonb[];
-  keys text[];
-  results jsonb[];
 BEGIN
+  RETURN QUERY
   WITH line AS (
     SELECT p.place, p.tx_id, p.moved, p.fee, (p.payload ->> 'token_id')::uuid AS token_id, p.payload ->> 'frame' AS frame,
       p.payload ->> 'currency' AS currency, p.payload ->> 'task_id' AS task_id,
@@ -185,13 +180,13 @@ BEGIN
       jsonb_build_object('token_id', t.id, 'tx_id', t.tx_id, 'caller', t.caller, 'payee', t.payee, 'amount',
         ledger_amount(l.moved), 'currency', l.currency, 'task_id', t.task_id, 'fee', ledger_amount(t.fee), 'counts',
         t.counts) AS data
+  ), ended AS MATERIALIZED (
+    SELECT s.* FROM settled s ORDER BY s.place
+  ), noted AS MATERIALIZED (
+    SELECT journal_append_decided(array_agg('A2APaymentSettled'::text), array_agg(d.caller), array_agg('agent'::text),
+      array_agg(d.data), array_agg('ledger'::text), array_agg(d.key)) FROM ended d
   )
-  SELECT array_agg(s.place), array_agg(s.caller), array_agg(s.data), array_agg(s.key), array_agg(s.result)
-  INTO places, callers, datas, keys, results FROM (SELECT * FROM settled ORDER BY place) s;
-  PERFORM journal_append_decided(array_fill('A2APaymentSettled'::text, ARRAY[cardinality(places)]), callers,
-    array_fill('agent'::text, ARRAY[cardinality(places)]), datas,
-    array_fill('ledger'::text, ARRAY[cardinality(places)]), keys);
-  RETURN QUERY SELECT r.place, r.result FROM unnest(places, results) AS r (place, result);
+  SELECT d.place, d.result FROM ended d CROSS JOIN noted;
 END $$;
 
 -- Release tokens that are authorized, with what their lines free of their holds. A payload: {token_id}. Refusal: NOT_OPEN.
