@@ -9,7 +9,7 @@ COLLECTED_AFTER = (500_000, 20, 20)
 
 def run() -> None:
     """Run the command line. Raises: SystemExit, always."""
-    # What a start makes, some 250,000 objects, stays: looking through it with the usual thresholds took a fifth of a start,
+    # What a start makes, some 300,000 objects, stays: looking through it with the usual thresholds took a fifth of a start,
     # with 50,000 still a twentieth. A registry that serves sets a threshold of its own.
     gc.set_threshold(*COLLECTED_AFTER)
 
