@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from hansa_client import AgentCredentials, AsyncRegistry, Registry
+from hansa_client import AgentCredentials, AsyncRegistry, Registry, RetryPolicy
 from hansa_client.pay import (
     AsyncPendingPayments,
     Budget,
@@ -29,7 +29,8 @@ from tests.client.faults import Faults
 from tests.paying import Payments
 from tests.registry import TestAgent, TestRegistry
 
-MY_TOKENS = "/api/v1/a2a-payment/my-tokens"
+MY_TOKENS, SETTLE = "/api/v1/a2a-payment/my-tokens", "/api/v1/a2a-payment/settle"
+PAYEE = "did:hansa:hansa.local:payee"
 LISTED_MAX = 200
 AGENT = AgentCredentials("agent-1", "s")
 NEWER = """
@@ -53,18 +54,28 @@ class Interrupted:
 
     @classmethod
     async def of(
-        cls, client: Client, directory: Path, *, payer: AgentCredentials, token_id: str | None
+        cls,
+        client: Client,
+        directory: Path,
+        *,
+        payer: AgentCredentials,
+        token_id: str | None,
+        payee: str = PAYEE,
     ) -> "Interrupted":
         """The payment was sent with this token, or planned without one; its time is over."""
         file = directory / "payments.db"
         journal = Journal(file)
-        payment_id = await begun(journal, client.unwrapped.url, payer)
+        payment_id = await begun(journal, client.unwrapped.url, payer, payee)
         if token_id is not None:
             await asyncio.wrap_future(journal.move(payment_id, Progress.SENT, token_id=token_id))
         await asyncio.wrap_future(journal.interrupt(payment_id, "No answer: ReadError."))
-        with sqlite3.connect(file) as connection:
-            connection.execute("UPDATE payment SET created_at = created_at - 3600")
-        return cls(client, journal, file, payment_id)
+        interrupted = cls(client, journal, file, payment_id)
+        interrupted.move_clock(3600)
+        return interrupted
+
+    def move_clock(self, seconds: int) -> None:
+        with sqlite3.connect(self.file) as connection:
+            connection.execute("UPDATE payment SET created_at = created_at - ?", (seconds,))
 
     @property
     def pending(self) -> Client:
@@ -79,13 +90,13 @@ class Interrupted:
         return entry
 
 
-async def begun(journal: Journal, registry: str, payer: AgentCredentials, number: int = 0) -> str:
+async def begun(journal: Journal, registry: str, payer: AgentCredentials, payee: str, number: int = 0) -> str:
     intent = Intent(
         fingerprint=f"call {number}",
         call_id=None,
         method="POST",
         url="http://service.example/work",
-        payee="did:hansa:hansa.local:payee",
+        payee=payee,
         registry=registry,
         payer=payer.client_id,
         amount=Decimal("0.05"),
@@ -193,12 +204,30 @@ async def test_a_payment_without_a_token_has_expired(connect: Open, payments: Pa
     assert (await interrupted.entry()).progress is Progress.EXPIRED
 
 
+async def test_a_planned_payment_that_was_settled_on_request_ends_although_the_answer_was_lost(
+    connect: Open, faults: Faults, payments: Payments, tmp_path: Path
+):
+    payer = credentials_of(payments.caller)
+    client = connect(agent=payer, retries=RetryPolicy(attempts=1))
+    interrupted = await Interrupted.of(
+        client, tmp_path, payer=payer, token_id=None, payee=payments.service.did
+    )
+    interrupted.move_clock(-3600)
+    faults.next(SETTLE, "answer lost")
+    with pytest.raises(PaymentUnresolved):
+        await interrupted.pending.settle(interrupted.payment_id)
+    assert (await interrupted.entry()).progress is Progress.DELIVERED
+    interrupted.move_clock(3600)
+    assert await interrupted.pending.list() == []
+    assert (await interrupted.entry()).progress is Progress.SETTLED
+
+
 async def test_payments_of_others_in_the_journal_hide_none(connect: Open, payments: Payments, tmp_path: Path):
     token_id = await ended_token(payments, "settled")
     payer = credentials_of(payments.caller)
     interrupted = await Interrupted.of(connect(agent=payer), tmp_path, payer=payer, token_id=token_id)
     for number in range(LISTED_MAX + 1):
-        await begun(interrupted.journal, "https://elsewhere.example", AGENT, number)
+        await begun(interrupted.journal, "https://elsewhere.example", AGENT, PAYEE, number)
     assert await interrupted.pending.list() == []
     assert (await interrupted.entry()).progress is Progress.SETTLED
 
@@ -226,7 +255,7 @@ async def of_the_specification(request: pytest.FixtureRequest) -> AsyncIterator[
 def token(token_id: str, status: str) -> dict[str, Any]:
     return {
         "token_id": token_id,
-        "target_agent_did": "did:hansa:hansa.local:payee",
+        "target_agent_did": PAYEE,
         "amount": "0.05",
         "currency": "AVT",
         "status": status,
