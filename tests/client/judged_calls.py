@@ -3,6 +3,7 @@
 import asyncio
 import random
 import sqlite3
+import time
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from tests.client.paid_processes import PRICE, capture_of, payer_of
 
 FETCHED_AT_ONCE = 16
 MINOR_DIGITS = 8
+# Within this time the registry decides what is settling and marks what has expired, and the client reaches it again.
+OVERDUE_SECONDS = 120
 HELD_AND_PAID = """
     SELECT a.did, a.liquid + a.escrow AS held,
         (SELECT sum(t.amount + t.fee) FROM commerce_payment_token t WHERE t.caller = a.did AND t.status = 'settled') AS paid
@@ -55,6 +58,13 @@ async def require_each_call_paid_once(stated: dict[str, Any], dsn: str, fetched_
     return len(payments)
 
 
+async def require_none_pending(pending: AsyncPendingPayments) -> None:
+    """Wait until each payment has ended, which it has soon after its token's time is over."""
+    while entries := await pending.list():
+        overdue = [entry for entry in entries if entry.expires_at + OVERDUE_SECONDS < time.time()]
+        assert overdue == []
+
+
 def _executed_twice(stated: dict[str, Any]) -> list[str]:
     """Executions that have the body and the token of another one. A call whose first payment was returned has a second token."""
     executed = Counter(Path(stated["executions"]).read_text().splitlines())
@@ -69,8 +79,7 @@ async def _settled(stated: dict[str, Any], payers: list[AsyncRegistry]) -> list[
     """The settled payments, once those that were interrupted have ended."""
     journal = Journal(stated["journal"])
     for payer in payers:
-        while await AsyncPendingPayments(payer, journal).list():
-            pass
+        await require_none_pending(AsyncPendingPayments(payer, journal))
     journal.close()
     rows = _rows(
         stated["journal"],

@@ -156,7 +156,7 @@ def _not_done(done_file: Path, calls: int) -> list[str]:
 
 async def _begun(journal: Journal) -> set[str]:
     """The bodies whose payments an earlier process has not ended."""
-    entries = await asyncio.wrap_future(journal.entries(only_open=True, limit=PAYERS * AT_ONCE_OF_EACH * 10))
+    entries = await asyncio.wrap_future(journal.open_entries())
     return {str(entry.call_id).removeprefix(CALL) for entry in entries}
 
 

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -111,6 +113,20 @@ async def test_a_pending_payment_is_settled_or_released_by_its_id(
     other = {"settle": "release", "release": "settle"}[verb]
     assert f"had ended before: {ended}" in await at.run("pending", other, payment_id, code=1)
     assert await shop.payee.balance() == held
+
+
+async def test_a_pending_payment_that_the_registry_cannot_end_is_shown_with_the_reason(
+    at: Terminal, shop: Shop
+):
+    await killed_while_the_service_works(at, shop, f"{shop.url}/work", "one", *LIMIT)
+    with sqlite3.connect(at.home / ".local" / "share" / "hansa" / "payments.db") as journal:
+        journal.execute("UPDATE payment SET created_at = created_at - 3600, token_id = ?", (str(uuid4()),))
+    (shown,) = (await at.run("pending", "list")).splitlines()
+    payment_id, reason = shown.split()[0], "The registry has no such token."
+    assert shown.endswith(f"POST {shop.url}/work  {reason} If nothing was paid, release the payment.")
+    assert reason in await at.run("pending", "settle", payment_id, code=1)
+    assert (await at.run("pending", "release", payment_id)).startswith("released  0.05 AVT")
+    assert await at.run("pending", "list") == "No payments are pending.\n"
 
 
 async def test_a_payment_of_one_agent_is_not_ended_or_continued_by_another(at: Terminal, shop: Shop):

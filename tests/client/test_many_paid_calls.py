@@ -31,6 +31,7 @@ from hansa_client.pay import (
     paying,
 )
 from hansa_client.service import PaidService
+from tests.client.judged_calls import require_none_pending
 from tests.client.paid import credentials_of, priced_card
 from tests.client.paid_processes import PRICE, Unreliable
 from tests.properties.scale import by_tier, printed_seed
@@ -109,9 +110,7 @@ class Payer:
 
     async def settled(self) -> Counter[str]:
         """How often each of its calls was paid, once nothing is pending."""
-        pending = AsyncPendingPayments(self.registry, self.client.journal)
-        while await pending.list():
-            pass
+        await require_none_pending(AsyncPendingPayments(self.registry, self.client.journal))
         entries = await asyncio.wrap_future(self.client.journal.entries(limit=10 * CALLS))
         assert not [entry for entry in entries if entry.is_open]
         return Counter(str(entry.call_id) for entry in entries if entry.progress is Progress.SETTLED)

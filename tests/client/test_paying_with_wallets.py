@@ -169,6 +169,16 @@ async def test_a_payment_that_was_refused_stays_pending_until_its_authorization_
     assert (await market.entry()).progress is Progress.EXPIRED
 
 
+async def test_a_payment_by_a_wallet_that_the_registry_never_ends_states_why(market: Market) -> None:
+    market.wallet.wallet = SigningWallet().wallet
+    with pytest.raises(PaymentRefused):
+        await market.call()
+    with sqlite3.connect(market.journal) as journal:
+        journal.execute("UPDATE payment SET created_at = created_at - 86400")
+    (entry,) = await market.pending()
+    assert entry.detail == "The registry records no end of it: invalid_exact_evm_payload_signature."
+
+
 async def test_what_a_wallet_does_not_sign_is_not_paid(market: Market) -> None:
     market.wallet.is_locked = True
     with pytest.raises(PermissionError):

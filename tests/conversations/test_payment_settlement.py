@@ -7,7 +7,7 @@ import pytest
 
 from hansa.rooms.commerce.payments import resume_settlements
 from tests.paying import Payments
-from tests.registry import TestRegistry, at_once
+from tests.registry import TestAgent, TestRegistry, at_once
 
 UNKNOWN = "apt_" + "0" * 64
 
@@ -319,6 +319,48 @@ async def test_my_tokens_are_listed_newest_first_without_the_token(payments: Pay
             f"/a2a-payment/my-tokens?{query}", headers=payments.caller.headers
         )
         assert refused.status_code == 422
+
+
+async def test_one_of_my_tokens_is_listed_by_its_id_to_its_caller_and_its_payee_alone(
+    payments: Payments, registry: TestRegistry
+):
+    made, newer = [await payments.authorized(amount) for amount in ("1", "2")]
+    await payments.release(made["token"])
+    stranger = await Payments.between_two(registry)
+
+    async def listed(by: TestAgent, query: str) -> list[tuple[str, str]]:
+        answer = await registry.get(f"/a2a-payment/my-tokens?{query}", headers=by.headers)
+        assert answer.status_code == 200, answer.text
+        return [(token["token_id"], token["status"]) for token in answer.json()]
+
+    one = f"token_id={made['token_id']}"
+    released = [(made["token_id"], "released")]
+    assert await listed(payments.caller, "limit=1") == [(newer["token_id"], "authorized")]
+    for by, query in (
+        (payments.caller, one),
+        (payments.caller, f"{one}&limit=1"),
+        (payments.caller, f"{one}&status=released"),
+        (payments.service, f"{one}&role=payee"),
+    ):
+        assert await listed(by, query) == released
+    for by, query in (
+        (payments.caller, f"{one}&status=settled"),
+        (payments.caller, f"{one}&role=payee"),
+        (payments.service, one),
+        (stranger.caller, one),
+        (stranger.caller, f"{one}&role=payee"),
+        (payments.caller, f"token_id={uuid4()}"),
+    ):
+        assert await listed(by, query) == []
+
+
+@pytest.mark.parametrize("token_id", ["", "1", "apt_" + "0" * 64, "8d3c7e1a-5b0e-4f57-9a1c-2f6f0a6e9b1"])
+async def test_a_malformed_id_of_a_listed_token_is_refused(payments: Payments, token_id: str):
+    answer = await payments.registry.get(
+        f"/a2a-payment/my-tokens?token_id={token_id}", headers=payments.caller.headers
+    )
+    assert answer.status_code == 422
+    assert answer.json()["error"]["field"] == "token_id"
 
 
 async def test_many_tokens_are_settled_in_one_request_and_a_refused_one_hinders_no_other(payments: Payments):

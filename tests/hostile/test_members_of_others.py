@@ -45,6 +45,7 @@ ENTERED_BY_OTHERS = ("admin_", "a peer registry", "a service")
 A_NOTE = {("POST /api/v1/a2a-payment/authorize", "contract_id")}
 """Kept with the own token; a contract is approved by a token of its contractor to its provider alone."""
 SHOWN_ELSEWHERE = {
+    ("GET /api/v1/a2a-payment/my-tokens", "token_id"): "conversations/test_payment_settlement.py::test_one_of_my_tokens_is_listed_by_its_id_to_its_caller_and_its_payee_alone",
     ("POST /api/v1/bridge/mint-wrapped", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
     ("POST /api/v1/bridge/unlock", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
     ("POST /api/v1/teg/send", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",

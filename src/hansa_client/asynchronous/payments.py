@@ -195,9 +195,17 @@ class AsyncPayments:
         return await self._transport.answer(call, ReleasedToken, self._agent)
 
     async def tokens(
-        self, *, status: str | None = None, role: str | None = None, limit: int = 50
+        self,
+        *,
+        status: str | None = None,
+        role: str | None = None,
+        token_id: str | None = None,
+        limit: int = 50,
     ) -> Sequence[ListedToken]:
-        """The tokens that this agent authorized, or with the role `payee` those that pay it, newest first; at most 200."""
-        query = {"status": status, "role": role, "limit": limit}
+        """The tokens that this agent authorized, or with the role `payee` those that pay it, newest first; at most 200.
+
+        With `token_id` that one alone, however old; a registry that does not know this filter ignores or refuses it.
+        """
+        query = {"status": status, "role": role, "token_id": token_id, "limit": limit}
         call = Call("GET", f"{PREFIX}/my-tokens", query=query)
         return await self._transport.answer(call, list[ListedToken], self._agent)

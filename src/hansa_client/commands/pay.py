@@ -112,7 +112,7 @@ def list_pending(*, agent: AgentName = None, profile: ProfileName = None, as_jso
     with _pending(profile, agent) as pending:
         entries = pending.list()
         lines = [
-            f"{one.payment_id}  {one.progress}  {_amount(one)}  {one.payee}  {one.method} {one.url}"
+            f"{one.payment_id}  {one.progress}  {_amount(one)}  {one.payee}  {one.method} {one.url}  {one.detail or ''}".rstrip()
             for one in entries
         ]
         show("\n".join(lines) or "No payments are pending.", list(entries), as_json=as_json)

@@ -151,6 +151,7 @@ _SELECT = """SELECT payment_id, fingerprint, call_id, progress, method, url, pay
     capture_by, ttl_seconds, token_id, owner, created_at, ended_at, detail FROM payment"""
 _INSERT = "INSERT INTO payment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INTERRUPT = "UPDATE payment SET owner = NULL, detail = ? WHERE payment_id = ? AND ended_at IS NULL"
+_NOTE = "UPDATE payment SET detail = ? WHERE payment_id = ? AND ended_at IS NULL"
 _MOVE = """UPDATE payment SET progress = ?, token_id = coalesce(?, token_id), detail = ?, ended_at = ?
     WHERE payment_id = ? AND ended_at IS NULL"""
 _KEEP_RECEIPT = """INSERT INTO delivery_receipt VALUES (?, ?)
@@ -213,12 +214,27 @@ class Journal:
 
         return self._run(use)
 
-    def entries(self, *, only_open: bool = False, limit: int = 200) -> "Future[list[Entry]]":
+    def note(self, payment_id: str, detail: str) -> "Future[None]":
+        """Record why an entry is still open."""
+
+        def use(connection: sqlite3.Connection) -> None:
+            connection.execute(_NOTE, (detail, payment_id))
+
+        return self._run(use)
+
+    def entries(self, *, limit: int = 200) -> "Future[list[Entry]]":
         """Newest first."""
-        where = " WHERE ended_at IS NULL" if only_open else ""
 
         def use(connection: sqlite3.Connection) -> list[Entry]:
-            return _entries(connection, f"{_SELECT}{where} ORDER BY created_at DESC LIMIT ?", (limit,))
+            return _entries(connection, f"{_SELECT} ORDER BY created_at DESC LIMIT ?", (limit,))
+
+        return self._run(use)
+
+    def open_entries(self) -> "Future[list[Entry]]":
+        """All that have not ended, of every registry and payer, newest first."""
+
+        def use(connection: sqlite3.Connection) -> list[Entry]:
+            return _entries(connection, f"{_SELECT} WHERE ended_at IS NULL ORDER BY created_at DESC", ())
 
         return self._run(use)
 

@@ -1,15 +1,20 @@
 """How payments of the journal end: settled, freed, or found to have ended at the registry."""
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
 
 import msgspec
 
 from hansa_client import AsyncRegistry
 from hansa_client.calls import Call
-from hansa_client.errors import HansaError, Refusal
+from hansa_client.errors import BadRequest, HansaError, Invalid, Refusal
 from hansa_client.pay.journal import Entry, Journal, Progress
 from hansa_client.pay.primitives import async_result
 from hansa_client.pay.wallet import WALLET, Authorization
+from hansa_client.records.payments import AuthorizedToken, ListedToken
 
 ENDED = {
     "settled": Progress.SETTLED,
@@ -17,9 +22,12 @@ ENDED = {
     "expired": Progress.EXPIRED,
     "failed": Progress.FAILED,
 }
+NOT_SENT = (Progress.PLANNED, Progress.UNDELIVERED)
+"""Without the id of a token: it is recorded before the token is sent or settled."""
 SERVER_ERRORS = 500
 OPEN_REFUSALS = frozenset({401, 409, 429})
 TOKENS_LISTED = 200
+STATUSES = ("authorized", "consumed", "settling", *ENDED)
 # Reasons of `/x402/verify` for an authorization: its nonce is used, or its time is over.
 WALLET_ENDED = {
     "invalid_exact_evm_nonce_already_used": Progress.SETTLED,
@@ -29,40 +37,70 @@ WALLET_ENDED = {
 ANSWER_SECONDS = 23 * 3600.0
 
 
+class Absent(StrEnum):
+    """Why a token has no status."""
+
+    UNKNOWN = "The registry has no such token. If nothing was paid, release the payment."
+    NOT_LISTED = "The registry lists newer tokens only."
+
+
 class AsyncEnding:
-    """Ends entries. What cannot be ended now stays open in the journal; nothing is raised for it."""
+    """Ends entries. What cannot be ended now stays open in the journal, which says why; nothing is raised for it."""
 
     def __init__(self, registry: AsyncRegistry, journal: Journal) -> None:
         self._registry = registry
         self._journal = journal
 
-    async def settle(self, entry: Entry, token: str, receipt: str | None = None) -> Progress:
+    async def settle(self, entry: Entry, token: AuthorizedToken, receipt: str | None = None) -> Progress:
         """Pay for what was delivered; a token that the payee captures was captured before its answer came."""
         is_captured = entry.capture_by == "payee"
         progress = Progress.SETTLED if is_captured else Progress.DELIVERED
-        await async_result(self._journal.move(entry.payment_id, progress, receipt=receipt))
+        await async_result(
+            self._journal.move(entry.payment_id, progress, token_id=token.token_id, receipt=receipt)
+        )
         if is_captured:
             return progress
-        return await self._settle(entry, token, success=True, detail=None)
+        return await self._settle(replace(entry, progress=progress), token, success=True, detail=None)
 
-    async def free(self, entry: Entry, token: str, detail: str) -> Progress:
+    async def free(self, entry: Entry, token: AuthorizedToken, detail: str) -> Progress:
         """Give up a token: nothing was delivered for it. One that its payee consumed is freed by the payee, or expires."""
-        await async_result(self._journal.move(entry.payment_id, Progress.UNDELIVERED, detail=detail))
-        return await self._settle(entry, token, success=False, detail=detail)
+        progress = Progress.UNDELIVERED
+        await async_result(
+            self._journal.move(entry.payment_id, progress, token_id=token.token_id, detail=detail)
+        )
+        return await self._settle(replace(entry, progress=progress), token, success=False, detail=detail)
 
-    async def look(self, entry: Entry) -> Progress:
-        """What the registry says of an entry whose token is known; an ended one is recorded as such."""
+    async def look(self, entry: Entry, *, is_given_up: bool = False) -> Progress:
+        """What the registry says of an entry; an ended one is recorded as such.
+
+        An expired token that the registry does not have leaves it open, because a registry may have forgotten a payment; with
+        `is_given_up` it is released.
+        """
         if entry.capture_by == WALLET:
             return await self._look_at_wallet(entry)
         try:
-            status = await self._status_of(entry)
-        except HansaError:
-            return entry.progress
-        if status is None:
-            # No token is listed: none was made, or it lies beyond the list; after its expiry none can be used.
-            return entry.progress if entry.expires_at > time.time() else await self._gone(entry)
-        ended = ENDED.get(status)
-        return await self._ended(entry, ended, None) if ended else entry.progress
+            status = await self._status_of(entry.token_id) if entry.token_id else Absent.UNKNOWN
+        except HansaError as trouble:
+            return await self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
+        if ended := ENDED.get(status):
+            return await self._ended(entry, ended, None)
+        is_over = entry.expires_at <= time.time()
+        return await self._outlived(entry, status, is_given_up=is_given_up) if is_over else entry.progress
+
+    async def _outlived(self, entry: Entry, status: str, *, is_given_up: bool) -> Progress:
+        """The time of the token is over, and the registry does not list it as ended."""
+        if entry.token_id is None and entry.progress in NOT_SENT:
+            return await self._ended(entry, Progress.EXPIRED, "no token was sent")
+        if status is Absent.UNKNOWN and is_given_up:
+            detail = "released on request: the registry has no such token"
+            return await self._ended(entry, Progress.RELEASED, detail)
+        reason = status if isinstance(status, Absent) else f"The token is still {status}."
+        return await self.leave_open(entry, reason)
+
+    async def leave_open(self, entry: Entry, reason: str) -> Progress:
+        """Record why an entry cannot be ended."""
+        await async_result(self._journal.note(entry.payment_id, reason))
+        return entry.progress
 
     async def may_authorize(self, entry: Entry) -> bool:
         """Whether the registry returns the first token for the key of an entry, and it may still be usable.
@@ -76,14 +114,16 @@ class AsyncEnding:
         await self.look(entry)
         return False
 
-    async def _settle(self, entry: Entry, token: str, *, success: bool, detail: str | None) -> Progress:
+    async def _settle(
+        self, entry: Entry, token: AuthorizedToken, *, success: bool, detail: str | None
+    ) -> Progress:
         try:
-            settlement = await self._registry.payments.settle(token, success=success)
+            settlement = await self._registry.payments.settle(token.token, success=success)
         except Refusal as refusal:
             if refusal.status in OPEN_REFUSALS or refusal.status >= SERVER_ERRORS:
                 return entry.progress
             # The token has ended with another outcome.
-            return await self.look(entry)
+            return await self.look(replace(entry, token_id=token.token_id))
         except HansaError:
             return entry.progress
         ended = ENDED.get(settlement.status)
@@ -96,39 +136,36 @@ class AsyncEnding:
             return entry.progress
         call = Call("POST", "/x402/verify", json=Authorization.read(kept).question(), is_idempotent=True)
         try:
-            answer = msgspec.json.decode((await self._registry.fetch(call)).content)
-        except (HansaError, msgspec.DecodeError):
+            content = (await self._registry.fetch(call)).content
+            reason = msgspec.json.decode(content, type=dict[str, Any]).get("invalidReason")
+        except (HansaError, msgspec.DecodeError) as trouble:
+            return await self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
+        if ended := WALLET_ENDED.get(reason or ""):
+            return await self._ended(entry, ended, None)
+        if entry.expires_at > time.time():
             return entry.progress
-        ended = WALLET_ENDED.get(answer.get("invalidReason"))
-        return await self._ended(entry, ended, None) if ended else entry.progress
+        return await self.leave_open(entry, f"The registry records no end of it: {reason or 'still valid'}.")
 
-    async def _status_of(self, entry: Entry) -> str | None:
-        if entry.token_id is None:
-            return None
-        for status in (
-            None,
-            "settled",
-            "released",
-            "expired",
-            "failed",
-            "consumed",
-            "authorized",
-            "settling",
-        ):
-            listed = await self._registry.payments.tokens(status=status, limit=TOKENS_LISTED)
-            for token in listed:
-                if token.token_id == entry.token_id:
-                    return token.status
-            if len(listed) < TOKENS_LISTED and status is None:
-                return None
-        return None
-
-    async def _gone(self, entry: Entry) -> Progress:
-        """An expired token that the registry does not list; one that may have been settled stays open."""
-        if entry.progress is Progress.PLANNED:
-            return await self._ended(entry, Progress.EXPIRED, "no token was sent")
-        return entry.progress
+    async def _status_of(self, token_id: str) -> str:
+        """The status of a token, or why there is none. A registry that does not know the filter lists the newest tokens."""
+        tokens = self._registry.payments.tokens
+        try:
+            listed = await tokens(token_id=token_id, limit=TOKENS_LISTED)
+        except (BadRequest, Invalid):
+            listed = await tokens(limit=TOKENS_LISTED)
+        if found := _status_in(listed, token_id):
+            return found
+        if len(listed) < TOKENS_LISTED:
+            return Absent.UNKNOWN
+        for status in STATUSES:
+            if found := _status_in(await tokens(status=status, limit=TOKENS_LISTED), token_id):
+                return found
+        return Absent.NOT_LISTED
 
     async def _ended(self, entry: Entry, progress: Progress, detail: str | None) -> Progress:
         await async_result(self._journal.move(entry.payment_id, progress, detail=detail))
         return progress
+
+
+def _status_in(listed: Sequence[ListedToken], token_id: str) -> str | None:
+    return next((token.status for token in listed if token.token_id == token_id), None)

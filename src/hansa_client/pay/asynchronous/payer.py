@@ -191,7 +191,7 @@ class AsyncPayer:
             sentence = "The registry issued a token for another payment."
         else:
             return
-        await self._ending.free(entry, token.token, sentence)
+        await self._ending.free(entry, token, sentence)
         raise OfferDeclined(sentence)
 
     async def _answered(
@@ -230,9 +230,9 @@ class AsyncPayer:
         entry, token = call.entry, call.token
         if reading is Reading.DELIVERED:
             receipt = _receipt(call, response.headers.get(RECEIPT_HEADER), digest_of(response.content))
-            await self._ending.settle(entry, token.token, receipt)
+            await self._ending.settle(entry, token, receipt)
             return response
-        await self._ending.free(entry, token.token, f"status {response.status_code}")
+        await self._ending.free(entry, token, f"status {response.status_code}")
         if reading is Reading.REFUSED:
             problem = _problem(response)
             detail = str(problem.get("detail") or "The service refused the payment.")
@@ -266,7 +266,7 @@ class AsyncPaidStream(AsyncStream):
             yield rest
         self._is_whole = True
         kept = _receipt(self._call, receipt, answer_digest)
-        await self._ending.settle(self._call.entry, self._call.token.token, kept)
+        await self._ending.settle(self._call.entry, self._call.token, kept)
 
     async def aclose(self) -> None:
         """Close the connection; make the same call again to continue a stream that was cut."""

@@ -1,5 +1,6 @@
 """Payments that were interrupted: what became of them, and how to end them."""
 
+import time
 from collections.abc import Sequence
 
 from hansa_client import AsyncRegistry
@@ -21,7 +22,10 @@ class AsyncPendingPayments:
         self._ending = AsyncEnding(registry, journal)
 
     async def list(self) -> Sequence[Entry]:
-        """The interrupted payments, after asking the registry which of them have ended."""
+        """The interrupted payments, after asking the registry which of them have ended.
+
+        One whose token's time is over is in this list only if the registry gives no final status for it; `detail` says why.
+        """
         for entry in await self._interrupted():
             if entry.capture_by == WALLET:
                 await self._ending.look(entry)
@@ -38,7 +42,10 @@ class AsyncPendingPayments:
         return await self._resolved(payment_id, success=True)
 
     async def release(self, payment_id: str) -> Entry:
-        """Do not pay: the call was not answered. Raises: KeyError, PaymentUnresolved."""
+        """Do not pay: the call was not answered. Ends a payment also if the registry has no such token, once its time is over.
+
+        Raises: KeyError, PaymentUnresolved.
+        """
         return await self._resolved(payment_id, success=False)
 
     async def _resolved(self, payment_id: str, *, success: bool) -> Entry:
@@ -46,19 +53,22 @@ class AsyncPendingPayments:
         if entry is None or not self._is_own(entry):
             raise KeyError(payment_id)
         if entry.is_open:
-            await self._settled(entry, success=success)
+            await self._settled(entry, success=success, is_given_up=not success)
         resolved = await async_result(self._journal.entry(payment_id))
         assert resolved
         if resolved.is_open:
-            raise PaymentUnresolved("The registry does not say yet what becomes of it.", payment_id)
+            is_over = resolved.expires_at <= time.time()
+            reason = resolved.detail if is_over else None
+            raise PaymentUnresolved(reason or "The registry does not say yet what becomes of it.", payment_id)
         return resolved
 
-    async def _settled(self, entry: Entry, *, success: bool) -> None:
+    async def _settled(self, entry: Entry, *, success: bool, is_given_up: bool = False) -> None:
         """The token is returned again for the key of the entry; what a wallet signed ends by itself."""
         if entry.capture_by == WALLET:
             await self._ending.look(entry)
             return
-        if not await self._ending.may_authorize(entry):
+        if entry.expires_at <= time.time():
+            await self._ending.look(entry, is_given_up=is_given_up)
             return
         try:
             token = await self._registry.payments.authorize(
@@ -68,17 +78,18 @@ class AsyncPendingPayments:
                 capture_by=None if entry.capture_by == "caller" else entry.capture_by,
                 key=entry.payment_id,
             )
-        except HansaError:
+        except HansaError as trouble:
+            await self._ending.leave_open(entry, str(trouble))
             return
         if success and entry.capture_by == "caller":
-            await self._ending.settle(entry, token.token)
+            await self._ending.settle(entry, token)
         elif not success:
-            await self._ending.free(entry, token.token, "released on request")
+            await self._ending.free(entry, token, "released on request")
         else:
             await self._ending.look(entry)
 
     async def _interrupted(self) -> Sequence[Entry]:
-        entries = await async_result(self._journal.entries(only_open=True))
+        entries = await async_result(self._journal.open_entries())
         return [entry for entry in entries if entry.is_interrupted and self._is_own(entry)]
 
     def _is_own(self, entry: Entry) -> bool:

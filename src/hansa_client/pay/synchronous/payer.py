@@ -190,7 +190,7 @@ class Payer:
             sentence = "The registry issued a token for another payment."
         else:
             return
-        self._ending.free(entry, token.token, sentence)
+        self._ending.free(entry, token, sentence)
         raise OfferDeclined(sentence)
 
     def _answered(
@@ -227,9 +227,9 @@ class Payer:
         entry, token = call.entry, call.token
         if reading is Reading.DELIVERED:
             receipt = _receipt(call, response.headers.get(RECEIPT_HEADER), digest_of(response.content))
-            self._ending.settle(entry, token.token, receipt)
+            self._ending.settle(entry, token, receipt)
             return response
-        self._ending.free(entry, token.token, f"status {response.status_code}")
+        self._ending.free(entry, token, f"status {response.status_code}")
         if reading is Reading.REFUSED:
             problem = _problem(response)
             detail = str(problem.get("detail") or "The service refused the payment.")
@@ -263,7 +263,7 @@ class PaidStream(Stream):
             yield rest
         self._is_whole = True
         kept = _receipt(self._call, receipt, answer_digest)
-        self._ending.settle(self._call.entry, self._call.token.token, kept)
+        self._ending.settle(self._call.entry, self._call.token, kept)
 
     def close(self) -> None:
         """Close the connection; make the same call again to continue a stream that was cut."""

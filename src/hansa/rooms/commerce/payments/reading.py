@@ -11,9 +11,11 @@ from .rules import Status, Token
 
 
 async def list_tokens(
-    tx: Tx, did: str, *, is_payee: bool, status: Status | None, limit: int
+    tx: Tx, did: str, *, is_payee: bool, status: Status | None, limit: int, token_id: UUID | None = None
 ) -> Sequence[Token]:
-    """The tokens that an agent authorized, or those where it is the payee, newest first."""
+    """The tokens that an agent authorized, or those where it is the payee, newest first; with `token_id` that one alone."""
+    if token_id is not None:
+        return await store.listed_one(tx, did, is_payee=is_payee, status=status, token_id=token_id)
     return await store.listed(tx, did, is_payee=is_payee, status=status, limit=limit)
 
 

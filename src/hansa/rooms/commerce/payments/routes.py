@@ -292,12 +292,20 @@ async def read_my_tokens(
     role: Annotated[
         str, Query(pattern="^(caller|payee)$", description="Tokens that one authorized, or is paid by.")
     ] = "caller",
+    token_id: Annotated[
+        UUID | None,
+        Query(
+            description="Only the token with this id, however old; an empty list if the agent has none such."
+        ),
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=LISTED_MAX)] = LISTED_DEFAULT,
 ) -> list[TokenOut]:
     """The agent's tokens, newest first; no token itself is shown again."""
     is_payee = role == "payee"
     found = await db.look(
-        lambda tx: list_tokens(tx, agent.did, is_payee=is_payee, status=status, limit=limit)
+        lambda tx: list_tokens(
+            tx, agent.did, is_payee=is_payee, status=status, limit=limit, token_id=token_id
+        )
     )
     return [TokenOut.of(token, config.settlement_currency) for token in found]
 

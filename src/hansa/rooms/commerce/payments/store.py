@@ -85,6 +85,9 @@ _LISTED = f"""
 {_FIND} WHERE t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2) ORDER BY t.created_at DESC, t.id DESC LIMIT $3
 """
 
+# A statement of its own: with a condition that may be absent, a plan for all values would read every token of the agent.
+_LISTED_ONE = f"{_FIND} WHERE t.id = $3 AND t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2)"
+
 
 class NewToken(msgspec.Struct, frozen=True):
     """A token to be written."""
@@ -301,6 +304,14 @@ async def listed(tx: Tx, did: str, *, is_payee: bool, status: str | None, limit:
     """The tokens that an agent authorized, or those where it is the payee, newest first."""
     query = _LISTED.format(role="payee" if is_payee else "caller")
     return [Token(**row) for row in await tx.fetch(query, did, status, limit)]
+
+
+async def listed_one(
+    tx: Tx, did: str, *, is_payee: bool, status: str | None, token_id: UUID
+) -> Sequence[Token]:
+    """As `listed`, only the token with this id; found by its primary key."""
+    query = _LISTED_ONE.format(role="payee" if is_payee else "caller")
+    return [Token(**row) for row in await tx.fetch(query, did, status, token_id)]
 
 
 def _verified(row: asyncpg.Record) -> Verified:
