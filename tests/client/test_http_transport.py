@@ -438,9 +438,11 @@ class Chatty:
             while line := requests.readline():
                 if line != b"\r\n":
                     continue
-                connection.sendall(OK)
+                # Before the answer, after which the client may look at it.
                 self.answered += 1
-                if self.answered == 1:
+                number = self.answered
+                connection.sendall(OK)
+                if number == 1:
                     self.lets_send.wait()
                     connection.sendall(UNASKED)
                     self.sent.set()
