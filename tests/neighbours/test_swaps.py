@@ -12,7 +12,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.transfers.crossing import gathering_swaps
 from hansa.rooms.transfers.crossing.corridor import Corridor
-from hansa.rooms.transfers.crossing.reserving import AskedCrossing
+from hansa.rooms.transfers.crossing.reserving import CrossingRequest
 from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, open_rows, refusal
 from tests.neighbours.pool_scene import Currencies, currencies, quote
 from tests.neighbours.two_registries import Neighbour
@@ -43,7 +43,7 @@ async def gathered() -> AsyncIterator[list[int]]:
     written: list[int] = []
     right = gathering_swaps.reserve_together
 
-    async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[AskedCrossing]) -> Any:
+    async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[CrossingRequest]) -> Any:
         written.append(len(all_of))
         return await right(tx, corridor, all_of)
 

@@ -44,7 +44,7 @@ def run_command_line(app: typer.Typer) -> None:
         from typer._completion_classes import completion_init
 
         completion_init()
-    command = _command_of(app, None if is_completion else next(iter(sys.argv[1:]), None))
+    command = _build_command(app, None if is_completion else next(iter(sys.argv[1:]), None))
     try:
         code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
     except TyperException as trouble:
@@ -55,24 +55,24 @@ def run_command_line(app: typer.Typer) -> None:
 
 
 @cache
-def _command_of(app: typer.Typer, asked: str | None) -> Any:
-    """The command line, or only the part of it that has the command `asked`, if there is one."""
-    command = typer.main.get_command(_part_with(app, asked))
+def _build_command(app: typer.Typer, name: str | None) -> Any:
+    """The command line, or only the groups that have a command of this name, if there are any."""
+    command = typer.main.get_command(_app_with_command(app, name))
     _show_flags_bare(command)
     return command
 
 
 # All 130 commands take 50 ms to build, and a process runs one of them.
-def _part_with(app: typer.Typer, asked: str | None) -> typer.Typer:
-    offering = [group for group in app.registered_groups if asked in _offered_by(group)]
-    if not offering:
+def _app_with_command(app: typer.Typer, name: str | None) -> typer.Typer:
+    groups = [group for group in app.registered_groups if name in _command_names(group)]
+    if not groups:
         return app
-    part = copy(app)
-    part.registered_groups = offering
-    return part
+    narrowed = copy(app)
+    narrowed.registered_groups = groups
+    return narrowed
 
 
-def _offered_by(group: TyperInfo) -> list[str]:
+def _command_names(group: TyperInfo) -> list[str]:
     """The names at the top: that of the group, or those of its commands where it has none."""
     if isinstance(group.name, str):
         return [group.name]

@@ -1,7 +1,7 @@
 """Suspend and reinstate a developer with every agent.
 
-A suspended developer may log in and read, creates no agents and administers nothing. Nobody suspends or reinstates the
-own account: whoever suspends stays an administrator, so the registry always has one of enforcement who may reinstate.
+A suspended developer may log in and read, creates no agents and administers nothing. Administrators cannot
+suspend or reinstate their own account: whoever suspends stays an administrator, so one of enforcement always remains.
 """
 
 from hansa.foundation.events import DeveloperReinstated, DeveloperSuspended

@@ -10,6 +10,6 @@ class DeveloperUnknown(NotFound):
 
 
 class OwnAccount(Forbidden):
-    """An administrator neither suspends nor reinstates the own account."""
+    """Administrators cannot suspend or reinstate their own account."""
 
     sentence = "You cannot suspend or reinstate your own account: another administrator must do it."

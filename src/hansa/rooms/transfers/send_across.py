@@ -11,11 +11,11 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents
 
 from .asking import approval_answer
-from .crossing import AskedCrossing, across, corridor_to, preview_crossing, require_receiver
+from .crossing import CrossingRequest, across, corridor_to, preview_crossing, require_receiver
 from .schemas import SendOut
 
 
-async def send_across(runtime: Runtime, agent: Agent, asked: AskedCrossing, *, dry_run: bool) -> Response:
+async def send_across(runtime: Runtime, agent: Agent, asked: CrossingRequest, *, dry_run: bool) -> Response:
     """The answer to a send whose receiver is elsewhere. Raises: as the transfer, PermissionMissing."""
     settings = runtime.settings
     if asked.payment.capability_token is None:
@@ -29,7 +29,7 @@ async def send_across(runtime: Runtime, agent: Agent, asked: AskedCrossing, *, d
     return answer_once(SendOut.crossed(crossed.crossing).model_dump_json(), replayed=crossed.replayed)
 
 
-async def _plan(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> SendOut:
+async def _plan(runtime: Runtime, agent: Agent, asked: CrossingRequest) -> SendOut:
     settings, order, database = runtime.settings, asked.order, runtime.database
     corridor = await database.look(lambda tx: corridor_to(tx, order.payee, runtime))
     clearance = await database.read(lambda tx: agents.preview_payment(tx, agent, asked.payment, settings))

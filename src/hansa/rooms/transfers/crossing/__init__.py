@@ -49,7 +49,7 @@ from .reopening import (
     positions_in_chain,
     record_in_chain,
 )
-from .reserving import AskedCrossing
+from .reserving import CrossingRequest
 from .schemas import (
     CrossRegistryTransferIn,
     CrossRegistryTransferOut,
@@ -82,7 +82,6 @@ __all__ = [
     "SWAPS_OUT",
     "TOTALS_AGREED",
     "XREG_PERMISSION",
-    "AskedCrossing",
     "Corridor",
     "Corridors",
     "CrossRegistryTransferIn",
@@ -90,6 +89,7 @@ __all__ = [
     "CrossRegistryTransferState",
     "CrossingDecision",
     "CrossingPayment",
+    "CrossingRequest",
     "CrossingView",
     "CurrencyDiffers",
     "HighWater",

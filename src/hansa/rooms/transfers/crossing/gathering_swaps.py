@@ -24,7 +24,7 @@ from .corridor import Corridor
 from .exchange import DELIVERY
 from .messages import Body
 from .money_orders import reserve_out
-from .reserving import NO_BUDGET, RESERVE, AskedCrossing, Reserved, body_of, kept_of, new_sent, text_of
+from .reserving import NO_BUDGET, RESERVE, CrossingRequest, Reserved, body_of, kept_of, new_sent, text_of
 from .swapping_out import OutTerms, prepare_of, priced
 
 BATCH = 64
@@ -37,7 +37,7 @@ Outcome: TypeAlias = Reserved | Refused
 class _Ticket(msgspec.Struct, frozen=True):
     """A swap that waits, and who waits for it; None as the outcome: to be carried out by itself."""
 
-    asked: AskedCrossing
+    asked: CrossingRequest
     outcome: "asyncio.Future[Reserved | None]"
 
     @property
@@ -60,7 +60,7 @@ class SwapsOut:
         self._runtime = runtime
         self._queues: dict[str, _Queue] = {}
 
-    async def reserved(self, corridor: Corridor, asked: AskedCrossing) -> Reserved | None:
+    async def reserved(self, corridor: Corridor, asked: CrossingRequest) -> Reserved | None:
         """The swap, reserved; None where it has to be carried out by itself.
 
         Raises: Unavailable, KeyReused, KeyInProgress, PoolUnknown, the refusals of swaps and quotes.
@@ -117,7 +117,7 @@ def _taken(queue: _Queue) -> list[_Ticket]:
     return tickets
 
 
-async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[AskedCrossing]) -> list[Outcome]:
+async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[CrossingRequest]) -> list[Outcome]:
     """Reserve swaps of one pool in their order; each refusal stands in the place of its swap.
 
     Raises: PoolUnknown, ClaimRefused, and what the ledger refuses: nothing is then reserved.
@@ -126,7 +126,7 @@ async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[AskedCro
     known = iter(await idempotency.recall_each(tx, requests) if requests else ())
     at_work = await pools.PoolAtWork.locked(tx, corridor.key, corridor.settings)
     outcomes: list[Outcome] = []
-    new: list[tuple[AskedCrossing, Body, OutTerms]] = []
+    new: list[tuple[CrossingRequest, Body, OutTerms]] = []
     for asked in all_of:
         recalled = None if asked.request is None else next(known)
         if isinstance(recalled, Refused):
@@ -149,7 +149,10 @@ async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[AskedCro
 
 
 async def _write(
-    tx: Tx, corridor: Corridor, at_work: pools.PoolAtWork, new: Sequence[tuple[AskedCrossing, Body, OutTerms]]
+    tx: Tx,
+    corridor: Corridor,
+    at_work: pools.PoolAtWork,
+    new: Sequence[tuple[CrossingRequest, Body, OutTerms]],
 ) -> None:
     if not new:
         return

@@ -37,7 +37,7 @@ RETRY_SECONDS = 12.0
 NO_BUDGET = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
-class AskedCrossing(msgspec.Struct, frozen=True):
+class CrossingRequest(msgspec.Struct, frozen=True):
     """A transfer to be judged and reserved; `backend` is 2pc or async."""
 
     order: ledger.TransferOrder
@@ -64,7 +64,7 @@ class Reserved(msgspec.Struct, frozen=True):
 
 
 async def reserve(
-    runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+    runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
 ) -> Reserved | agents.Approval:
     """Reserve the transfer, or ask the agent's owner.
 
@@ -81,7 +81,7 @@ async def reserve(
     return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, asked))
 
 
-async def _gathered(runtime: Runtime, corridor: Corridor, asked: AskedCrossing) -> Reserved:
+async def _gathered(runtime: Runtime, corridor: Corridor, asked: CrossingRequest) -> Reserved:
     body = body_of(corridor, asked)
     new = new_sent(corridor, asked, body, NO_BUDGET, fee_of_peer(corridor.peer, asked.order.amount))
     order = RESERVE.on(reserve_out(corridor, body).order(corridor.book), new)
@@ -103,7 +103,7 @@ def _render(receipts: Sequence[ledger.Receipt]) -> str:
 
 
 async def _judged(
-    tx: Tx, runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+    tx: Tx, runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
 ) -> Reserved | agents.Approval:
     request = asked.request
     if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
@@ -142,7 +142,7 @@ def text_of(body: Body) -> str:
     return msgspec.json.encode(Kept(UUID(body.transfer_id))).decode()
 
 
-def body_of(corridor: Corridor, asked: AskedCrossing, swap: Swap | None = None) -> Body:
+def body_of(corridor: Corridor, asked: CrossingRequest, swap: Swap | None = None) -> Body:
     """The transfer under a new id."""
     order = asked.order
     return Body(
@@ -151,7 +151,7 @@ def body_of(corridor: Corridor, asked: AskedCrossing, swap: Swap | None = None) 
 
 
 def new_sent(
-    corridor: Corridor, asked: AskedCrossing, body: Body, held: agents.HeldBudget, fee: Minor
+    corridor: Corridor, asked: CrossingRequest, body: Body, held: agents.HeldBudget, fee: Minor
 ) -> sent_store.NewSent:
     """The row of a transfer that is reserved."""
     waits = asked.backend == "2pc"

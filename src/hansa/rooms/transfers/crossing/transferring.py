@@ -28,7 +28,7 @@ from .messages import Message
 from .outbox import OUTBOX
 from .reading import view_of_sent
 from .records import Bounds, CrossingView
-from .reserving import CALLER_SECONDS, AskedCrossing, Reserved, reserve
+from .reserving import CALLER_SECONDS, CrossingRequest, Reserved, reserve
 from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
@@ -43,7 +43,7 @@ class Crossed(msgspec.Struct, frozen=True):
 
 
 async def cross(
-    runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+    runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
 ) -> Crossed | agents.Approval:
     """Carry the transfer out, or ask the agent's owner.
 
@@ -65,7 +65,7 @@ async def cross(
 
 
 async def _reserved(
-    runtime: Runtime, agent: Agent, corridor: Corridor, asked: AskedCrossing
+    runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
 ) -> Reserved | agents.Approval:
     """Swaps that nothing but the agent's roles has a say in gather with others of their pool."""
     is_plain = agents.pays_plainly(agent, asked.payment.capability_token)
@@ -128,7 +128,7 @@ async def require_open(tx: Tx, corridor: Corridor) -> None:
         raise PeerRewound
 
 
-async def across(runtime: Runtime, agent: Agent, asked: AskedCrossing) -> Crossed | agents.Approval:
+async def across(runtime: Runtime, agent: Agent, asked: CrossingRequest) -> Crossed | agents.Approval:
     """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
     corridor = await CORRIDORS.of(runtime).to(asked.order.payee)
     return await cross(runtime, agent, corridor, asked)
@@ -144,7 +144,7 @@ def asked_crossing(
     approval: UUID | None,
     capability: str | None,
     bounds: Bounds,
-) -> AskedCrossing:
+) -> CrossingRequest:
     """The transfer as it is judged: by roles, capability and spend policy."""
     payment = agents.Payment(
         payee=order.payee,
@@ -157,4 +157,4 @@ def asked_crossing(
         request_scope=request.scope if request else None,
     )
     standard = "async" if settings.teg_cross_frame_backend == "async" else "2pc"
-    return AskedCrossing(order, payment, request, backend or standard, bounds)
+    return CrossingRequest(order, payment, request, backend or standard, bounds)
