@@ -123,9 +123,9 @@ async def test_a_usage_error_is_one_line_without_internals(tmp_path: Path, argum
 
 
 def test_a_command_that_is_built_alone_is_the_one_of_the_whole_program():
-    whole = presentation._command_of(app, None)
+    whole = presentation._build_command(app, None)
     for name, command in whole.commands.items():
-        part = presentation._command_of(app, name)
+        part = presentation._build_command(app, name)
         assert len(part.commands) < len(whole.commands)
         assert options(part.commands[name]) == options(command)
 
