@@ -16,13 +16,16 @@ CAPTURE_GRACE_SECONDS = 5.0
 
 
 class Driver(Protocol):
-    """Runs the statements of one use in one transaction. Raises: StoreUnavailable."""
+    """Runs the statements of one use in one transaction. Raises: StoreUnavailable.
+
+    A use that is not durable may be undone if the machine of the database fails before a later durable one.
+    """
 
     @property
     def process(self) -> str: ...
     async def open(self) -> None: ...
     async def close(self) -> None: ...
-    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T: ...
+    async def within(self, use: Callable[[Run], Awaitable[T]], *, is_durable: bool = True) -> T: ...
 
 
 class SqlStore:
@@ -70,7 +73,8 @@ class SqlStore:
 
         # An entry may be deleted between the statements; it is inserted at the next attempt.
         for _ in range(5):
-            if rows := await self._driver.within(attempt):
+            # Until the work begins nothing is lost with a claim: the token is refused then as one whose work was lost.
+            if rows := await self._driver.within(attempt, is_durable=False):
                 return statements.entry_of(rows[0])
         raise StoreUnavailable("the entry of a token came and went five times")
 
@@ -81,7 +85,8 @@ class SqlStore:
 
     async def renew(self, token_hash: str, owner: str, lease_seconds: float) -> bool:
         """See Store."""
-        return bool(await self._one(statements.RENEW, (token_hash, owner, lease_seconds)))
+        values = (token_hash, owner, lease_seconds)
+        return bool(await self._one(statements.RENEW, values, is_durable=False))
 
     async def finish(self, token_hash: str, owner: str, answer: Answer) -> Entry | None:
         """See Store."""
@@ -97,11 +102,11 @@ class SqlStore:
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
         """See Store."""
-        await self._one(statements.WITHDRAW, (token_hash, owner))
+        await self._one(statements.WITHDRAW, (token_hash, owner), is_durable=False)
 
     async def pause(self, token_hash: str, owner: str) -> None:
         """See Store."""
-        await self._one(statements.PAUSE, (token_hash, owner))
+        await self._one(statements.PAUSE, (token_hash, owner), is_durable=False)
 
     async def lose(self, token_hash: str, owner: str, work: Work) -> None:
         """See Store."""
@@ -124,7 +129,8 @@ class SqlStore:
             done = await run(self._sql(statements.SETTLE), (token_hash, payment.value, settlement_tx_id))
             return done or await run(self._sql(statements.READ), (token_hash,))
 
-        return statements.first_entry(await self._driver.within(attempt))
+        # A payment that is due once more is settled once all the same.
+        return statements.first_entry(await self._driver.within(attempt, is_durable=False))
 
     async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:
         """See Store."""
@@ -153,5 +159,5 @@ class SqlStore:
         whole = statement.replace("{columns}", statements.COLUMNS).replace("{ended}", self._ended)
         return whole.replace("{stall}", str(STALL_SECONDS)).replace("{now}", self._now)
 
-    async def _one(self, statement: str, values: Sequence[Any]) -> Rows:
-        return await self._driver.within(lambda run: run(self._sql(statement), values))
+    async def _one(self, statement: str, values: Sequence[Any], *, is_durable: bool = True) -> Rows:
+        return await self._driver.within(lambda run: run(self._sql(statement), values), is_durable=is_durable)
