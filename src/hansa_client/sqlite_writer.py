@@ -68,7 +68,8 @@ class SqliteWriter:
 
     def _work(self) -> None:
         connection: sqlite3.Connection | None = None
-        _WAITERS.by_loop = by_loop = {}
+        by_loop: _ByLoop = {}
+        _WAITERS.by_loop = by_loop
         while batch := self._batch():
             try:
                 connection = connection or self._connect()

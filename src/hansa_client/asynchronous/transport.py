@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import httpx2
 
-from hansa_client.calls import REFUSED, Call, read_answer, read_refusal
+from hansa_client.calls import REFUSED, Answer, Call, read_answer, read_refusal
 from hansa_client.errors import (
     KeyInProgress,
     OutcomeUnknown,
@@ -37,17 +37,17 @@ class AsyncTransport:
 
         Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid.
         """
-        return read_answer(await self.response(call, session), shape)
+        return read_answer((await self.response(call, session)).content, shape, call)
 
-    async def response(self, call: Call, session: AsyncSession | None = None) -> httpx2.Response:
-        """The response of a success. Raises: Refusal, Unreachable, OutcomeUnknown."""
+    async def response(self, call: Call, session: AsyncSession | None = None) -> Answer:
+        """The answer of a success. Raises: Refusal, Unreachable, OutcomeUnknown."""
         failed_attempts = 0
         may_have_happened = False
         has_renewed = False
         while True:
             token = await session.token() if session is not None else None
             try:
-                response = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
+                answer = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
             except httpx2.TransportError as trouble:
                 was_sent = not isinstance(trouble, UNSENT)
                 may_have_happened = may_have_happened or was_sent
@@ -57,9 +57,9 @@ class AsyncTransport:
                     raise _no_answer(call, trouble, may_have_happened=may_have_happened) from trouble
                 await async_sleep(pause)
                 continue
-            if response.status_code < REFUSED:
-                return response
-            refusal = read_refusal(response)
+            if answer.status < REFUSED:
+                return answer
+            refusal = read_refusal(answer)
             if (
                 isinstance(refusal, Unauthorized)
                 and session is not None

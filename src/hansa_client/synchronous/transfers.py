@@ -123,7 +123,7 @@ class Transfers:
 
     def _moved(self, path: str, body: dict[str, Any], shape: type[T], key: str | None) -> T:
         call = Call("POST", path, json=body, key=key or new_key())
-        response = self._transport.response(call, self._agent)
-        if response.status_code == ACCEPTED:
-            raise ApprovalNeeded(read_answer(response, ApprovalPending), call.key or "")
-        return read_answer(response, shape)
+        answer = self._transport.response(call, self._agent)
+        if answer.status == ACCEPTED:
+            raise ApprovalNeeded(read_answer(answer.content, ApprovalPending, call), call.key or "")
+        return read_answer(answer.content, shape, call)
