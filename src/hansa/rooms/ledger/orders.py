@@ -88,7 +88,10 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "f
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One order. `scope` and `digest`, both in hex, are its ledger key; `barred` refuses it unless the key was used."""
+    """One order. `scope` and `digest`, both in hex, are its ledger key; `barred` refuses it unless the key was used.
+
+    `caller_version` is the version of `caller`, or else of `debit`, as it was read before; None where it is not compared.
+    """
 
     debit: str | None
     credit: str | None
@@ -98,6 +101,8 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     scope: str | None = None
     digest: str | None = None
     barred: bool = False
+    caller: str | None = None
+    caller_version: int | None = None
 
     @property
     def terms(self) -> Terms:
@@ -132,9 +137,9 @@ def nothing_but(line: ExtensionLine) -> Order:
     return Order(None, None, 0, more=Terms(active=NOBODY, extension=line))
 
 
-def transfer(order: TransferOrder) -> Order:
+def transfer(order: TransferOrder, caller_version: int | None = None) -> Order:
     """Both liquid; the fee on top goes to the fee collector."""
-    return Order(order.payer, order.payee, order.amount, order.message)
+    return Order(order.payer, order.payee, order.amount, order.message, caller_version=caller_version)
 
 
 def payment(
