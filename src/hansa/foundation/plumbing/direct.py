@@ -22,6 +22,7 @@ from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Refused
 
 Handler = Callable[[Request], Awaitable[Response]]
+_BODY = "hansa.body"
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
@@ -49,16 +50,21 @@ class DirectRoute(GuardedRoute):
             for name, resolve, is_waited_for in judges:
                 value = resolve(request, None)
                 values[name] = await value if is_waited_for else value
-            parsed = None
-            if takes_body:
-                body = held_body(request)
-                parsed = await guarded_json(request) if body is None else json_of(request, body)
+            parsed = await _body_of(request) if takes_body else None
             answer: Response | BaseModel = await call(values, request, parsed)
             if isinstance(answer, Response):
                 return answer
             return JsonText(answer.model_dump_json())
 
         return _for_the_caller_as_it_is(answered)
+
+
+async def _body_of(request: Request) -> Any:
+    """The JSON body, which is received once for a request that is judged again."""
+    if _BODY not in request.scope:
+        body = held_body(request)
+        request.scope[_BODY] = await guarded_json(request) if body is None else json_of(request, body)
+    return request.scope[_BODY]
 
 
 def _for_the_caller_as_it_is(answered: Handler) -> Callable[[Request], Coroutine[Any, Any, Response]]:

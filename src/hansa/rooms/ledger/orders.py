@@ -114,6 +114,12 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether a room claims and records rows of its own with this order."""
         return self.more is not None and self.more.extension is not None
 
+    def compared(self, caller: str, version: int | None) -> "Order":
+        """The same order, refused (CallerChanged) if this caller has another version by then; None is not compared."""
+        return (
+            self if version is None else msgspec.structs.replace(self, caller=caller, caller_version=version)
+        )
+
     def in_group(self, number: int) -> "Order":
         """The same order as one of a group, of which all are done or none."""
         return msgspec.structs.replace(self, more=msgspec.structs.replace(self.terms, group=number))
