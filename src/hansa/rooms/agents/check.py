@@ -91,6 +91,9 @@ class ReadAgents:
         self._most = most
         self._agents: dict[str, ReadAgent] = {}
 
+    def __contains__(self, did: str) -> bool:
+        return did in self._agents
+
     def keep(self, did: str, bearer: store.Bearer | None) -> None:
         """Keep what was read now instead of what was read before."""
         self._agents.pop(did, None)
