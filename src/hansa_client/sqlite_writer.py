@@ -68,12 +68,16 @@ class SqliteWriter:
 
     def _work(self) -> None:
         connection: sqlite3.Connection | None = None
+        is_durable = True
         by_loop: _ByLoop = {}
         _WAITERS.by_loop = by_loop
         while batch := self._batch():
             try:
-                connection = connection or self._connect()
-                _make_durable(connection, is_durable=any(job.is_durable for job in batch))
+                if connection is None:
+                    connection, is_durable = self._connect(), True
+                if is_durable != any(job.is_durable for job in batch):
+                    is_durable = not is_durable
+                    _make_durable(connection, is_durable=is_durable)
                 results = _in_one_transaction(connection, batch)
             except (sqlite3.Error, OSError) as trouble:
                 results = [(job.future, None, trouble) for job in batch]
@@ -122,6 +126,8 @@ class SqliteWriter:
 
 async def awaited(pending: "Future[T]", seconds: float) -> T:
     """What a use returned; one that has not begun by then is given up. Raises: TimeoutError, and what the use raised."""
+    if pending.done():
+        return pending.result()
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[bool] = loop.create_future()
 
@@ -172,7 +178,7 @@ _Result = tuple["Future[Any]", Any, Exception | None]
 
 
 def _make_durable(connection: sqlite3.Connection, *, is_durable: bool) -> None:
-    """Whether the next transaction is on the disk once it is committed."""
+    """Whether a transaction is on the disk once it is committed, from the next one on."""
     connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
 
 

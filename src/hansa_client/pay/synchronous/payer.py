@@ -285,15 +285,15 @@ def _receipt(call: PaidCall, text: str | None, answer_digest: str) -> str | None
 
 
 def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issuer: str) -> httpx2.Request:
-    headers = httpx2.Headers(request.headers)
-    headers["X-Payment-Token"] = token
     # A delivery receipt has the digest of the answer's bytes as they are sent.
-    headers["Accept-Encoding"] = "identity"
-    headers[issuer_header] = issuer
+    stated = {"X-Payment-Token": token, "Accept-Encoding": "identity", issuer_header: issuer}
+    added = [(name.encode("ascii"), value.encode("ascii")) for name, value in stated.items()]
+    replaced = {name.lower() for name, _ in added}
+    kept = [header for header in request.headers.raw if header[0].lower() not in replaced]
     return httpx2.Request(
         request.method,
         request.url,
-        headers=headers,
+        headers=[*kept, *added],
         content=request.content,
         extensions=dict(request.extensions),
     )

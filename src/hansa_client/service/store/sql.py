@@ -1,6 +1,7 @@
 """The store on an SQL database; `sqlite` and `postgresql` supply the driver."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
@@ -34,6 +35,8 @@ class SqlStore:
     def __init__(self, driver: Driver, *, now: str, binary: str, ended: str) -> None:
         self._driver, self._now, self._binary, self._ended = driver, now, binary, ended
         self._store_id = ""
+        # No other process ever has the name of this one.
+        self._claims = count()
         self._written: dict[str, str] = {}
 
     @property
@@ -59,7 +62,7 @@ class SqlStore:
 
     def new_owner(self) -> str:
         """See Store."""
-        return f"{self._driver.process}.{uuid4().hex}"
+        return f"{self._driver.process}.{next(self._claims)}"
 
     async def claim(self, claim: Claim) -> Entry:
         """See Store."""
