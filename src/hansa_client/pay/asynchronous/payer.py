@@ -18,7 +18,7 @@ from hansa_client.pay.errors import (
     PaymentUnresolved,
 )
 from hansa_client.pay.journal import Begun, Entry, Intent, Journal, Progress
-from hansa_client.pay.offer import Offer, price_on_card, read_offer, require_agreement
+from hansa_client.pay.offer import Offer, read_offer, require_agreement
 from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
 from hansa_client.pay.primitives import AsyncSend, AsyncStream, async_result
@@ -115,18 +115,18 @@ class AsyncPayer:
         return await self._wallet.paid(begun, request, send)
 
     async def _offer_on_card(self, payee: str) -> Offer | None:
-        priced = price_on_card(await self._cards.card(payee))
-        return Offer(payee, *priced) if priced else None
+        terms = await self._cards.terms(payee)
+        return None if terms.price is None else Offer(payee, terms.price, terms.currency)
 
     async def _require_acceptable(self, offer: Offer, request: httpx2.Request, options: PayOptions) -> None:
         if options.payee not in {None, offer.payee}:
             raise OfferDeclined(f"The service names the payee {offer.payee}, not {options.payee}.")
         url = str(request.url)
         try:
-            require_agreement(offer, await self._cards.card(offer.payee), url)
+            require_agreement(offer, await self._cards.terms(offer.payee), url)
         except OfferDeclined:
             # The card may have changed since it was read.
-            require_agreement(offer, await self._cards.card(offer.payee, is_fresh=True), url)
+            require_agreement(offer, await self._cards.terms(offer.payee, is_fresh=True), url)
         self._budget.require_call(offer.amount, options.max_amount)
 
     def _intent(self, request: httpx2.Request, offer: Offer, options: PayOptions) -> Intent:
