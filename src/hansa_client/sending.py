@@ -56,7 +56,7 @@ class AsyncSender:
         arguments = call.arguments(token)
         address = _address(self._url, call.path)
         if arguments["params"]:
-            address = _Address.of(address.url.copy_merge_params(arguments["params"]))
+            address = _Address.of(httpx2.URL(address.url, params=arguments["params"]))
         body: bytes = arguments.get("content", b"")
         headers = [(b"Host", address.host), *_HEADERS]
         headers += [(name.encode("ascii"), value.encode()) for name, value in arguments["headers"].items()]
