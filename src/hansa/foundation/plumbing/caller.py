@@ -3,7 +3,7 @@
 - `Public`: anyone. `CurrentDeveloper`: a person, by developer token or by an API key with every scope;
   `developer_holding(scope)`: the same, or an API key with that scope; `admin_holding(area)`: one who administers that
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
-  missing right a 403.
+  missing right a 403, before the body is read; with `agent_to_judge(permission)` the handler judges the permission.
 - A permission that an agent's roles do not give may come from a capability, where the route says so. `AGENT_RBAC_MODE`
   decides whether a missing one is refused, or only logged.
 - `CurrentPasswordSetter`: a person who recovered an account, by the token that sets its password and does nothing else.
@@ -83,6 +83,14 @@ class Agent(msgspec.Struct, frozen=True):
     permissions: frozenset[str]
     is_governed: bool
     """Whether its owner bounds what it pays."""
+
+
+class AgentToJudge(msgspec.Struct, frozen=True):
+    """One agent, by agent token; its permission is not judged yet."""
+
+    did: str
+    permitted: Callable[[], Agent]
+    """The agent, if it holds the permission of the route. Raises: PermissionMissing."""
 
 
 class PasswordSetter(msgspec.Struct, frozen=True):
@@ -332,14 +340,33 @@ def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
     async def agent_with_permission(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
     ) -> Agent:
-        settings = runtime_of(request).settings
-        shows_capability = or_capability and CAPABILITY_HEADER in request.headers
-        if not shows_capability or settings.agent_delegation_mode != "enforce":
-            require_permission(agent, permission, settings.agent_rbac_mode)
-        return agent
+        return _permitted(request, agent, permission, or_capability=or_capability)
 
     agent_with_permission.permission = permission  # type: ignore[attr-defined]
     return Depends(agent_with_permission)
+
+
+def agent_to_judge(permission: str) -> Any:
+    """A dependency: the agent asking, whose permission the handler judges, after the checks that come before it.
+
+    An agent that shows a capability passes, as with `or_capability` of `agent_holding`.
+    """
+
+    async def agent_without_judgement(
+        request: Request, agent: Annotated[Agent, Depends(agent_caller)]
+    ) -> AgentToJudge:
+        return AgentToJudge(agent.did, lambda: _permitted(request, agent, permission, or_capability=True))
+
+    agent_without_judgement.permission = permission  # type: ignore[attr-defined]
+    return Depends(agent_without_judgement)
+
+
+def _permitted(request: Request, agent: Agent, permission: str, *, or_capability: bool) -> Agent:
+    settings = runtime_of(request).settings
+    shows_capability = or_capability and CAPABILITY_HEADER in request.headers
+    if not shows_capability or settings.agent_delegation_mode != "enforce":
+        require_permission(agent, permission, settings.agent_rbac_mode)
+    return agent
 
 
 def require_permission(

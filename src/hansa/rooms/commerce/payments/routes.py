@@ -10,10 +10,12 @@ from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText
 from hansa.foundation.plumbing.caller import (
     CAPABILITY_HEADER,
     Agent,
+    AgentToJudge,
     CurrentAgent,
     PermissionMissing,
     Public,
     agent_holding,
+    agent_to_judge,
 )
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.direct import DirectRoute
@@ -81,6 +83,7 @@ SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
 GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
+AuthorizingAgent = Annotated[AgentToJudge, agent_to_judge(PERMISSION)]
 CapabilityToken = Annotated[
     str | None,
     Header(
@@ -130,7 +133,7 @@ SPENDING_REFUSALS: tuple[type[Refused], ...] = (
 )
 async def authorize_payment(
     body: AuthorizeIn,
-    agent: PayingAgent,
+    asking: AuthorizingAgent,
     gathered: GatheredOfHere,
     db: Db,
     config: Config,
@@ -141,15 +144,15 @@ async def authorize_payment(
     capability: CapabilityToken = None,
 ) -> Response:
     """Make a single-use token with which a service can be paid; it is shown once."""
-    await writes.admit(agent.did)
+    await writes.admit(asking.did)
     request = (
-        Repeatable(agent.did, "/a2a-payment/authorize", key, body.model_dump(exclude={"approval_id"}))
+        Repeatable(asking.did, "/a2a-payment/authorize", key, body.model_dump(exclude={"approval_id"}))
         if key
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
     outcome = await authorize_once(
-        db, gathered, agent, answer, capability_token=capability, quote_token=body.quote_token
+        db, gathered, asking, answer, capability_token=capability, quote_token=body.quote_token
     )
     return answer_once(outcome.answer, replayed=outcome.replayed)
 
