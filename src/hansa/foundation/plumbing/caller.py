@@ -25,6 +25,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
@@ -114,7 +115,7 @@ IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("calle
 
 
 async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | Agent:
-    """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, Forbidden."""
+    """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, ScopeMissing, as the check of an agent."""
     try:
         return await AGENT_CHECK.of(runtime)(runtime, token)
     except Unauthorized:
@@ -187,18 +188,21 @@ async def anyone() -> None:
     """The route is public."""
 
 
+@refuses_with(Unauthorized)
 @evaluated_once
 async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
     """The person asking, however narrow the API key. Raises: Unauthorized."""
     return await _developer_of(request)
 
 
+@refuses_with(Unauthorized, ScopeMissing)
 async def developer_caller(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
     """The person asking, with a credential that is not narrow. Raises: Unauthorized, ScopeMissing."""
     developer.require(EVERY_SCOPE)
     return developer
 
 
+@refuses_with(Unauthorized)
 @evaluated_once
 async def any_developer_if_any(
     request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
@@ -209,6 +213,7 @@ async def any_developer_if_any(
     return await _developer_of(request)
 
 
+@refuses_with(ScopeMissing)
 async def developer_caller_if_any(
     developer: Annotated[Developer | None, Depends(any_developer_if_any)],
 ) -> Developer | None:
@@ -218,27 +223,30 @@ async def developer_caller_if_any(
     return developer
 
 
+@refuses_with(Unauthorized, asking=AGENT_CHECK)
 @evaluated_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
-    """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
+    """The agent asking. Raises: Unauthorized, and what the check of an agent refuses with."""
     runtime = runtime_of(request)
     agent = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
     request.scope[CALLER] = agent
     return agent
 
 
+@refuses_with(Unauthorized, ScopeMissing, asking=AGENT_CHECK)
 @evaluated_once
 async def developer_or_agent_caller(
     request: Request,
     _: Annotated[Any, Depends(_DEVELOPER_SCHEME)],
     __: Annotated[Any, Depends(_AGENT_SCHEME)],
 ) -> Developer | Agent:
-    """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden for a stopped agent or a narrow API key."""
+    """Who is asking, a person or an agent. Raises: Unauthorized, ScopeMissing, and what the check of an agent refuses with."""
     caller = await check_developer_or_agent(runtime_of(request), bearer_token(request))
     request.scope[CALLER] = caller
     return caller
 
 
+@refuses_with(Unauthorized)
 @evaluated_once
 async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
@@ -248,6 +256,7 @@ async def password_setter_caller(
     return await PASSWORD_SETTER_CHECK.of(runtime)(runtime, bearer_token(request))
 
 
+@refuses_with(Unauthorized, LicenceSuspended)
 @evaluated_once
 async def internal_caller(
     request: Request,
@@ -283,6 +292,7 @@ def admin_holding(area: str) -> Any:
     """
     assert area in ADMIN_AREAS, area
 
+    @refuses_with(AreasWithheld, AreaMissing, ScopeMissing, AdminNeeds2fa)
     async def administrator(
         request: Request, developer: Annotated[Developer, Depends(any_developer)]
     ) -> Developer:
@@ -300,6 +310,7 @@ def developer_holding(scope: str) -> Any:
     """A dependency: the developer asking, with a credential that has `scope`."""
     assert scope in SCOPES, scope
 
+    @refuses_with(ScopeMissing)
     async def developer_with_scope(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
         developer.require(scope)
         return developer
@@ -336,6 +347,7 @@ def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
     With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both.
     """
 
+    @refuses_with(PermissionMissing)
     @evaluated_once
     async def agent_with_permission(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
@@ -352,6 +364,7 @@ def agent_to_judge(permission: str) -> Any:
     An agent that shows a capability passes, as with `or_capability` of `agent_holding`.
     """
 
+    @refuses_with(PermissionMissing)
     async def agent_without_judgement(
         request: Request, agent: Annotated[Agent, Depends(agent_caller)]
     ) -> AgentToJudge:

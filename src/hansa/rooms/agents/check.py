@@ -9,6 +9,7 @@ from fastapi import Depends
 
 from hansa.foundation.plumbing.caller import Agent, agent_caller
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.tokens import TokenKind
@@ -16,6 +17,7 @@ from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.roles import permissions_of
 
 from . import rules, store
+from .errors import AgentRevoked, AgentSuspended
 
 
 class KnownAgent(Agent, frozen=True):
@@ -30,6 +32,7 @@ class KnownAgent(Agent, frozen=True):
     """Its owner, where that acts as the agent."""
 
 
+@refuses_with(Unauthorized, AgentSuspended, AgentRevoked)
 async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
     """The agent of a token, as it stands now: one keyed query, shared with callers of the same moment.
 
