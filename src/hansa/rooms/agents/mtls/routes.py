@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, PermissionMissing, Public, agent_holding
+from hansa.foundation.plumbing.caller import Agent, CurrentAgent, Public, agent_holding
 from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -42,7 +42,6 @@ EnrollingAuthority = Annotated[IdentityAuthority | None, Depends(identity_author
         Unauthorized,
         AgentSuspended,
         AgentRevoked,
-        PermissionMissing,
         IdentityRevoked,
         TooManyRequests,
         IdentityIssuerMissing,
