@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.caller import AgentToJudge
+from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import agents, ledger, transfers
 
 from . import rules
-from .authorize import Authorized, Presented, authorize, require_payee
+from .authorize import Authorized, Presented, authorize
 from .firm_quote import read_quote
 from .gathered import Gathered
 from .kept_answer import AuthorizeAnswer
@@ -24,7 +24,7 @@ LINES_AT_ONCE = 4
 async def authorize_once(
     db: Database,
     gathered: Gathered,
-    asking: AgentToJudge,
+    agent: Agent,
     answer: AuthorizeAnswer,
     *,
     capability_token: str | None,
@@ -34,12 +34,8 @@ async def authorize_once(
 
     What is kept of it under the Idempotency-Key opens only with that key, and is deleted after its 24 hours.
 
-    Raises: what `authorize` and `read_quote` raise, PermissionMissing, KeyReused, KeyInProgress, ApprovalRequired,
-    AnswerUnreadable.
+    Raises: what `authorize` and `read_quote` raise, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
     """
-    # The specification judges the payee before the permission.
-    require_payee(asking.did, answer.order.payee)
-    agent = asking.permitted()
     if quote_token is None and (outcome := await gathered.authorize(agent, answer, capability_token)):
         return outcome
     order, request = answer.order, answer.request

@@ -44,7 +44,7 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
 from .answers import authorize_once, settle_and_answer, settle_many
-from .authorize import PERMISSION
+from .authorize import PERMISSION, require_payee
 from .firm_quote import SIGNATORY, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
@@ -151,8 +151,11 @@ async def authorize_payment(
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
+    require_payee(asking.did, answer.order.payee)
+    # The specification judges the amount and the payee before the permission.
+    agent = asking.permitted()
     outcome = await authorize_once(
-        db, gathered, asking, answer, capability_token=capability, quote_token=body.quote_token
+        db, gathered, agent, answer, capability_token=capability, quote_token=body.quote_token
     )
     return answer_once(outcome.answer, replayed=outcome.replayed)
 
