@@ -257,6 +257,28 @@ async def test_without_a_decision_in_90_seconds_it_fails_and_what_comes_late_is_
     assert await paying.balances() == ("100", "100")
 
 
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("\u0130" * 64, "refused"), ("\x1b[31mrefused", "refused"), ("X" * 64, "x" * 64)],
+    ids=["longer_in_lower_case", "control_characters", "unknown"],
+)
+async def test_whatever_code_a_peer_refuses_with_the_token_fails_at_once_and_nothing_moves(
+    pair: Neighbours, calls: LostCalls, code: str, reason: str
+):
+    paying = await abroad(pair)
+    made = await paying.authorized("10")
+    calls.loses = lambda number: "request" if number == 1 else None
+    await paying.settle(made["token"], wait=1)
+    body = Body(
+        made["token_id"], paying.caller.did, paying.service.did, 10 * 10**8, "AVT", purpose=PAYMENT_TOKEN
+    )
+    refused = await written(pair.b, pair.a, Message(MessageType.REFUSED, body, code=code))
+    await said(pair.b, pair.a, refused)
+    failed = await paying.settle(made["token"], wait=1)
+    assert (failed.json()["status"], failed.json()["reason"]) == ("failed", reason)
+    assert await paying.caller.balance() == "100"
+
+
 async def test_the_deadline_is_met_although_the_peer_stays_silent(pair: Neighbours, calls: LostCalls):
     paying = await abroad(pair)
     made = await paying.authorized("10")

@@ -1,5 +1,6 @@
 """What a payment token is and what may be done with it, without I/O. Amounts are minor units."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -26,7 +27,7 @@ from .errors import (
 
 UNUSED_MAX = 20
 SETTLING_SECONDS = 90
-TIMEOUT = "timeout"
+TIMEOUT, REFUSED = "timeout", "refused"
 TARGET_MIN_CHARACTERS = 10
 MEMO_MAX_CHARACTERS = 256
 
@@ -35,6 +36,8 @@ CaptureBy: TypeAlias = Literal["caller", "payee"]
 OPEN = ("authorized", "consumed")
 PART_USE = "x402:"
 USED_FOR_PART = "Token verified for a part of its amount"
+
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,9 @@ REASONS = {
 
 
 def reason_of(code: str) -> str:
-    """Why a settlement failed, of the code of a refusal or of an ABORT."""
+    """Why a settlement failed, of the code of a refusal or of an ABORT, which another registry may have chosen."""
+    if _CODE.fullmatch(code) is None:
+        return REFUSED
     return REASONS.get(code, code.lower())
 
 
