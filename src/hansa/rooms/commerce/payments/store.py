@@ -5,7 +5,7 @@ a conditional UPDATE only, so that of several acts at once one succeeds.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
@@ -69,14 +69,14 @@ SELECT extract(epoch FROM settling_at - clock_timestamp())::float + {SETTLING_SE
 
 _PAST = "FROM commerce_payment_token WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()"
 
-_DUE = f"SELECT id {_PAST} ORDER BY expires_at LIMIT $1"
+_DUE = f"SELECT id, expires_at {_PAST} AND (expires_at, id) > ($1, $2) ORDER BY expires_at, id LIMIT $3"
 
 _PLAIN_DUE = """
 UPDATE commerce_payment_token t SET status = 'expired', ended_at = clock_timestamp()
-WHERE t.status IN ('authorized', 'consumed') AND NOT t.is_reserved AND NOT t.is_counted AND t.capability_id IS NULL
-  AND t.id IN (
+WHERE t.id IN (
     SELECT id FROM commerce_payment_token
     WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()
+      AND NOT is_reserved AND NOT is_counted AND capability_id IS NULL
     ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING 1
 """
@@ -138,6 +138,13 @@ class Verified(msgspec.Struct, frozen=True):
     token: Token | None
     is_first: bool
     caller_status: str | None
+
+
+class DueToken(msgspec.Struct, frozen=True):
+    """An open token past its expiry."""
+
+    id: UUID
+    expires_at: datetime
 
 
 async def insert(tx: Tx, new: NewToken) -> Token:
@@ -276,9 +283,10 @@ async def expire_plain(tx: Tx, limit: int) -> int:
     return len(await tx.fetch(_PLAIN_DUE, limit))
 
 
-async def due(tx: Tx, limit: int) -> list[UUID]:
-    """Open tokens past their expiry."""
-    return [row["id"] for row in await tx.fetch(_DUE, limit)]
+async def due(tx: Tx, after: DueToken | None, limit: int) -> list[DueToken]:
+    """Open tokens past their expiry, the oldest expiry first."""
+    moment, last = (after.expires_at, after.id) if after else (datetime.min.replace(tzinfo=UTC), UUID(int=0))
+    return [DueToken(**row) for row in await tx.fetch(_DUE, moment, last, limit)]
 
 
 HAS_DUE = Question(f"SELECT EXISTS (SELECT {_PAST})")
