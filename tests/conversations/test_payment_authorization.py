@@ -155,6 +155,15 @@ async def test_a_caller_has_at_most_20_unused_tokens_however_many_it_asks_for_at
     assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
 
 
+async def test_a_caller_with_20_unused_tokens_learns_when_the_first_of_them_expires(payments: Payments):
+    await payments.authorized(ttl_seconds=60)
+    for _ in range(19):
+        await payments.authorized()
+    refused = await payments.ask()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "TOO_MANY_UNUSED_TOKENS")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+
+
 async def test_a_verified_token_is_no_unused_one_and_an_expired_one_is_none_either(payments: Payments):
     made = [await payments.authorized() for _ in range(20)]
     assert (await payments.ask()).status_code == 429

@@ -31,6 +31,11 @@ _FIND = f"SELECT {COLUMNS}, {_NOW_EXPIRED} FROM commerce_payment_token t"  # noq
 
 _INSERT = "SELECT * FROM commerce_new_token($1::jsonb)"
 
+_SECONDS_TO_SLOT = """
+SELECT ceil(extract(epoch FROM min(expires_at) - clock_timestamp()))::int FROM commerce_payment_token
+WHERE caller = $1 AND status = 'authorized' AND slot IS NOT NULL
+"""
+
 _FIND_EACH = f"""
 SELECT {COLUMNS}, {_NOW_EXPIRED}, t.token_sha256 FROM commerce_payment_token t WHERE t.token_sha256 = ANY($1)
 """  # noqa: S608
@@ -154,7 +159,8 @@ async def insert(tx: Tx, new: NewToken) -> Token:
     match row["refusal"]:
         case "SLOTS_TAKEN":
             raise TooManyUnusedTokens(
-                f"The caller has {UNUSED_MAX} unused payment tokens; release some, or retry after one has expired."
+                f"The caller has {UNUSED_MAX} unused payment tokens; release some, or retry after one has expired.",
+                retry_after=await tx.fetchval(_SECONDS_TO_SLOT, new.caller) or 1,
             )
         case "QUOTE_USED":
             raise QuoteUsed
