@@ -86,7 +86,27 @@ async def test_what_is_no_decimal_is_refused_with_422(any_two: Payments, amount:
 
 
 @pytest.mark.parametrize(
-    "target", ["", "did:a:b", "x" * 9, "not a did at all", "did:web:with blank", "did:web:"]
+    "target",
+    [
+        "",
+        "did:a:b",
+        "did:web:a",
+        "x" * 9,
+        "not a did at all",
+        "did:web:with blank",
+        "did:web:",
+        "did:web::::::",
+        "did:WEB:a.example",
+        "did:w@b:a.example",
+        "did:web:a.example/path",
+        "did:web:a.example?query",
+        "did:web:a.example#key",
+        "did:web:a.example\n",
+        "did:web:ex\u00e4mple",
+        "did:web:a%2",
+        "did::a.example",
+        "DID:web:a.example",
+    ],
 )
 async def test_a_target_that_is_no_did_or_shorter_than_10_characters_is_refused_with_400(
     any_two: Payments, target: str

@@ -37,6 +37,8 @@ OPEN = ("authorized", "consumed")
 PART_USE = "x402:"
 USED_FOR_PART = "Token verified for a part of its amount"
 
+# The syntax of W3C: neither a path nor a query or fragment belongs to a DID.
+_DID = re.compile(r"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]++|%[0-9A-Fa-f]{2})++(?<!:)", re.ASCII)
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
@@ -149,9 +151,7 @@ def require_target(caller: str, target: str) -> None:
     """Raises: TargetMalformed."""
     if len(target) < TARGET_MIN_CHARACTERS:
         raise TargetMalformed(f"target_agent_did must have at least {TARGET_MIN_CHARACTERS} characters.")
-    scheme, _, rest = target.partition(":")
-    method, _, name = rest.partition(":")
-    if scheme != "did" or not method or not name or not target.isprintable() or " " in target:
+    if _DID.fullmatch(target) is None:
         raise TargetMalformed("target_agent_did must be a DID: did:<method>:<identifier>.")
     if target == caller:
         raise TargetMalformed("target_agent_did must be another agent than the caller.")
