@@ -384,6 +384,29 @@ async def test_many_tokens_are_settled_in_one_request_and_a_refused_one_hinders_
     ).status_code == 422
 
 
+async def test_a_token_named_twice_in_one_request_is_paid_once(payments: Payments):
+    twice = await payments.authorized("10")
+    lines = [{"token": twice["token"]}] * 3
+    done = (await payments.post("settle-many", payments.caller, {"tokens": lines}, Prefer="wait=10")).json()
+    answers = [item["answer"] for item in done["items"]]
+    assert [answer["status"] for answer in answers] == ["settled"] * 3
+    assert len({answer["settlement_tx_id"] for answer in answers}) == 1
+    assert await payments.balances() == ("89.95", "110")
+
+
+async def test_a_payee_captures_parts_of_many_tokens_in_one_request(payments: Payments):
+    made = [await payments.authorized("10", capture_by="payee") for _ in range(4)]
+    parts = ["2.5", "10.00000001", "0", None]
+    lines = [{"token": one["token"], "capture_amount": part} for one, part in zip(made, parts, strict=True)]
+    answer = await payments.post("settle-many", payments.service, {"tokens": lines}, Prefer="wait=10")
+    part, above, nothing, whole = answer.json()["items"]
+    assert (part["answer"]["status"], part["answer"]["amount"]) == ("settled", "2.5")
+    assert (above["status"], above["error"]["code"]) == ("refused", "CAPTURE_AMOUNT_REFUSED")
+    assert nothing["answer"]["status"] == "released"
+    assert (whole["answer"]["status"], whole["answer"]["amount"]) == ("settled", "10")
+    assert (await payments.service.balance()) == "112.5"
+
+
 async def test_a_settled_payment_is_an_event_of_both_parties_with_its_fee_and_whether_it_counts(
     payments: Payments,
 ):
