@@ -208,6 +208,35 @@ async def left_settling(payments: Payments, token_id: str, seconds: int) -> None
     await payments.registry.database.act(lambda tx: tx.execute(moved, token_id, float(seconds)))
 
 
+@pytest.mark.parametrize(
+    ("preferences", "applied"),
+    [
+        (["wait=5"], "wait=5"),
+        (["respond-async, WAIT = 5; a=b"], "wait=5"),
+        (["respond-async", 'wait="5"'], "wait=5"),
+        (["wait=31"], "wait=30"),
+        (["wait=" + "9" * 5000], "wait=30"),
+        (["wait=00000000000002"], "wait=2"),
+        (["x" * 1000 + ", wait=0"], "wait=0"),
+        (["wait=-1"], None),
+        (["wait=1.5"], None),
+        (["wait"], None),
+        (["other=wait=3"], None),
+        ([""], None),
+    ],
+)
+async def test_a_preference_to_wait_is_read_as_http_has_it_and_others_are_ignored(
+    payments: Payments, preferences: list[str], applied: str | None
+):
+    made = await payments.authorized()
+    headers = [*payments.caller.headers.items(), *(("Prefer", one) for one in preferences)]
+    answer = await payments.registry.post(
+        "/a2a-payment/settle", json={"token": made["token"]}, headers=headers
+    )
+    assert (answer.status_code, answer.headers.get("Preference-Applied")) == (200, applied)
+    assert answer.json()["status"] == ("settling" if applied is None else "settled")
+
+
 async def test_what_a_dead_process_left_settling_is_paid_by_another(payments: Payments):
     made = await payments.authorized("10")
     await left_settling(payments, made["token_id"], 60)
