@@ -279,7 +279,10 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def require_matching(token: Token, terms: Terms) -> None:
-    """The token pays exactly this and may be settled now. Raises: TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired."""
+    """The token pays exactly this and may be settled now by its caller.
+
+    Raises: TokenMismatch, CapturedByPayee, SettlementInProgress, TokenStatus, TokenExpired.
+    """
     if token.status not in OPEN:
         raise refusal_of(token)
     if token.is_expired:
@@ -288,3 +291,6 @@ def require_matching(token: Token, terms: Terms) -> None:
         raise TokenMismatch("The payment token is for another caller, payee or amount.")
     if token.contract_id not in {None, terms.contract_id}:
         raise TokenMismatch("The payment token names another contract.")
+    # Its payee works for a call with it, and would find it settled: the caller pays for that and for this once.
+    if token.capture_by == "payee" and token.status == "consumed":
+        raise CapturedByPayee

@@ -70,7 +70,7 @@ async def _unreserved(tx: Tx, token_id: UUID) -> Token | None:
 async def begin_within(tx: Tx, secret: str, terms: Terms, memo: str) -> transfers.CrossingPayment:
     """Let a token settle in the commit of what it pays for; returns the transfer to be reserved in that commit.
 
-    Raises: TokenUnknown, TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired.
+    Raises: TokenUnknown, TokenMismatch, CapturedByPayee, SettlementInProgress, TokenStatus, TokenExpired.
     """
     token = await store.lock_by_hash(tx, fingerprint(secret))
     if token is None:
