@@ -90,6 +90,8 @@ _LISTED = f"""
 {_FIND} WHERE t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2) ORDER BY t.created_at DESC, t.id DESC LIMIT $3
 """
 
+_BEFORE_ALL = (datetime.min.replace(tzinfo=UTC), UUID(int=0))
+
 # A statement of its own: with a condition that may be absent, a plan for all values would read every token of the agent.
 _LISTED_ONE = f"{_FIND} WHERE t.id = $3 AND t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2)"
 
@@ -150,6 +152,13 @@ class DueToken(msgspec.Struct, frozen=True):
 
     id: UUID
     expires_at: datetime
+
+
+class SettlingToken(msgspec.Struct, frozen=True):
+    """A token that is settling since then."""
+
+    id: UUID
+    settling_at: datetime
 
 
 async def insert(tx: Tx, new: NewToken) -> Token:
@@ -291,7 +300,7 @@ async def expire_plain(tx: Tx, limit: int) -> int:
 
 async def due(tx: Tx, after: DueToken | None, limit: int) -> list[DueToken]:
     """Open tokens past their expiry, the oldest expiry first."""
-    moment, last = (after.expires_at, after.id) if after else (datetime.min.replace(tzinfo=UTC), UUID(int=0))
+    moment, last = (after.expires_at, after.id) if after else _BEFORE_ALL
     return [DueToken(**row) for row in await tx.fetch(_DUE, moment, last, limit)]
 
 
@@ -304,14 +313,20 @@ def has_settling(older_than_seconds: float) -> Question:
     return Question(f"SELECT EXISTS (SELECT {_SETTLING.format(older_than_seconds)})")
 
 
-async def settling(tx: Tx, older_than_seconds: float, limit: int) -> list[UUID]:
+async def settling(
+    tx: Tx, older_than_seconds: float, after: SettlingToken | None, limit: int
+) -> list[SettlingToken]:
     """Tokens that have been settling for so long, the oldest first."""
+    moment, last = (after.settling_at, after.id) if after else _BEFORE_ALL
     rows = await tx.fetch(
-        f"SELECT id {_SETTLING.format('$1')} ORDER BY settling_at LIMIT $2",
+        f"SELECT id, settling_at {_SETTLING.format('$1')} AND (settling_at, id) > ($2, $3)"
+        " ORDER BY settling_at, id LIMIT $4",
         older_than_seconds,
+        moment,
+        last,
         limit,
     )
-    return [row["id"] for row in rows]
+    return [SettlingToken(**row) for row in rows]
 
 
 async def listed(tx: Tx, did: str, *, is_payee: bool, status: str | None, limit: int) -> Sequence[Token]:
