@@ -178,6 +178,23 @@ async def test_a_settlement_whose_payee_is_suspended_fails_and_the_caller_keeps_
     assert await payments.caller.balance() == "100"
 
 
+async def test_what_a_suspended_payer_reserved_is_not_captured_and_goes_back_at_every_end(payments: Payments):
+    captured, released, expired = [await payments.authorized("10", capture_by="payee") for _ in range(3)]
+    await suspend(payments, payments.caller.did)
+    assert (await payments.verify(captured["token"]))["caller_status"] == "suspended"
+    failed = await payments.settle(captured["token"], by=payments.service, wait=10)
+    assert (failed.json()["status"], failed.json()["reason"]) == ("failed", "party_suspended")
+    assert (await payments.release(released["token"], by=payments.service)).status_code == 200
+    await payments.past_expiry(expired["token_id"])
+    assert (await payments.verify(expired["token"]))["error"] == "Token expired"
+    balance = await payments.registry.database.look(
+        lambda tx: tx.fetchrow(
+            "SELECT liquid, escrow FROM ledger_account WHERE did = $1 AND unit = ''", payments.caller.did
+        )
+    )
+    assert tuple(balance.values()) == (100 * 10**8, 0)
+
+
 async def test_a_payee_elsewhere_is_not_paid_yet(payments: Payments):
     made = await payments.authorized(target_agent_did="did:web:agents.elsewhere.example")
     failed = await payments.settle(made["token"], wait=10)
