@@ -8,11 +8,13 @@
 """
 
 import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, ledger, transfers
@@ -41,6 +43,8 @@ class Settlements:
         self._runtime = runtime
         self._places = asyncio.Semaphore(PLACES)
         self._under_way: dict[UUID, asyncio.Task[None]] = {}
+        # Many wait for outcomes at the same moment, those of one bulk above all.
+        self._looked_at = Gathering[UUID, Token](self._load)
 
     async def at_once(self, order: SettleOrder) -> Token | None:
         """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: Unavailable."""
@@ -76,9 +80,12 @@ class Settlements:
             _log.warning("payment left for the next round", token_id=str(token_id))
 
     async def _found(self, token_id: UUID) -> Token:
-        token = await self._runtime.database.look(lambda tx: store.find(tx, token_id))
+        token = await self._looked_at.find(token_id)
         assert token is not None, "tokens are not deleted"
         return token
+
+    async def _load(self, ids: Sequence[UUID]) -> dict[UUID, Token]:
+        return await self._runtime.database.look(lambda tx: store.find_many(tx, ids))
 
 
 SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")

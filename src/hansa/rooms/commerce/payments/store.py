@@ -186,6 +186,11 @@ async def find(tx: Tx, token_id: UUID) -> Token | None:
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.id = $1", token_id))
 
 
+async def find_many(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, Token]:
+    """The tokens with these ids."""
+    return {row["id"]: Token(**row) for row in await tx.fetch(f"{_FIND} WHERE t.id = ANY($1)", ids)}
+
+
 async def find_by_hashes(tx: Tx, hashes: Sequence[bytes]) -> dict[bytes, Token]:
     """The tokens with these hashes."""
     rows = [dict(row) for row in await tx.fetch(_FIND_EACH, hashes)]
