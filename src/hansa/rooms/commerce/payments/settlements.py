@@ -46,9 +46,9 @@ class Settlements:
         # Many wait for outcomes at the same moment, those of one bulk above all.
         self._looked_at = Gathering[UUID, Token](self._load)
 
-    async def at_once(self, order: SettleOrder) -> Token | None:
-        """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: Unavailable."""
-        return await GATHERED.of(self._runtime).settle(order)
+    async def at_once(self, order: SettleOrder, caller_version: int | None = None) -> Token | None:
+        """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: CallerChanged, Unavailable."""
+        return await GATHERED.of(self._runtime).settle(order, caller_version)
 
     def start(self, token_id: UUID) -> None:
         """Pay a settling token beside the request that made it so."""
