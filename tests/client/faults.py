@@ -1,6 +1,7 @@
 """A network that loses requests and answers, between a client and a real registry."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx2
@@ -10,7 +11,10 @@ from hansa_client.trust import trusted_authorities
 
 @dataclass
 class Faults:
-    """`plan` holds what happens to the next requests to `path`: `answer lost`, `request lost`, `503`; empty: nothing."""
+    """`plan` holds what happens to the next requests to `path`; empty: nothing.
+
+    `answer lost`, `request lost`, a status such as `503`, or an answer in place of the registry's: one of `ANSWERS`.
+    """
 
     path: str = ""
     plan: deque[str] = field(default_factory=deque)
@@ -40,7 +44,28 @@ class Faults:
     def after(self, request: httpx2.Request, response: httpx2.Response, fault: str) -> httpx2.Response:
         if fault == "answer lost":
             raise httpx2.ReadError("the connection was closed", request=request)
+        if fault in ANSWERS:
+            return ANSWERS[fault](request)
         return httpx2.Response(int(fault), request=request) if fault else response
+
+
+# What a proxy or another service at the address of a registry may answer.
+ANSWERS: dict[str, Callable[[httpx2.Request], httpx2.Response]] = {
+    "a page": lambda request: httpx2.Response(
+        200, request=request, html="<html>Log in to the network</html>"
+    ),
+    "half a document": lambda request: httpx2.Response(200, request=request, content=b'{"balance": "1'),
+    "broken encoding": lambda request: httpx2.Response(
+        200,
+        request=request,
+        headers={"Content-Encoding": "gzip"},
+        stream=httpx2.ByteStream(b"not compressed"),
+    ),
+    "a redirection": lambda request: httpx2.Response(
+        301, request=request, headers={"Location": "https://registry.example/"}
+    ),
+    "a deep refusal": lambda request: httpx2.Response(400, request=request, content=b"[" * 200_000),
+}
 
 
 class _Asynchronous(httpx2.AsyncHTTPTransport):

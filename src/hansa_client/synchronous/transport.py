@@ -5,8 +5,9 @@ from typing import TypeVar
 
 import httpx2
 
-from hansa_client.calls import REFUSED, Call, read_answer, read_refusal
+from hansa_client.calls import REDIRECTED, REFUSED, Call, read_answer, read_redirection, read_refusal
 from hansa_client.errors import (
+    AnswerInvalid,
     KeyInProgress,
     OutcomeUnknown,
     Refusal,
@@ -15,7 +16,7 @@ from hansa_client.errors import (
     Unreachable,
 )
 from hansa_client.primitives import sleep
-from hansa_client.retries import OF_A_GATEWAY, RetryPolicy, may_repeat
+from hansa_client.retries import OF_THE_SERVER, RetryPolicy, may_repeat
 from hansa_client.sending import Sender
 
 from .session import Session
@@ -38,10 +39,10 @@ class Transport:
 
         Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid.
         """
-        return read_answer(self.response(call, session), shape)
+        return read_success(call, self.response(call, session), shape)
 
     def response(self, call: Call, session: Session | None = None) -> httpx2.Response:
-        """The response of a success. Raises: Refusal, Unreachable, OutcomeUnknown."""
+        """The response of a success. Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid."""
         failed_attempts = 0
         may_have_happened = False
         has_renewed = False
@@ -49,6 +50,11 @@ class Transport:
             token = session.token() if session is not None else None
             try:
                 response = self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
+            except httpx2.DecodingError as trouble:
+                unreadable = AnswerInvalid(
+                    f"{call.method} {call.path} was answered in a broken encoding: {trouble}"
+                )
+                raise _unreadable(call, unreadable) from trouble
             except httpx2.TransportError as trouble:
                 was_sent = not isinstance(trouble, UNSENT)
                 may_have_happened = may_have_happened or was_sent
@@ -58,8 +64,10 @@ class Transport:
                     raise _no_answer(call, trouble, may_have_happened=may_have_happened) from trouble
                 sleep(pause)
                 continue
-            if response.status_code < REFUSED:
+            if response.status_code < REDIRECTED:
                 return response
+            if response.status_code < REFUSED:
+                raise read_redirection(response)
             refusal = read_refusal(response)
             if (
                 isinstance(refusal, Unauthorized)
@@ -72,7 +80,7 @@ class Transport:
                 session.renew(token)
                 continue
             failed_attempts += 1
-            may_have_happened = may_have_happened or refusal.status in OF_A_GATEWAY
+            may_have_happened = may_have_happened or refusal.status >= OF_THE_SERVER
             is_final = not may_repeat(refusal, is_repeatable=call.is_repeatable)
             pause = None if is_final else self._retries.pause(failed_attempts, refusal.retry_after_seconds)
             if pause is None:
@@ -82,14 +90,27 @@ class Transport:
 
 def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal | OutcomeUnknown:
     """What the caller learns: only a refusal that decides says that an attempt before it had no effect."""
-    is_decided = refusal.status not in OF_A_GATEWAY and not isinstance(
-        refusal, KeyInProgress | TooManyRequests
-    )
+    is_decided = refusal.status < OF_THE_SERVER and not isinstance(refusal, KeyInProgress | TooManyRequests)
     if is_decided or not may_have_happened or call.is_reading:
         return refusal
     return OutcomeUnknown(
         f"The request may have taken effect. {call.method} {call.path}: {refusal}", call.key
     )
+
+
+def read_success(call: Call, response: httpx2.Response, shape: type[T]) -> T:
+    """The body of a success of this call. Raises: AnswerInvalid, OutcomeUnknown."""
+    try:
+        return read_answer(response, shape)
+    except AnswerInvalid as trouble:
+        raise _unreadable(call, trouble) from trouble
+
+
+def _unreadable(call: Call, trouble: AnswerInvalid) -> AnswerInvalid | OutcomeUnknown:
+    """A success that cannot be read, as a proxy may send one, does not show what the registry did."""
+    if call.is_reading:
+        return trouble
+    return OutcomeUnknown(f"The request may have taken effect. {trouble}", call.key)
 
 
 def _no_answer(call: Call, trouble: Exception, *, may_have_happened: bool) -> Unreachable | OutcomeUnknown:
