@@ -217,7 +217,7 @@ def _message_to(registry: "Registry", did: str, text: str | None, call_id: str |
 def _show(response: "httpx2.Response", entry: "Entry | None", *, as_json: bool) -> None:
     from .opening import fail, show
 
-    members = {"status": response.status_code, "body": response.text, "payment": entry}
+    members: dict[str, Any] = {"status": response.status_code, "body": response.text, "payment": entry}
     sentence = "Nothing was paid."
     if entry is not None and entry.progress not in {"released", "failed", "expired"}:
         sentence = f"Paid {_amount(entry)} to {entry.payee}: {entry.progress}, payment {entry.payment_id}."
