@@ -103,13 +103,13 @@ async def test_a_route_may_capture_less(fastapi_shop: Shop) -> None:
 def app_with_sockets(service: PaidService, works: Works) -> Any:
     app = FastAPI()
 
-    @app.websocket("/forecast")
-    @app.websocket("/free")
-    async def forecast(socket: WebSocket) -> None:
+    async def answer(socket: WebSocket) -> None:
         works.executions[socket.url.path] += 1
         await socket.accept()
         await socket.close()
 
+    for path in ("/forecast", "/free"):
+        app.add_api_websocket_route(path, answer)
     return service.asgi(app, {"/forecast": "0.05"})
 
 
