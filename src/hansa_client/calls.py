@@ -59,18 +59,25 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     key: str | None = None
     is_idempotent: bool = False
+    is_without_effect: bool = False
+    """A POST that changes nothing that counts, such as a dry run."""
     extra_seconds: float = 0
     """How much longer than usual the registry may take, because it was requested to wait."""
 
     @property
     def is_repeatable(self) -> bool:
         """Whether sending it twice has the effect of sending it once."""
-        return self.is_idempotent or self.key is not None or self.method in REPEATABLE_METHODS
+        return (
+            self.is_idempotent
+            or self.key is not None
+            or self.is_without_effect
+            or self.method in REPEATABLE_METHODS
+        )
 
     @property
     def is_reading(self) -> bool:
         """Whether it changes nothing."""
-        return self.method in {"GET", "HEAD"}
+        return self.is_without_effect or self.method in {"GET", "HEAD"}
 
     def arguments(self, token: str | None) -> dict[str, Any]:
         """What the HTTP library sends."""

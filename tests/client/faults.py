@@ -1,6 +1,6 @@
 """A network that loses requests and answers, between a client and a real registry."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,18 +11,16 @@ from hansa_client.trust import trusted_authorities
 
 @dataclass
 class Faults:
-    """`plan` holds what happens to the next requests to `path`; empty: nothing.
+    """`plans` hold what happens to the next requests to a path; empty: nothing.
 
     `answer lost`, `request lost`, a status such as `503`, or an answer in place of the registry's: one of `ANSWERS`.
     """
 
-    path: str = ""
-    plan: deque[str] = field(default_factory=deque)
+    plans: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(deque))
     sent: list[httpx2.Request] = field(default_factory=list)
 
     def next(self, path: str, *plan: str) -> None:
-        self.path = path
-        self.plan.extend(plan)
+        self.plans[path].extend(plan)
 
     def keys(self, path: str) -> list[str | None]:
         """The Idempotency-Key of each request that was sent to a path."""
@@ -36,7 +34,8 @@ class Faults:
 
     def before(self, request: httpx2.Request) -> str:
         self.sent.append(request)
-        fault = self.plan.popleft() if self.plan and request.url.path == self.path else ""
+        plan = self.plans[request.url.path]
+        fault = plan.popleft() if plan else ""
         if fault == "request lost":
             raise httpx2.ConnectError("the connection was refused", request=request)
         return fault

@@ -14,6 +14,7 @@ from hansa_client.errors import (
     Invalid,
     KeyReused,
     NotFound,
+    ServerFailed,
     TooManyRequests,
     Unauthorized,
 )
@@ -138,6 +139,29 @@ async def test_a_reading_that_is_answered_with_something_else_says_so(
     faults.next("/api/v1/teg/balance", fault)
     with pytest.raises(AnswerInvalid, match="GET /api/v1/teg/balance"):
         await payer.transfers.balance()
+
+
+@pytest.mark.parametrize("refused", [("401", "401"), ("403",), ("401",)])
+async def test_an_attempt_that_was_not_admitted_does_not_show_what_the_one_before_it_did(
+    refused: tuple[str, ...], connect: Open, faults: Faults
+):
+    payer, payee, did = await two_agents(connect)
+    await payer.transfers.balance()
+    faults.next(TRANSFER, "answer lost", *refused)
+    if refused == ("401",):
+        faults.next("/api/v1/auth/agent/token", "500")
+    with pytest.raises(OutcomeUnknown) as unknown:
+        await payer.transfers.transfer(did, "10")
+    assert unknown.value.idempotency_key in faults.keys(TRANSFER)
+    assert (await payee.transfers.balance()).balance == Decimal(10)
+
+
+async def test_a_login_that_fails_is_no_request_that_may_have_taken_effect(connect: Open, faults: Faults):
+    payer, _, did = await two_agents(connect)
+    faults.next("/api/v1/auth/agent/token", "500")
+    with pytest.raises(ServerFailed):
+        await payer.transfers.transfer(did, "10")
+    assert faults.keys(TRANSFER) == []
 
 
 async def test_a_redirection_is_not_followed_and_its_target_is_named(connect: Open, faults: Faults):

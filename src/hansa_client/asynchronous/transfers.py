@@ -105,7 +105,7 @@ class AsyncTransfers:
     async def plan(self, receiver_did: str, amount: Amount) -> Sending:
         """The route and the fee that `send` would have now; moves nothing."""
         body = {"receiver_did": receiver_did, "amount": amount_text(amount), "dry_run": True}
-        call = Call("POST", "/api/v1/teg/send", json=body, is_idempotent=True)
+        call = Call("POST", "/api/v1/teg/send", json=body, is_without_effect=True)
         return await self._transport.answer(call, Sending, self._agent)
 
     async def transactions(

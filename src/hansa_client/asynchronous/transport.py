@@ -1,5 +1,7 @@
 """Sends calls over HTTP and repeats those that may be repeated."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import httpx2
@@ -7,6 +9,8 @@ import httpx2
 from hansa_client.calls import REDIRECTED, REFUSED, Call, read_answer, read_redirection, read_refusal
 from hansa_client.errors import (
     AnswerInvalid,
+    Forbidden,
+    HansaError,
     KeyInProgress,
     OutcomeUnknown,
     Refusal,
@@ -46,14 +50,10 @@ class AsyncTransport:
         may_have_happened = False
         has_renewed = False
         while True:
-            token = await session.token() if session is not None else None
+            with _before_sending(call, may_have_happened=may_have_happened):
+                token = await session.token() if session is not None else None
             try:
-                response = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
-            except httpx2.DecodingError as trouble:
-                unreadable = AnswerInvalid(
-                    f"{call.method} {call.path} was answered in a broken encoding: {trouble}"
-                )
-                raise _unreadable(call, unreadable) from trouble
+                response = await self._sent(call, token)
             except httpx2.TransportError as trouble:
                 was_sent = not isinstance(trouble, UNSENT)
                 may_have_happened = may_have_happened or was_sent
@@ -63,10 +63,8 @@ class AsyncTransport:
                     raise _no_answer(call, trouble, may_have_happened=may_have_happened) from trouble
                 await async_sleep(pause)
                 continue
-            if response.status_code < REDIRECTED:
-                return response
             if response.status_code < REFUSED:
-                raise read_redirection(response)
+                return response
             refusal = read_refusal(response)
             if (
                 isinstance(refusal, Unauthorized)
@@ -76,7 +74,8 @@ class AsyncTransport:
             ):
                 # The token ended earlier than expected: the registry did nothing, a new one decides.
                 has_renewed = True
-                await session.renew(token)
+                with _before_sending(call, may_have_happened=may_have_happened):
+                    await session.renew(token)
                 continue
             failed_attempts += 1
             may_have_happened = may_have_happened or refusal.status >= OF_THE_SERVER
@@ -86,15 +85,43 @@ class AsyncTransport:
                 raise _final(call, refusal, may_have_happened=may_have_happened) from None
             await async_sleep(pause)
 
+    async def _sent(self, call: Call, token: str | None) -> httpx2.Response:
+        """Raises: httpx2.TransportError, AnswerInvalid, OutcomeUnknown."""
+        try:
+            response = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
+        except httpx2.DecodingError as trouble:
+            unreadable = AnswerInvalid(
+                f"{call.method} {call.path} was answered in a broken encoding: {trouble}"
+            )
+            raise _unreadable(call, unreadable) from trouble
+        if REDIRECTED <= response.status_code < REFUSED:
+            raise read_redirection(response)
+        return response
+
 
 def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal | OutcomeUnknown:
     """What the caller learns: only a refusal that decides says that an attempt before it had no effect."""
-    is_decided = refusal.status < OF_THE_SERVER and not isinstance(refusal, KeyInProgress | TooManyRequests)
+    # Whether the caller may act, and how often, is judged before the registry looks for the answer of an earlier attempt.
+    is_decided = refusal.status < OF_THE_SERVER and not isinstance(
+        refusal, KeyInProgress | TooManyRequests | Unauthorized | Forbidden
+    )
     if is_decided or not may_have_happened or call.is_reading:
         return refusal
     return OutcomeUnknown(
         f"The request may have taken effect. {call.method} {call.path}: {refusal}", call.key
     )
+
+
+@contextmanager
+def _before_sending(call: Call, *, may_have_happened: bool) -> Iterator[None]:
+    """What stops an attempt before it is sent, such as a login that fails, does not show what an earlier attempt did."""
+    try:
+        yield
+    except HansaError as trouble:
+        if not may_have_happened or call.is_reading:
+            raise
+        sentence = f"The request may have taken effect. {call.method} {call.path}: {trouble}"
+        raise OutcomeUnknown(sentence, call.key) from trouble
 
 
 def read_success(call: Call, response: httpx2.Response, shape: type[T]) -> T:
