@@ -38,6 +38,7 @@ CALLERS = {
     caller.developer_caller: "developer",
     caller.developer_caller_if_any: "anyone; a developer sees more",
     caller.agent_caller: "agent",
+    caller.compared_agent_caller: "agent",
     caller.password_setter_caller: "a person who may set a new password, once",
     caller.internal_caller: "a service, or an admitted registry",
     caller.developer_or_agent_caller: "developer or agent",

@@ -9,6 +9,8 @@
 - `CurrentPasswordSetter`: a person who recovered an account, by the token that sets its password and does nothing else.
 - `InternalCaller`: a service of the operator's own, by the internal key or by its certificate, or an admitted registry,
   by its licence key.
+- `ComparedAgent` or `agent_holding(permission, is_compared=True)`: as `CurrentAgent` and `agent_holding`, with what this
+  process read of the agent before (optimistic): the transaction of the route compares its version.
 - The rooms that own developers, agents and federation fill the slots of the checks.
 """
 
@@ -30,7 +32,7 @@ from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.values.areas import ADMIN_AREAS
-from hansa.foundation.values.errors import DeveloperSuspended, Forbidden, Unauthorized
+from hansa.foundation.values.errors import DeveloperSuspended, Forbidden, Unauthorized, Unavailable
 from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES, allows
 
 # What the session of a developer is called that shows an API key: followed by the key's id.
@@ -83,6 +85,8 @@ class Agent(msgspec.Struct, frozen=True):
     permissions: frozenset[str]
     is_governed: bool
     """Whether its owner bounds what it pays."""
+    version: int | None = None
+    """What the transaction has to compare, as the agent was not read for this request; None where it was."""
 
 
 class PasswordSetter(msgspec.Struct, frozen=True):
@@ -94,6 +98,8 @@ class PasswordSetter(msgspec.Struct, frozen=True):
 
 DEVELOPER_CHECK: Slot[Callable[[Runtime, str], Awaitable[Developer]]] = Slot("callers: check of a developer")
 AGENT_CHECK: Slot[Callable[[Runtime, str], Awaitable[Agent]]] = Slot("callers: check of an agent")
+LAST_READ_AGENT: Slot[Callable[[Runtime, str], Agent | None]] = Slot("callers: agent as last read")
+"""The agent of a token as this process read it last, with its version; None where it has to be read."""
 PASSWORD_SETTER_CHECK: Slot[Callable[[Runtime, str], Awaitable[PasswordSetter]]] = Slot(
     "callers: check of a password setter"
 )
@@ -113,6 +119,10 @@ async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | 
         developer = await DEVELOPER_CHECK.of(runtime)(runtime, token)
     developer.require(EVERY_SCOPE)
     return developer
+
+
+class CallerChanged(Exception):
+    """The agent is no longer what this process had read: the request is judged again from its beginning."""
 
 
 class PermissionMissing(Forbidden):
@@ -163,6 +173,8 @@ CREDENTIAL_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
 # Where the scope of a request holds the developer or the agent whose credential was accepted.
 CALLER = "hansa.caller"
+# Where it holds the agent of an optimistic check once that was read for this request.
+CONFIRMED = "hansa.caller.confirmed"
 
 INTERNAL_KEY_HEADER = "X-Internal-Key"
 LICENCE_HEADER = "X-Federation-License"
@@ -217,6 +229,51 @@ async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME
     agent = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
     request.scope[CALLER] = agent
     return agent
+
+
+@evaluated_once
+async def compared_agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
+    """The agent asking, as this process read it last: its `version` is for the transaction to compare.
+
+    Raises: as `agent_caller`.
+    """
+    if (confirmed := request.scope.get(CONFIRMED)) is not None:
+        return confirmed  # type: ignore[no-any-return]
+    runtime = runtime_of(request)
+    token = bearer_token(request)
+    agent = LAST_READ_AGENT.of(runtime)(runtime, token) or await AGENT_CHECK.of(runtime)(runtime, token)
+    request.scope[CALLER] = agent
+    return agent
+
+
+async def confirm_caller(request: Request) -> None:
+    """Read the agent of an optimistic check now: to be called before whatever does not compare its version.
+
+    Raises: CallerChanged, Unauthorized, Forbidden.
+    """
+    caller = request.scope.get(CALLER)
+    if not isinstance(caller, Agent) or caller.version is None:
+        return
+    runtime = runtime_of(request)
+    confirmed = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
+    request.scope[CALLER] = request.scope[CONFIRMED] = confirmed
+    if (caller.roles, caller.is_governed) != (confirmed.roles, confirmed.is_governed):
+        raise CallerChanged
+
+
+async def is_to_be_repeated(request: Request, trouble: Exception) -> bool:
+    """Whether a request that was refused is to be judged again, because its caller was not as it is now.
+
+    Raises: Unauthorized, Forbidden, where the caller as it is now is refused before anything else.
+    """
+    if isinstance(trouble, Unavailable):
+        # What it asked for may have been done.
+        return False
+    try:
+        await confirm_caller(request)
+    except CallerChanged:
+        return True
+    return isinstance(trouble, CallerChanged)
 
 
 @evaluated_once
@@ -322,15 +379,17 @@ def maybe_developer_holding(scope: str) -> Any:
     return Depends(developer_with_scope_if_any)
 
 
-def agent_holding(permission: str, *, or_capability: bool = False) -> Any:
+def agent_holding(permission: str, *, or_capability: bool = False, is_compared: bool = False) -> Any:
     """A dependency: the agent asking, which holds `permission` where roles are enforced.
 
-    With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both.
+    With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both. With `is_compared`
+    it is a `ComparedAgent`.
     """
 
     @evaluated_once
     async def agent_with_permission(
-        request: Request, agent: Annotated[Agent, Depends(agent_caller)]
+        request: Request,
+        agent: Annotated[Agent, Depends(compared_agent_caller if is_compared else agent_caller)],
     ) -> Agent:
         settings = runtime_of(request).settings
         shows_capability = or_capability and CAPABILITY_HEADER in request.headers
@@ -381,6 +440,8 @@ CurrentDeveloper = Annotated[Developer, Depends(developer_caller)]
 MaybeDeveloper = Annotated[Developer | None, Depends(developer_caller_if_any)]
 """With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route."""
 CurrentAgent = Annotated[Agent, Depends(agent_caller)]
+ComparedAgent = Annotated[Agent, Depends(compared_agent_caller)]
+"""Only for a `DirectRoute`: its transaction compares the version, and `confirm_caller` comes before any other answer."""
 CurrentPasswordSetter = Annotated[PasswordSetter, Depends(password_setter_caller)]
 InternalCaller = Annotated[None, Depends(internal_caller)]
 DeveloperOrAgent = Annotated[Developer | Agent, Depends(developer_or_agent_caller)]

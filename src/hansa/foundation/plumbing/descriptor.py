@@ -5,6 +5,7 @@ from hansa.foundation.plumbing.caller import (
     AGENT_CHECK,
     DEVELOPER_CHECK,
     IS_DEVELOPER_SUSPENDED,
+    LAST_READ_AGENT,
     LICENCE_CHECK,
     PASSWORD_SETTER_CHECK,
     SERVICE_CHECK,
@@ -35,6 +36,7 @@ PLUMBING = Room(
     offers=(
         DEVELOPER_CHECK,
         AGENT_CHECK,
+        LAST_READ_AGENT,
         PASSWORD_SETTER_CHECK,
         LICENCE_CHECK,
         SERVICE_CHECK,

@@ -11,14 +11,18 @@ from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText, guarded_json, held_body, json_of
+from hansa.foundation.plumbing.caller import CallerChanged, is_to_be_repeated
 from hansa.foundation.plumbing.parameter_binding import directly, in_two_steps
 from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.values.errors import Refused
 
 Handler = Callable[[Request], Awaitable[Response]]
+_BODY = "hansa.body"
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
@@ -46,16 +50,35 @@ class DirectRoute(GuardedRoute):
             for name, resolve, is_waited_for in judges:
                 value = resolve(request, None)
                 values[name] = await value if is_waited_for else value
-            parsed = None
-            if takes_body:
-                body = held_body(request)
-                parsed = await guarded_json(request) if body is None else json_of(request, body)
+            parsed = await _body_of(request) if takes_body else None
             answer: Response | BaseModel = await call(values, request, parsed)
             if isinstance(answer, Response):
                 return answer
             return JsonText(answer.model_dump_json())
 
-        return answered
+        return _for_the_caller_as_it_is(answered)
+
+
+async def _body_of(request: Request) -> Any:
+    """The JSON body, which is received once for a request that is judged again."""
+    if _BODY not in request.scope:
+        body = held_body(request)
+        request.scope[_BODY] = await guarded_json(request) if body is None else json_of(request, body)
+    return request.scope[_BODY]
+
+
+def _for_the_caller_as_it_is(answered: Handler) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    """The same, repeated where a request was refused for a caller that has changed since this process read it."""
+
+    async def answered_now(request: Request) -> Response:
+        try:
+            return await answered(request)
+        except (CallerChanged, Refused, RequestValidationError) as trouble:
+            if not await is_to_be_repeated(request, trouble):
+                raise
+        return await answered(request)
+
+    return answered_now
 
 
 def direct_handlers(routers: Iterable[APIRouter], prefix: str) -> dict[tuple[str, str], Handler]:

@@ -1,24 +1,32 @@
-"""Who an agent token belongs to, asked for every request of an agent."""
+"""Who an agent token belongs to, asked for every request of an agent.
 
+What was read of an agent is kept for requests whose transaction compares the version that it had then (`sql/versions.sql`).
+"""
+
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 from weakref import WeakKeyDictionary
 
+import msgspec
 from fastapi import Depends
 
 from hansa.foundation.plumbing.caller import Agent, agent_caller
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.tokens import Claims, TokenKind
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.roles import permissions_of
 
 from . import rules, store
 
+# About 10 MB; beyond it those that were read first are read again.
+KEPT_MAX = 10_000
 
-class KnownAgent(Agent, frozen=True):
+
+class KnownAgent(Agent, frozen=True, kw_only=True):
     """The agent asking, with what it may read about itself."""
 
     client_id: str
@@ -37,6 +45,7 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
     """
     claims = runtime.tokens.verify(TokenKind.AGENT, token)
     bearer = await _bearers_of(runtime.database).find(claims.subject)
+    READ_AGENTS.of(runtime).keep(claims.subject, bearer)
     if bearer is None or claims.expires_at <= bearer.read_at.timestamp():
         raise Unauthorized
     if claims.session != rules.session_of(bearer.client_id, bearer.secret_number):
@@ -56,6 +65,66 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         last_active_at=bearer.last_active_at,
         actor=claims.actor,
     )
+
+
+class ReadAgent(msgspec.Struct, frozen=True):
+    """An active agent without a spend policy as it was read, the session of its tokens, and when that was.
+
+    `read_at` is the database's time, in seconds since 1970; `clock` this process's monotonic one.
+    """
+
+    agent: Agent
+    session: str
+    read_at: float
+    clock: float
+
+    @property
+    def now(self) -> float:
+        """The database's time now, as far as this process knows."""
+        return self.read_at + time.monotonic() - self.clock
+
+
+class ReadAgents:
+    """The agents that this process read, by DID, each as it was read last."""
+
+    def __init__(self, most: int = KEPT_MAX) -> None:
+        self._most = most
+        self._agents: dict[str, ReadAgent] = {}
+
+    def __contains__(self, did: str) -> bool:
+        return did in self._agents
+
+    def keep(self, did: str, bearer: store.Bearer | None) -> None:
+        """Keep what was read now instead of what was read before."""
+        self._agents.pop(did, None)
+        if bearer is None or bearer.status != "active" or bearer.is_governed:
+            return
+        if len(self._agents) >= self._most:
+            del self._agents[next(iter(self._agents))]
+        roles = tuple(bearer.roles)
+        self._agents[did] = ReadAgent(
+            Agent(did, bearer.developer_id, roles, permissions_of(roles), False, bearer.version),
+            rules.session_of(bearer.client_id, bearer.secret_number),
+            bearer.read_at.timestamp(),
+            time.monotonic(),
+        )
+
+    def of(self, claims: Claims) -> Agent | None:
+        """The agent of a token that was good when its agent was read, with the version it had then."""
+        read = self._agents.get(claims.subject)
+        if read is None or claims.actor is not None:
+            return None
+        if claims.session != read.session or claims.expires_at <= read.now:
+            return None
+        return read.agent
+
+
+READ_AGENTS: Slot[ReadAgents] = Slot("agents: as this process read them")
+
+
+def last_read_agent(runtime: Runtime, token: str) -> Agent | None:
+    """The agent of a token as this process read it last, with its version; None where it has to be read. Raises: Unauthorized."""
+    return READ_AGENTS.of(runtime).of(runtime.tokens.verify(TokenKind.AGENT, token))
 
 
 async def active_agent(tx: Tx, did: str) -> Agent:

@@ -75,7 +75,7 @@ _TOUCH = "UPDATE agents_agent SET last_active_at = now() WHERE did = $1 RETURNIN
 # one for each call, at several times the cost of the lookup.
 _FIND_BEARERS = """
 SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.is_governed, a.created_at, a.last_active_at,
-  a.secret_number, clock_timestamp() AS read_at
+  a.secret_number, a.version, clock_timestamp() AS read_at
 FROM agents_agent a WHERE a.did = ANY(ARRAY(SELECT unnest($1::text[])))
 """
 
@@ -149,6 +149,7 @@ class Bearer(msgspec.Struct, frozen=True):
     created_at: datetime
     last_active_at: datetime | None
     secret_number: int
+    version: int
     read_at: datetime
 
 

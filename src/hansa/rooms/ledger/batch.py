@@ -19,6 +19,7 @@ from typing import TypeAlias
 import asyncpg
 import msgspec
 
+from hansa.foundation.plumbing.caller import CallerChanged
 from hansa.foundation.plumbing.database import Database, Lane, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
@@ -89,11 +90,17 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of_transfer(
-        cls, order: TransferOrder, request: Repeatable | None, render: Callable[[Receipt], str]
+        cls,
+        order: TransferOrder,
+        request: Repeatable | None,
+        render: Callable[[Receipt], str],
+        caller_version: int | None = None,
     ) -> "Ticket":
         """A ticket for one transfer."""
         refusal = _refused_at_sight(order)
-        return cls.of([orders.transfer(order)], request, lambda made: render(made[0]), refusal)
+        return cls.of(
+            [orders.transfer(order, caller_version)], request, lambda made: render(made[0]), refusal
+        )
 
     @property
     def is_extended(self) -> bool:
@@ -112,7 +119,16 @@ def _keyed(order: Order, request: Repeatable | None, *, barred: bool) -> Order:
     if request is not None:
         scope, body_digest = request.scope.hex(), digest(request.body).hex()
     return Order(
-        order.debit, order.credit, order.amount, order.message, order.more, scope, body_digest, barred
+        order.debit,
+        order.credit,
+        order.amount,
+        order.message,
+        order.more,
+        scope,
+        body_digest,
+        barred,
+        order.caller,
+        order.caller_version,
     )
 
 
@@ -133,13 +149,19 @@ class GroupCommit:
         """How many tickets the database decides on."""
 
     async def transfer(
-        self, order: TransferOrder, request: Repeatable | None, render: Callable[[Receipt], str]
+        self,
+        order: TransferOrder,
+        request: Repeatable | None,
+        render: Callable[[Receipt], str],
+        caller_version: int | None = None,
     ) -> OrderAnswer:
         """As `posting.transfer` with its answer remembered; durable when this returns.
 
-        Raises: what `posting.transfer` raises, KeyReused, KeyInProgress, Unavailable.
+        With `caller_version` only if the payer still has it.
+
+        Raises: what `posting.transfer` raises, CallerChanged, KeyReused, KeyInProgress, Unavailable.
         """
-        ticket = Ticket.of_transfer(order, request, render)
+        ticket = Ticket.of_transfer(order, request, render, caller_version)
         return answer_of(ticket, await self._decided(ticket))
 
     async def submit(
@@ -296,7 +318,7 @@ async def post_batch(
 def answer_of(ticket: Ticket, rows: Sequence[Row]) -> OrderAnswer:
     """The answer to a ticket on which the database decided.
 
-    Raises: the refusal of its first order that cannot be carried out, ClaimRefused, KeyReused, KeyInProgress.
+    Raises: the refusal of its first order that cannot be carried out, ClaimRefused, CallerChanged, KeyReused, KeyInProgress.
     """
     match rows[0]["outcome"]:
         case "replayed":
@@ -311,6 +333,8 @@ def answer_of(ticket: Ticket, rows: Sequence[Row]) -> OrderAnswer:
 def receipts_of(ticket: Ticket, rows: Sequence[Row]) -> list[Receipt]:
     """The receipts of a ticket on which the database decided now. Raises: as `answer_of`."""
     for order, row in zip(ticket.orders, rows, strict=True):
+        if row["outcome"] == "caller_changed":
+            raise CallerChanged
         if row["outcome"] not in (*CARRIED_OUT, "undone"):
             raise refusal_of(order, row)
     return [_receipt(order, row) for order, row in zip(ticket.orders, rows, strict=True)]

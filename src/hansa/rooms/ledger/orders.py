@@ -88,7 +88,10 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "f
 
 
 class Order(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One order. `scope` and `digest`, both in hex, are its ledger key; `barred` refuses it unless the key was used."""
+    """One order. `scope` and `digest`, both in hex, are its ledger key; `barred` refuses it unless the key was used.
+
+    `caller_version` is the version of `caller`, or else of `debit`, as it was read before; None where it is not compared.
+    """
 
     debit: str | None
     credit: str | None
@@ -98,6 +101,8 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     scope: str | None = None
     digest: str | None = None
     barred: bool = False
+    caller: str | None = None
+    caller_version: int | None = None
 
     @property
     def terms(self) -> Terms:
@@ -108,6 +113,12 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     def is_extended(self) -> bool:
         """Whether a room claims and records rows of its own with this order."""
         return self.more is not None and self.more.extension is not None
+
+    def compared(self, caller: str, version: int | None) -> "Order":
+        """The same order, refused (CallerChanged) if this caller has another version by then; None is not compared."""
+        return (
+            self if version is None else msgspec.structs.replace(self, caller=caller, caller_version=version)
+        )
 
     def in_group(self, number: int) -> "Order":
         """The same order as one of a group, of which all are done or none."""
@@ -132,9 +143,9 @@ def nothing_but(line: ExtensionLine) -> Order:
     return Order(None, None, 0, more=Terms(active=NOBODY, extension=line))
 
 
-def transfer(order: TransferOrder) -> Order:
+def transfer(order: TransferOrder, caller_version: int | None = None) -> Order:
     """Both liquid; the fee on top goes to the fee collector."""
-    return Order(order.payer, order.payee, order.amount, order.message)
+    return Order(order.payer, order.payee, order.amount, order.message, caller_version=caller_version)
 
 
 def payment(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.caller import Agent, agent_holding
+from hansa.foundation.plumbing.caller import Agent, agent_holding, confirm_caller
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import (
@@ -72,6 +72,7 @@ router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 
 Transfers = Annotated[ledger.GroupCommit, Depends(ledger.GROUP_COMMIT.given)]
 TransferringAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
+ComparedPayer = Annotated[Agent, agent_holding(PERMISSION, or_capability=True, is_compared=True)]
 TRANSFER_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, FrameSilent, ReceiverIsForeign)}
 SEND_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, *CROSSING_REFUSALS)}
 BULK_ANSWERS = problems(*REFUSALS, ApprovalRequired)
@@ -80,7 +81,7 @@ BULK_ANSWERS = problems(*REFUSALS, ApprovalRequired)
 @router.post("/teg/transfer", response_model=TransferOut, responses=TRANSFER_ANSWERS)
 async def transfer_units(
     body: TransferIn,
-    agent: TransferringAgent,
+    agent: ComparedPayer,
     transfers: Transfers,
     db: Db,
     config: Config,
@@ -103,8 +104,9 @@ async def transfer_units(
 
     made: Awaitable[ledger.OrderAnswer | agents.Approval]
     if agents.pays_plainly(agent, capability):
-        made = transfers.transfer(order, request, render)
+        made = transfers.transfer(order, request, render, agent.version)
     else:
+        await confirm_caller(http)
         shown = one_approval(body.approval_id, approval)
         payment = _payment(
             order, currency, "teg.transfer", approval=shown, capability=capability, request=request

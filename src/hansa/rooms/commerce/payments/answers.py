@@ -12,7 +12,6 @@ from hansa.rooms import agents, ledger, transfers
 from . import rules
 from .authorize import Authorized, Presented, authorize
 from .firm_quote import read_quote
-from .gathered import Gathered
 from .kept_answer import AuthorizeAnswer
 from .rules import Token, Verdict
 from .settle import SettleOrder, settle
@@ -21,23 +20,20 @@ from .settlements import Settlements
 LINES_AT_ONCE = 4
 
 
-async def authorize_once(
+async def authorize_alone(
     db: Database,
-    gathered: Gathered,
     agent: Agent,
     answer: AuthorizeAnswer,
     *,
     capability_token: str | None,
     quote_token: str | None = None,
 ) -> ledger.OrderAnswer:
-    """The answer with the token, and whether it is a repetition.
+    """The answer with the token that cannot be authorized in the ledger's batch (`Gathered.authorize`), and whether it is a repetition.
 
     What is kept of it under the Idempotency-Key opens only with that key, and is deleted after its 24 hours.
 
     Raises: what `authorize` and `read_quote` raise, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
     """
-    if quote_token is None and (outcome := await gathered.authorize(agent, answer, capability_token)):
-        return outcome
     order, request = answer.order, answer.request
 
     async def act(tx: Tx) -> ledger.OrderAnswer | agents.Approval:
@@ -69,20 +65,30 @@ async def settle_and_answer(
 ) -> Token:
     """The token as the answer to a settle request has it.
 
-    Most are paid at once, in the ledger's batch. Where that is refused, the transfer runs beside the request and fails with
-    its reason. Without `wait` the answer is settling, whatever is known by then. With it the outcome is waited for, so many
+    Most are paid at once (`settle_at_once`). Where that is refused, the transfer runs beside the request and fails with its
+    reason (`settle_alone`). Without `wait` the answer is settling, whatever is known by then. With it the outcome is waited for, so many
     seconds: settled, failed, or settling when it is not known yet; and a token that is to be released and was is released:
     the first answer may have been lost.
 
     Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused, SettlementInProgress, TokenStatus,
     TokenExpired.
     """
-    if order.is_payment and (paid := await settlements.at_once(order)):
-        return paid if wait is not None else rules.as_settling(paid)
-    return await _settle_alone(db, settlements, order, book, wait)
+    paid = await settle_at_once(settlements, order, wait)
+    return paid or await settle_alone(db, settlements, order, book, wait)
 
 
-async def _settle_alone(
+async def settle_at_once(
+    settlements: Settlements, order: SettleOrder, wait: int | None, caller_version: int | None = None
+) -> Token | None:
+    """The answer for a token that is paid in the ledger's batch, None where it is to be judged by itself.
+
+    Raises: CallerChanged, Unavailable.
+    """
+    paid = await settlements.at_once(order, caller_version) if order.is_payment else None
+    return paid if paid is None or wait is not None else rules.as_settling(paid)
+
+
+async def settle_alone(
     db: Database, settlements: Settlements, order: SettleOrder, book: ledger.Book, wait: int | None
 ) -> Token:
     """As `settle_and_answer`, of a token that cannot be paid at once."""
@@ -114,11 +120,11 @@ async def settle_many(
     places = asyncio.Semaphore(LINES_AT_ONCE)
 
     async def one(order: SettleOrder) -> Token | Refused:
-        if order.is_payment and (paid := await settlements.at_once(order)):
-            return paid if wait is not None else rules.as_settling(paid)
+        if paid := await settle_at_once(settlements, order, wait):
+            return paid
         async with places:
             try:
-                return await _settle_alone(db, settlements, order, book, None if wait is None else 0)
+                return await settle_alone(db, settlements, order, book, None if wait is None else 0)
             except Unavailable:
                 raise
             except Refused as refusal:

@@ -43,7 +43,7 @@ class Gathered:
     ) -> ledger.OrderAnswer | None:
         """The answer with a new token, or a repetition of it; None where it has to be judged by itself.
 
-        Raises: KeyReused, KeyInProgress, AnswerUnreadable, Unavailable.
+        Raises: CallerChanged, KeyReused, KeyInProgress, AnswerUnreadable, Unavailable.
         """
         if not _is_plain(agent, answer.order, capability_token):
             return None
@@ -58,16 +58,15 @@ class Gathered:
 
         group = ledger.GROUP_COMMIT.of(self._runtime)
         try:
-            return await group.submit(
-                [AUTHORIZE.alone(authorization)], answer.request, render, answer.repeated
-            )
+            written = AUTHORIZE.alone(authorization).compared(agent.did, agent.version)
+            return await group.submit([written], answer.request, render, answer.repeated)
         except (KeyReused, KeyInProgress, AnswerUnreadable, Unavailable):
             raise
         except (Refused, ledger.ClaimRefused):
             return None
 
-    async def settle(self, order: SettleOrder) -> Token | None:
-        """The token, settled; None where it has to be judged by itself. Raises: Unavailable."""
+    async def settle(self, order: SettleOrder, caller_version: int | None) -> Token | None:
+        """The token, settled; None where it has to be judged by itself. Raises: CallerChanged, Unavailable."""
         token_sha256 = fingerprint(order.secret)
         found = self._known.take(token_sha256) or await self._found.find(token_sha256)
         if found is None or not rules.settles_plainly(found, order.by, order.capture_amount):
@@ -77,7 +76,8 @@ class Gathered:
             token.id, self._book.frame, self._book.currency, order.task_id, order.capture_amount
         )
         payment = payment_line(token, rules.memo_of(order.task_id))
-        receipt = await self._carried_out(SETTLE.on(payment, payload))
+        paid = SETTLE.on(payment, payload).compared(order.by, caller_version)
+        receipt = await self._carried_out(paid)
         return settled(token, receipt) if receipt else None
 
     async def release(self, secret: str, by: str) -> Token | None:

@@ -3,17 +3,19 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText
 from hansa.foundation.plumbing.caller import (
     CAPABILITY_HEADER,
     Agent,
+    ComparedAgent,
     CurrentAgent,
     PermissionMissing,
     Public,
     agent_holding,
+    confirm_caller,
 )
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.direct import DirectRoute
@@ -41,7 +43,7 @@ from hansa.foundation.values.money import PositiveAmount, parse_positive
 from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
-from .answers import authorize_once, settle_and_answer, settle_many
+from .answers import authorize_alone, settle_alone, settle_at_once, settle_many
 from .authorize import PERMISSION
 from .firm_quote import SIGNATORY, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
@@ -81,6 +83,7 @@ SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
 GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
+ComparedPayer = Annotated[Agent, agent_holding(PERMISSION, or_capability=True, is_compared=True)]
 CapabilityToken = Annotated[
     str | None,
     Header(
@@ -130,11 +133,12 @@ SPENDING_REFUSALS: tuple[type[Refused], ...] = (
 )
 async def authorize_payment(
     body: AuthorizeIn,
-    agent: PayingAgent,
+    agent: ComparedPayer,
     gathered: GatheredOfHere,
     db: Db,
     config: Config,
     *,
+    http: Request,
     seal: Sealing,
     writes: WriteLimit,
     key: IdempotencyKey = None,
@@ -148,9 +152,14 @@ async def authorize_payment(
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
-    outcome = await authorize_once(
-        db, gathered, agent, answer, capability_token=capability, quote_token=body.quote_token
-    )
+    outcome = None
+    if body.quote_token is None:
+        outcome = await gathered.authorize(agent, answer, capability)
+    if outcome is None:
+        await confirm_caller(http)
+        outcome = await authorize_alone(
+            db, agent, answer, capability_token=capability, quote_token=body.quote_token
+        )
     return answer_once(outcome.answer, replayed=outcome.replayed)
 
 
@@ -184,19 +193,23 @@ async def verify_payment(
 )
 async def settle_payment(
     body: SettleIn,
-    agent: CurrentAgent,
+    agent: ComparedAgent,
     db: Db,
     settlements: SettlementsOfHere,
     config: Config,
     *,
+    http: Request,
     writes: WriteLimit,
     prefer: Preference = None,
 ) -> Response:
     """Pay what a token is for; the transfer runs after the answer. With success false nothing is paid."""
     await writes.admit(agent.did)
     wait = wait_seconds(prefer)
-    book = ledger.Book.of(config)
-    token = await settle_and_answer(db, settlements, body.order_by(agent.did), book, wait)
+    order, book = body.order_by(agent.did), ledger.Book.of(config)
+    token = await settle_at_once(settlements, order, wait, agent.version)
+    if token is None:
+        await confirm_caller(http)
+        token = await settle_alone(db, settlements, order, book, wait)
     return JsonText(SettleOut.json_of(token, config.settlement_currency), applied(wait))
 
 

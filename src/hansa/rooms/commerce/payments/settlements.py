@@ -41,9 +41,9 @@ class Settlements:
         self._places = asyncio.Semaphore(PLACES)
         self._under_way: dict[UUID, asyncio.Task[None]] = {}
 
-    async def at_once(self, order: SettleOrder) -> Token | None:
-        """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: Unavailable."""
-        return await GATHERED.of(self._runtime).settle(order)
+    async def at_once(self, order: SettleOrder, caller_version: int | None = None) -> Token | None:
+        """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: CallerChanged, Unavailable."""
+        return await GATHERED.of(self._runtime).settle(order, caller_version)
 
     def start(self, token_id: UUID) -> None:
         """Pay a settling token beside the request that made it so."""

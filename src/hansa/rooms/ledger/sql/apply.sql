@@ -1,5 +1,6 @@
 -- The one place where orders to the book are decided and written.
 -- after: ledger/fees.sql
+-- after: plumbing/caller_versions.sql
 -- after: plumbing/remembered_answers.sql
 -- after: ledger/extensions.sql
 -- after: ledger/holds.sql
@@ -8,10 +9,11 @@
 
 -- Decide and write orders in their order, each seeing the effect of the earlier ones; one row for each, in order.
 --
--- An order: {debit, credit, amount, message, scope, digest, barred, more}. It moves `amount` from the liquid balance of
+-- An order: {debit, credit, amount, message, scope, digest, barred, more, caller, caller_version}. It moves `amount` from the liquid balance of
 -- `debit` to that of `credit`, both of which must be active, with the fee of a transfer on top; `debit` is null where
 -- units are issued, `credit` where they are destroyed. `scope` and `digest` are the ledger key, in hex, or null without
--- one; a barred order is refused unless its key was used before. `more` is null for a transfer; its members, all optional:
+-- one; a barred order is refused unless its key was used before. `caller_version` is the version in which `caller`, or
+-- else `debit`, was read before, or null where it is not compared. `more` is null for a transfer; its members, all optional:
 --   tx_type  what the transaction is called; default transfer
 --   from, to  buckets: 1 liquid, 2 staked, 3 escrow, 4 transit; default 1
 --   fee  none, on_top, held (computed as on_top, kept in escrow with the amount), inside (of the amount); default none
@@ -38,7 +40,7 @@
 -- Where a hold is named, its payer is debited, and without `credit` its payee is credited unless `destroyed`.
 --
 -- Outcomes: posted, replayed (with the kept answer), uncovered (with the fee and the balance of the debited bucket),
--- barred, debit_unknown, credit_unknown, payee_unknown, same_party, debit_suspended, credit_suspended, key_in_progress,
+-- barred, caller_changed (it has another version now), debit_unknown, credit_unknown, payee_unknown, same_party, debit_suspended, credit_suspended, key_in_progress,
 -- key_reused, hold_unknown, hold_ended, hold_exceeded (with what may still be captured), hold_not_due, hold_expired,
 -- beyond_limit (of transit), crossing_unknown, crossing_decided (otherwise), crossing_differs (from what was reserved under
 -- its id), beyond_net_in, beyond_supply, repeated (a step that was done before: nothing was moved again), nothing (at_most found nothing to move), undone (another order of its group was refused),
@@ -58,7 +60,7 @@ DECLARE
   size int;
   -- The orders as they were given.
   debits text[]; credits text[]; amounts bigint[]; messages text[]; scopes bytea[]; digests bytea[]; barred boolean[];
-  more jsonb[];
+  more jsonb[]; callers text[]; versions int[]; changed bigint[];
   -- Whether some of them are more than a transfer.
   has_more boolean := false;
   -- What is known of their keys before anything is decided.
@@ -101,11 +103,14 @@ DECLARE
   named jsonb;
 BEGIN
   SELECT array_agg(o.debit), array_agg(o.credit), array_agg(o.amount), array_agg(o.message),
-    array_agg(decode(o.scope, 'hex')), array_agg(decode(o.digest, 'hex')), array_agg(o.barred), array_agg(o.more)
-  INTO debits, credits, amounts, messages, scopes, digests, barred, more
+    array_agg(decode(o.scope, 'hex')), array_agg(decode(o.digest, 'hex')), array_agg(o.barred), array_agg(o.more),
+    array_agg(coalesce(o.caller, o.debit)), array_agg(o.caller_version)
+  INTO debits, credits, amounts, messages, scopes, digests, barred, more, callers,
+    versions
   FROM json_to_recordset(orders) AS o (debit text, credit text, amount bigint, message text, scope text, digest text,
-    barred boolean, more jsonb);
+    barred boolean, more jsonb, caller text, caller_version int);
   size := cardinality(amounts);
+  changed := ARRAY(SELECT c.place FROM plumbing_changed_callers(callers, versions) c);
   recalled := plumbing_recall(scopes, window_hours);
   held := recalled.held;
   kept_digests := recalled.body_digests;
@@ -115,7 +120,9 @@ BEGIN
   payers := '{}';
   named_holds := '{}';
   FOR i IN 1 .. size LOOP
-    IF NOT held[i] THEN
+    IF i = ANY (changed) THEN
+      known[i] := 'caller_changed';
+    ELSIF NOT held[i] THEN
       known[i] := 'key_in_progress';
     ELSIF kept_digests[i] IS NOT NULL THEN
       known[i] := CASE WHEN kept_digests[i] = digests[i] THEN 'replayed' ELSE 'key_reused' END;
