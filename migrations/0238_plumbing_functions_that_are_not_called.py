@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0238"
-down_revision = "0241"
+down_revision = "0237"
 
 # The version before this one calls none of them. An older one calls some; its processes stop before a later version starts.
 SQL = """

@@ -88,7 +88,48 @@ async def test_what_is_no_decimal_is_refused_with_422(any_two: Payments, amount:
 
 
 @pytest.mark.parametrize(
-    "target", ["", "did:a:b", "x" * 9, "not a did at all", "did:web:with blank", "did:web:"]
+    ("amount", "shown"),
+    [
+        ("01.50", "1.5"),
+        ("00000000001", "1"),
+        ("2.00000000", "2"),
+        ("0.00000001", "0.00000001"),
+        ("0.10", "0.1"),
+        ("10", "10"),
+    ],
+)
+async def test_an_amount_is_a_plain_decimal_without_needless_zeros_wherever_it_is_returned(
+    payments: Payments, amount: str, shown: str
+):
+    made = await payments.authorized(amount)
+    verified = await payments.verify(made["token"])
+    settled = (await payments.settle(made["token"], wait=10)).json()
+    listed = await payments.listed(made["token_id"])
+    assert {answer["amount"] for answer in (made, verified, settled, listed)} == {shown}
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "",
+        "did:a:b",
+        "did:web:a",
+        "x" * 9,
+        "not a did at all",
+        "did:web:with blank",
+        "did:web:",
+        "did:web::::::",
+        "did:WEB:a.example",
+        "did:w@b:a.example",
+        "did:web:a.example/path",
+        "did:web:a.example?query",
+        "did:web:a.example#key",
+        "did:web:a.example\n",
+        "did:web:ex\u00e4mple",
+        "did:web:a%2",
+        "did::a.example",
+        "DID:web:a.example",
+    ],
 )
 async def test_a_target_that_is_no_did_or_shorter_than_10_characters_is_refused_with_400(
     any_two: Payments, target: str
@@ -157,12 +198,29 @@ async def test_a_caller_has_at_most_20_unused_tokens_however_many_it_asks_for_at
     assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
 
 
+async def test_a_caller_with_20_unused_tokens_learns_when_the_first_of_them_expires(payments: Payments):
+    await payments.authorized(ttl_seconds=60)
+    for _ in range(19):
+        await payments.authorized()
+    refused = await payments.ask()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "TOO_MANY_UNUSED_TOKENS")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+
+
 async def test_a_verified_token_is_no_unused_one_and_an_expired_one_is_none_either(payments: Payments):
     made = [await payments.authorized() for _ in range(20)]
     assert (await payments.ask()).status_code == 429
     await payments.verify(made[0]["token"])
     assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
     await payments.past_expiry(made[1]["token_id"])
+    assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_a_token_that_was_settled_or_given_up_is_no_unused_one(payments: Payments):
+    made = [await payments.authorized() for _ in range(20)]
+    await payments.settle(made[0]["token"], wait=10)
+    assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
+    await payments.settle(made[1]["token"], success=False)
     assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
 
 
@@ -193,6 +251,40 @@ async def test_the_answer_kept_under_a_key_holds_no_token_in_clear_and_is_delete
         )
         assert await database.act(idempotency.forget_expired) == deleted
     assert (await payments.authorized(key="order-17"))["token_id"] != made["token_id"], "the key is free"
+
+
+@pytest.mark.parametrize("end", ["verified", "settled", "released", "given_up", "expired"])
+async def test_a_repeated_key_returns_the_same_token_whatever_became_of_it(payments: Payments, end: str):
+    first = await payments.ask("1", key="order-17")
+    made = first.json()
+    match end:
+        case "verified":
+            await payments.verify(made["token"])
+        case "settled":
+            await payments.settle(made["token"], wait=10)
+        case "released":
+            await payments.release(made["token"])
+        case "given_up":
+            await payments.settle(made["token"], success=False)
+        case _:
+            await payments.past_expiry(made["token_id"])
+            assert (await payments.verify(made["token"]))["error"] == "Token expired"
+    again = await payments.ask("1", key="order-17")
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert (await payments.ask("1", key="order-17", ttl_seconds=60)).status_code == 422
+
+
+async def test_a_key_of_another_agent_or_another_route_is_a_key_of_its_own(payments: Payments):
+    made = await payments.authorized("1", key="order-17")
+    other = await payments.registry.agent()
+    body = {"target_agent_did": payments.service.did, "amount": "1"}
+    fresh = await payments.post("authorize", other, body, **{"Idempotency-Key": "order-17"})
+    assert (fresh.status_code, fresh.json()["token"] != made["token"]) == (200, True)
+    path = f"release-by-id/{made['token_id']}"
+    released = await payments.post(path, payments.caller, None, **{"Idempotency-Key": "order-17"})
+    assert released.json()["status"] == "released"
+    assert "Idempotent-Replayed" not in {**fresh.headers, **released.headers}
 
 
 async def test_a_repeated_key_with_another_body_is_refused(payments: Payments):

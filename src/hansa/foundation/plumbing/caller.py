@@ -250,7 +250,7 @@ async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME
 async def compared_agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking, as this process read it last: its `version` is for the transaction to compare.
 
-    Raises: as `agent_caller`.
+    Raises: Unauthorized, and what the check of an agent refuses with.
     """
     if (confirmed := request.scope.get(CONFIRMED)) is not None:
         return confirmed  # type: ignore[no-any-return]
@@ -418,17 +418,15 @@ def agent_holding(permission: str, *, or_capability: bool = False, is_compared: 
     return Depends(agent_with_permission)
 
 
-def agent_to_judge(permission: str, *, is_compared: bool = False) -> Any:
-    """A dependency: the agent asking, whose permission the handler judges, after the checks that come before it.
+def agent_to_judge(permission: str) -> Any:
+    """A dependency: a `ComparedAgent`, whose permission the handler judges, after the checks that come before it.
 
-    An agent that shows a capability passes, as with `or_capability` of `agent_holding`. With `is_compared` it is a
-    `ComparedAgent`.
+    An agent that shows a capability passes, as with `or_capability` of `agent_holding`.
     """
 
     @refuses_with(PermissionMissing)
     async def agent_without_judgement(
-        request: Request,
-        agent: Annotated[Agent, Depends(compared_agent_caller if is_compared else agent_caller)],
+        request: Request, agent: Annotated[Agent, Depends(compared_agent_caller)]
     ) -> AgentToJudge:
         return AgentToJudge(agent.did, lambda: _permitted(request, agent, permission, or_capability=True))
 

@@ -20,6 +20,7 @@ from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyR
 from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.commerce.bonds import BOND_ADMITS, BondAdmits
 from hansa.rooms.commerce.payments.errors import (
+    CapturedByPayee,
     SettlementInProgress,
     TokenExpired,
     TokenMismatch,
@@ -214,6 +215,7 @@ async def request_contract_changes(
         errors.TokenForFunded,
         TokenUnknown,
         TokenMismatch,
+        CapturedByPayee,
         SettlementInProgress,
         TokenStatus,
         TokenExpired,

@@ -50,7 +50,7 @@ from .authorize import PERMISSION, require_payee
 from .firm_quote import SIGNATORY, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
-from .preferences import Preference, applied, wait_seconds
+from .preferences import WaitSeconds, applied
 from .quote import Quote, quote
 from .quote_schemas import QuoteOut
 from .reading import list_tokens
@@ -85,7 +85,7 @@ SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
 GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
-AuthorizingAgent = Annotated[AgentToJudge, agent_to_judge(PERMISSION, is_compared=True)]
+AuthorizingAgent = Annotated[AgentToJudge, agent_to_judge(PERMISSION)]
 CapabilityToken = Annotated[
     str | None,
     Header(
@@ -154,8 +154,8 @@ async def authorize_payment(
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
+    # The specification judges the payee before the permission.
     require_payee(asking.did, answer.order.payee)
-    # The specification judges the amount and the payee before the permission.
     agent = asking.permitted()
     outcome = None
     if body.quote_token is None:
@@ -205,11 +205,10 @@ async def settle_payment(
     *,
     http: Request,
     writes: WriteLimit,
-    prefer: Preference = None,
+    wait: WaitSeconds,
 ) -> Response:
     """Pay what a token is for; the transfer runs after the answer. With success false nothing is paid."""
     await writes.admit(agent.did)
-    wait = wait_seconds(prefer)
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     token = await settle_at_once(settlements, order, wait, agent.version)
     if token is None:
@@ -231,11 +230,10 @@ async def settle_payments(
     config: Config,
     *,
     writes: WriteLimit,
-    prefer: Preference = None,
+    wait: WaitSeconds,
 ) -> Response:
     """As settle, of up to 500 tokens; a refused one is named in its line and hinders no other."""
     await writes.admit(agent.did)
-    wait = wait_seconds(prefer)
     book = ledger.Book.of(config)
     outcomes = await settle_many(db, settlements, body.orders_by(agent.did), book, wait)
     out = SettleManyOut.of(outcomes, config.settlement_currency)

@@ -268,22 +268,14 @@ class SettleOut(LazyModel):
         }
 
 
-class SettleLine(RequestBody):
-    """One token of a bulk."""
-
-    token: Secret
-    task_id: Annotated[str | None, Field(max_length=1024)] = None
-    success: StrictBool = True
-
-
 class SettleManyIn(RequestBody):
     """Tokens whose calls are over."""
 
-    tokens: Annotated[list[SettleLine], Field(min_length=1, max_length=LINES_MAX)]
+    tokens: Annotated[list[SettleIn], Field(min_length=1, max_length=LINES_MAX)]
 
     def orders_by(self, did: str) -> list[SettleOrder]:
         """The orders that this request makes when `did` sends it."""
-        return [SettleOrder(line.token, did, line.task_id or None, line.success) for line in self.tokens]
+        return [line.order_by(did) for line in self.tokens]
 
 
 class SettleError(LazyModel):

@@ -8,11 +8,13 @@
 """
 
 import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, ledger, transfers
@@ -23,6 +25,7 @@ from .gathered import GATHERED
 from .rules import TIMEOUT, Token
 from .settle import SettleOrder
 from .settling_across import settle_across
+from .store import SettlingToken
 
 LEFT_SECONDS = 2.0
 # Connections to the database that settlements of one process use at once.
@@ -40,6 +43,8 @@ class Settlements:
         self._runtime = runtime
         self._places = asyncio.Semaphore(PLACES)
         self._under_way: dict[UUID, asyncio.Task[None]] = {}
+        # Many wait for outcomes at the same moment, those of one bulk above all.
+        self._looked_at = Gathering[UUID, Token](self._load)
 
     async def at_once(self, order: SettleOrder, caller_version: int | None = None) -> Token | None:
         """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: CallerChanged, Unavailable."""
@@ -75,16 +80,22 @@ class Settlements:
             _log.warning("payment left for the next round", token_id=str(token_id))
 
     async def _found(self, token_id: UUID) -> Token:
-        token = await self._runtime.database.look(lambda tx: store.find(tx, token_id))
+        token = await self._looked_at.find(token_id)
         assert token is not None, "tokens are not deleted"
         return token
+
+    async def _load(self, ids: Sequence[UUID]) -> dict[UUID, Token]:
+        return await self._runtime.database.look(lambda tx: store.find_many(tx, ids))
 
 
 SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
 
 
-async def settle_token(runtime: Runtime, token_id: UUID) -> None:
-    """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable."""
+async def settle_token(runtime: Runtime, token_id: UUID, *, asks_peer: bool = True) -> None:
+    """Pay one settling token, or fail it; what has ended is left alone.
+
+    Without `asks_peer` the registry of a payee elsewhere is asked by the job of transfers. Raises: Unavailable.
+    """
     book = ledger.Book.of(runtime.settings)
     token = await runtime.database.look(lambda tx: store.find(tx, token_id))
     if token is None:
@@ -95,7 +106,7 @@ async def settle_token(runtime: Runtime, token_id: UUID) -> None:
         await runtime.database.act(lambda tx: _unpaid(tx, token_id, book))
         raise
     if is_abroad:
-        await settle_across(runtime, token)
+        await settle_across(runtime, token, asks_peer=asks_peer)
         return
     try:
         await runtime.database.act(lambda tx: _pay_or_time_out(tx, token_id, book))
@@ -111,16 +122,24 @@ HAS_LEFT = store.has_settling(LEFT_SECONDS)
 
 
 async def resume_settlements(runtime: Runtime) -> None:
-    """Take up the tokens that a process left settling."""
-    left = await runtime.database.look(lambda tx: store.settling(tx, LEFT_SECONDS, AT_ONCE))
-    for token_id in left:
-        try:
-            await settle_token(runtime, token_id)
-        except Unavailable:
-            _log.warning("payment left for the next round", token_id=str(token_id))
-        except Exception:  # noqa: BLE001
-            # Those behind it go on; it is tried again in the next round, and fails when its time is over.
-            _log.exception("payment cannot be settled", token_id=str(token_id))
+    """Take up the tokens that a process left settling. No peer is waited for: a silent one would hold up all behind it."""
+    last: SettlingToken | None = None
+    while left := await runtime.database.look(
+        lambda tx, after=last: store.settling(tx, LEFT_SECONDS, after, AT_ONCE)  # type: ignore[misc]
+    ):
+        for token in left:
+            await _resume(runtime, token.id)
+        last = left[-1]
+
+
+async def _resume(runtime: Runtime, token_id: UUID) -> None:
+    try:
+        await settle_token(runtime, token_id, asks_peer=False)
+    except Unavailable:
+        _log.warning("payment left for the next round", token_id=str(token_id))
+    except Exception:  # noqa: BLE001
+        # Those behind it go on; it is tried again in the next round, and fails when its time is over.
+        _log.exception("payment cannot be settled", token_id=str(token_id))
 
 
 async def _pay_or_time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:

@@ -21,8 +21,8 @@ from .errors import TokenExpired, TokenUnknown
 from .rules import Terms, Token
 
 
-async def settle_across(runtime: Runtime, token: Token) -> None:
-    """Reserve the transfer of a settling token and ask the payee's registry once, or fail the token. Raises: Unavailable."""
+async def settle_across(runtime: Runtime, token: Token, *, asks_peer: bool) -> None:
+    """Reserve the transfer of a settling token, or fail the token; ask the payee's registry once. Raises: Unavailable."""
     database = runtime.database
     if await database.look(lambda tx: transfers.find_payment(tx, token.id)) is not None:
         return
@@ -35,7 +35,8 @@ async def settle_across(runtime: Runtime, token: Token) -> None:
         reason = rules.reason_of(refusal.code)
         await database.act(lambda tx: _fail_unreserved(tx, token.id, runtime.settings, reason))
         return
-    await transfers.ask_to_prepare(runtime, token.id)
+    if asks_peer:
+        await transfers.ask_to_prepare(runtime, token.id)
 
 
 async def reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UUID) -> None:
@@ -70,7 +71,7 @@ async def _unreserved(tx: Tx, token_id: UUID) -> Token | None:
 async def begin_within(tx: Tx, secret: str, terms: Terms, memo: str) -> transfers.CrossingPayment:
     """Let a token settle in the commit of what it pays for; returns the transfer to be reserved in that commit.
 
-    Raises: TokenUnknown, TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired.
+    Raises: TokenUnknown, TokenMismatch, CapturedByPayee, SettlementInProgress, TokenStatus, TokenExpired.
     """
     token = await store.lock_by_hash(tx, fingerprint(secret))
     if token is None:
