@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from .errors import KeyInProgress, Refusal
 
 TOO_MANY_REQUESTS = 429
+OF_THE_SERVER = 500
+"""From this status on an answer does not decide: the server, or a proxy before it, failed before, while or after it acted."""
 OF_A_GATEWAY = frozenset({502, 503, 504})
 
 

@@ -1,7 +1,9 @@
 """POST /a2a-payment/authorize as the specification has it."""
 
 import re
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import httpx2
 import pytest
@@ -446,45 +448,94 @@ async def test_an_owner_who_acts_as_the_agent_authorizes_within_the_agents_limit
     assert await agent.balance() == "94.975"
 
 
-async def test_of_several_reasons_to_refuse_the_first_in_the_order_of_the_checks_is_stated(
-    payments: Payments,
-):
+@dataclass(frozen=True)
+class Check:
+    """One check of authorize: how it refuses, and a request that it refuses."""
+
+    refusal: tuple[int, str]
+    amount: str = "1"
+    ttl_seconds: int = 900
+    target: str | None = None
+    is_authenticated: bool = True
+    role: str = "client"
+    is_bounded: bool = False
+    is_payee_suspended: bool = False
+    is_cap_reached: bool = False
+
+    def with_fault_of(self, other: "Check") -> "Check":
+        """This check, with a request that the other one refuses as well."""
+        faults = {name: value for name, value in vars(self).items() if value != getattr(SOUND, name)}
+        return replace(other, **faults)
+
+
+SOUND = Check((200, ""))
+# In the order of the specification.
+CHECKS = {
+    "credential": Check((401, "AUTH_FAILED"), is_authenticated=False),
+    "schema": Check((422, "VALIDATION_ERROR"), ttl_seconds=1),
+    "amount above zero": Check((400, "AMOUNT_NOT_POSITIVE"), amount="-1"),
+    "target": Check((400, "TARGET_AGENT_MALFORMED"), target="did:hansa:system:with blank"),
+    "system DID": Check((403, "SYSTEM_ACCOUNT"), target="did:hansa:system:treasury"),
+    "permission": Check((403, "PERMISSION_MISSING"), role="staker"),
+    "spend policy": Check((403, "SPEND_OVER_PER_TX_MAX"), amount="200", is_bounded=True),
+    "provider policy": Check((403, "PAYEE_NOT_ADMITTED"), is_payee_suspended=True),
+    "cap": Check((429, "TOO_MANY_UNUSED_TOKENS"), is_cap_reached=True),
+    "balance": Check((402, "INSUFFICIENT_BALANCE"), amount="200"),
+}
+PAIRS = [*pairwise(CHECKS)]
+
+
+async def refusal_of(payments: Payments, check: Check) -> tuple[int, str]:
+    """The answer to a request that has the faults of a check."""
     registry, payee = payments.registry, payments.service
     developer = await registry.developer()
     caller = await developer.agent()
     asking = Payments(registry, caller, payee)
-    for _ in range(20):
+    for _ in range(20 if check.is_cap_reached else 0):
         await asking.authorized("1")
-
-    async def rights(*roles: str, most: str) -> None:
-        body = {"roles": roles, "spend_policy": {"per_tx_max": most}}
-        path = f"/api/v1/agents/{caller.did}/authz"
-        answer = await registry.http.put(path, json=body, headers=developer.headers)
+    rights = {"roles": [check.role], "spend_policy": {"per_tx_max": "5"} if check.is_bounded else None}
+    path = f"/api/v1/agents/{caller.did}/authz"
+    answer = await registry.http.put(path, json=rights, headers=developer.headers)
+    assert answer.status_code == 200, answer.text
+    if check.is_payee_suspended:
+        administrator = await registry.administrator("admin_enforcement")
+        suspension = {"agent_dids": [payee.did], "reason": "test"}
+        answer = await registry.post(
+            "/admin/agents/bulk/suspend", json=suspension, headers=administrator.headers
+        )
         assert answer.status_code == 200, answer.text
+    body = {
+        "target_agent_did": check.target or payee.did,
+        "amount": check.amount,
+        "ttl_seconds": check.ttl_seconds,
+    }
+    refused = await payments.post("authorize", caller if check.is_authenticated else None, body)
+    return refused.status_code, refused.json()["error"]["code"]
 
-    async def refused(by: TestAgent | None, target: str, amount: str) -> tuple[int, str]:
-        body = {"target_agent_did": target, "amount": amount}
-        answer = await payments.post("authorize", by, body)
-        return answer.status_code, answer.json()["error"]["code"]
 
-    await rights("staker", most="5")
-    administrator = await registry.administrator("admin_enforcement")
-    path, body = "/admin/agents/bulk/{}", {"agent_dids": [payee.did], "reason": "test"}
-    await registry.post(path.format("suspend"), json=body, headers=administrator.headers)
-    assert (await refused(None, "short", "much"))[0] == 401
-    # The permission of the roles is judged with the credential, before the body is read.
-    assert await refused(caller, "short", "much") == (403, "PERMISSION_MISSING")
-    await rights("client", most="5")
-    assert (await refused(caller, "short", "much"))[0] == 422
-    assert await refused(caller, "short", "0") == (400, "AMOUNT_NOT_POSITIVE")
-    assert (await refused(caller, "short", "200"))[0] == 400
-    assert await refused(caller, "did:hansa:system:treasury", "200") == (403, "SYSTEM_ACCOUNT")
-    assert await refused(caller, payee.did, "200") == (403, "SPEND_OVER_PER_TX_MAX")
-    await rights("client", most="1000")
-    assert await refused(caller, payee.did, "200") == (403, "PAYEE_NOT_ADMITTED")
-    await registry.post(path.format("reinstate"), json=body, headers=administrator.headers)
-    assert (await refused(caller, payee.did, "200"))[0] == 429
-    listed = await registry.get("/a2a-payment/my-tokens", headers=caller.headers)
-    released = await payments.post(f"release-by-id/{listed.json()[0]['token_id']}", caller, None)
-    assert released.status_code == 200, released.text
-    assert (await refused(caller, payee.did, "200"))[0] == 402
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+async def test_each_check_refuses_with_its_own_status(payments: Payments, check: Check):
+    assert await refusal_of(payments, check) == check.refusal
+
+
+@pytest.mark.parametrize(("earlier", "later"), PAIRS, ids=[f"{first}, {then}" for first, then in PAIRS])
+async def test_of_two_reasons_to_refuse_the_one_that_is_checked_first_is_stated(
+    payments: Payments, earlier: str, later: str
+):
+    both = CHECKS[earlier].with_fault_of(CHECKS[later])
+    assert await refusal_of(payments, both) == CHECKS[earlier].refusal
+
+
+async def test_a_body_without_a_form_is_refused_before_the_permission_is_judged(payments: Payments):
+    developer = await payments.registry.developer()
+    agent = await developer.agent()
+    await developer.registry.http.put(
+        f"/api/v1/agents/{agent.did}/authz", json={"roles": ["staker"]}, headers=developer.headers
+    )
+    for refused in (
+        await payments.post("authorize", agent, {}),
+        await payments.post("authorize", agent, {"target_agent_did": agent.did}),
+    ):
+        assert refused.status_code == 422
+    oneself = {"target_agent_did": agent.did, "amount": "1"}
+    assert (await payments.post("authorize", agent, oneself)).status_code == 400

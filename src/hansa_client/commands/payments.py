@@ -74,7 +74,8 @@ def buy(
             target, text, max_amount=max_amount, timeout_seconds=timeout, approval_id=approval_id, key=once
         )
         if bought.status != "settled":
-            opening.fail(f"Nothing was paid: {bought.status}, {bought.reason or 'no reason given'}.")
+            reason = bought.reason or "no reason given"
+            opening.fail(f"Nothing was paid: {bought.status}, {reason}.", status=bought.status, reason=reason)
         answer = msgspec.json.encode(bought.answer).decode()
         opening.show(
             f"{answer}\nPaid {bought.amount} {bought.currency}, token {bought.token_id}.",

@@ -12,8 +12,6 @@ from hansa.foundation.plumbing.caller import (
     Agent,
     CurrentAgent,
     Developer,
-    PermissionMissing,
-    ScopeMissing,
     agent_holding,
     developer_holding,
 )
@@ -63,7 +61,6 @@ CapabilityToken = Annotated[
     "/capabilities",
     responses=problems(
         Unauthorized,
-        PermissionMissing,
         errors.PermissionNotHeld,
         errors.HolderUnknown,
         errors.TooManyCapabilities,
@@ -163,7 +160,7 @@ async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) ->
     return CapabilityRevokedOut.of(await db.act(lambda tx: revoke(tx, capability_id, agent.did)))
 
 
-@router.get("/{did}/delegations", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
+@router.get("/{did}/delegations", responses=problems(Unauthorized, AgentUnknown, Invalid))
 async def read_delegations(did: Did, developer: ReadingDeveloper, db: Db) -> DelegationsOut:
     """The capabilities that an own agent issued or holds, newest first, without their tokens."""
     chains = await db.read(lambda tx: delegations(tx, developer, did))

@@ -10,7 +10,6 @@ from hansa.foundation.plumbing.bodies import BodyInvalid
 from hansa.foundation.plumbing.caller import (
     Agent,
     CurrentAgent,
-    PermissionMissing,
     agent_holding,
 )
 from hansa.foundation.plumbing.database import Tx
@@ -75,7 +74,6 @@ _EVERY_ACT: tuple[type[Refused], ...] = (
     TooManyRequests,
 )
 _SPEND_POLICY: tuple[type[Refused], ...] = (
-    PermissionMissing,
     errors.PaymentNeedsApproval,
     agents.PayeeNotAllowed,
     agents.OverPaymentLimit,

@@ -10,11 +10,13 @@ from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText
 from hansa.foundation.plumbing.caller import (
     CAPABILITY_HEADER,
     Agent,
+    AgentToJudge,
     ComparedAgent,
     CurrentAgent,
     PermissionMissing,
     Public,
     agent_holding,
+    agent_to_judge,
     confirm_caller,
 )
 from hansa.foundation.plumbing.database import Tx
@@ -44,7 +46,7 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
 from .answers import authorize_alone, settle_alone, settle_at_once, settle_many
-from .authorize import PERMISSION
+from .authorize import PERMISSION, require_payee
 from .firm_quote import SIGNATORY, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
@@ -83,7 +85,7 @@ SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
 GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
-ComparedPayer = Annotated[Agent, agent_holding(PERMISSION, or_capability=True, is_compared=True)]
+AuthorizingAgent = Annotated[AgentToJudge, agent_to_judge(PERMISSION)]
 CapabilityToken = Annotated[
     str | None,
     Header(
@@ -133,7 +135,7 @@ SPENDING_REFUSALS: tuple[type[Refused], ...] = (
 )
 async def authorize_payment(
     body: AuthorizeIn,
-    agent: ComparedPayer,
+    asking: AuthorizingAgent,
     gathered: GatheredOfHere,
     db: Db,
     config: Config,
@@ -145,13 +147,16 @@ async def authorize_payment(
     capability: CapabilityToken = None,
 ) -> Response:
     """Make a single-use token with which a service can be paid; it is shown once."""
-    await writes.admit(agent.did)
+    await writes.admit(asking.did)
     request = (
-        Repeatable(agent.did, "/a2a-payment/authorize", key, body.model_dump(exclude={"approval_id"}))
+        Repeatable(asking.did, "/a2a-payment/authorize", key, body.model_dump(exclude={"approval_id"}))
         if key
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
+    # The specification judges the payee before the permission.
+    require_payee(asking.did, answer.order.payee)
+    agent = asking.permitted()
     outcome = None
     if body.quote_token is None:
         outcome = await gathered.authorize(agent, answer, capability)

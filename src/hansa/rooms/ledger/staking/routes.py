@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, exact_numbers
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, PermissionMissing, Public, agent_holding
+from hansa.foundation.plumbing.caller import Agent, CurrentAgent, Public, agent_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
 from hansa.foundation.plumbing.limits import WriteLimit, within_read_limit
@@ -68,7 +68,6 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
         Unauthorized,
         InsufficientBalance,
         Forbidden,
-        PermissionMissing,
         AccountSuspended,
         errors.StakingDisabled,
         AccountUnknown,
