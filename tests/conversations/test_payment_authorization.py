@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from hansa.foundation.plumbing import idempotency
+from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.paying import ELSEWHERE, Payments
 from tests.properties.proof import prove_book
@@ -429,6 +430,53 @@ async def test_a_capability_bounds_what_is_authorized_holds_it_and_gets_it_back(
     assert settled.status_code == 200, settled.text
     assert (await payments.settle(settled.json()["token"], wait=10)).json()["status"] == "settled"
     assert (await ask("1")).json()["error"]["code"] == "CAPABILITY_BUDGET"
+
+
+@pytest.mark.parametrize(
+    ("end", "spent"),
+    [("part", "2"), ("whole", "5"), ("released", "0"), ("given_up", "0"), ("nothing", "0"), ("expired", "0")],
+)
+async def test_of_a_token_with_every_bound_what_is_not_paid_goes_back_to_each(
+    payments: Payments, end: str, spent: str
+):
+    """A firm quote, payee capture, a spend policy and a capability together."""
+    governed = await bounded(payments, {"per_day_max": "5"})
+    shown = await capability_of(governed, budget_total="5")
+    query = {"target_agent_did": payments.service.did, "amount": "5", "firm": "true"}
+    quoted = await payments.registry.get("/a2a-payment/quote", params=query, headers=governed.caller.headers)
+    body = {
+        "target_agent_did": payments.service.did,
+        "amount": "5",
+        "capture_by": "payee",
+        "resource": "translate",
+        "quote_token": quoted.json()["quote_token"],
+    }
+    made = (await governed.post("authorize", governed.caller, body, **shown)).json()
+    assert await governed.caller.balance() == "94.975"
+    ask = {"target_agent_did": payments.service.did, "amount": "0.00000001"}
+    refused = await governed.post("authorize", governed.caller, ask, **shown)
+    assert refused.json()["error"]["code"] in {"CAPABILITY_BUDGET", "SPEND_OVER_PER_DAY_MAX"}
+    match end:
+        case "released":
+            await governed.release(made["token"])
+        case "given_up":
+            await governed.settle(made["token"], success=False)
+        case "expired":
+            await governed.past_expiry(made["token_id"])
+            await expire_due_tokens(payments.registry.runtime)
+        case _:
+            amounts = {"part": {"capture_amount": "2"}, "whole": {}, "nothing": {"capture_amount": "0"}}
+            await governed.settle(made["token"], by=payments.service, wait=10, **amounts[end])
+    left = format_amount(5 * 10**8 - parse_amount(spent))
+    paid = parse_amount(spent)
+    assert await governed.caller.balance() == format_amount(100 * 10**8 - paid - paid // 200)
+    for headers in (shown, {}):
+        if left != "0":
+            again = await governed.post("authorize", governed.caller, {**ask, "amount": left}, **headers)
+            assert again.status_code == 200, again.text
+            await governed.release(again.json()["token"])
+        more = {**ask, "amount": format_amount(parse_amount(left) + 1)}
+        assert (await governed.post("authorize", governed.caller, more, **headers)).status_code == 403
 
 
 async def test_an_owner_who_acts_as_the_agent_authorizes_within_the_agents_limits_and_settles(
