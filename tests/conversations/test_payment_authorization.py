@@ -42,6 +42,21 @@ async def test_the_answer_has_the_token_and_all_that_the_specification_names(pay
     assert made["issuer_header"] == "X-Payment-Issuer"
 
 
+@pytest.mark.parametrize("contract_id", [0, -1, 2**63 - 1, -(2**63), None])
+async def test_a_contract_id_is_kept_and_returned_as_it_was_given(
+    payments: Payments, contract_id: int | None
+):
+    made = await payments.authorized("0.01", contract_id=contract_id)
+    verified = await payments.verify(made["token"])
+    listed = await payments.listed(made["token_id"])
+    assert [answer["contract_id"] for answer in (made, verified, listed)] == [contract_id] * 3
+
+
+@pytest.mark.parametrize("contract_id", [2**63, -(2**63) - 1, "7", 7.0, True])
+async def test_a_contract_id_that_is_no_integer_of_64_bits_is_refused(any_two: Payments, contract_id: object):
+    assert (await any_two.ask(contract_id=contract_id)).status_code == 422
+
+
 async def test_the_token_lives_900_seconds_unless_another_time_is_named(payments: Payments):
     for given, seconds in (({}, 900), ({"ttl_seconds": 60}, 60), ({"ttl_seconds": 3600}, 3600)):
         token_id = (await payments.authorized(**given))["token_id"]
