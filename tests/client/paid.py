@@ -74,6 +74,19 @@ class RefusesPaidCalls(httpx2.AsyncHTTPTransport):
         return await super().handle_async_request(request)
 
 
+class HoldsSettlements(httpx2.AsyncHTTPTransport):
+    """A registry that does not answer settlements until `gate` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/settle"):
+            await self.gate.wait()
+        return await super().handle_async_request(request)
+
+
 class BreaksPaidAnswers(httpx2.AsyncHTTPTransport):
     """A service, or a proxy before it, that states an encoding which its paid answers do not have."""
 

@@ -24,9 +24,17 @@ from hansa_client.pay import (
     paying,
 )
 from hansa_client.pay.outcome import read_outcome
-from hansa_client.service import PaidService
+from hansa_client.service import PaidService, admission
 from tests.client.faults import Faults
-from tests.client.paid import PRICE, BreaksPaidAnswers, LosesPaidAnswers, RefusesPaidCalls, Shop, shop_of
+from tests.client.paid import (
+    PRICE,
+    BreaksPaidAnswers,
+    HoldsSettlements,
+    LosesPaidAnswers,
+    RefusesPaidCalls,
+    Shop,
+    shop_of,
+)
 from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry, at_once
 
@@ -134,6 +142,21 @@ async def test_a_service_that_is_not_reached_is_not_paid_and_leaves_nothing_pend
         f"{shop.url}/work", content=b"one", extensions=paying(call_id="order-1")
     )
     assert response.status_code == 200
+
+
+async def test_a_capture_that_the_registry_does_not_answer_is_left_to_the_service(
+    registry: TestRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "CAPTURE_SECONDS", 0.2)
+    silent = HoldsSettlements()
+    async with shop_of(registry, tmp_path, http_transport=silent) as shop:
+        token = await shop.token(capture_by="payee")
+        answer = await shop.call(token)
+        assert (answer.status_code, answer.json()["code"]) == (503, "CAPTURE_PENDING")
+        silent.gate.set()
+        monkeypatch.undo()
+        assert (await shop.call(token)).json() == {"echo": "one", "execution": 1}
+        assert [token["status"] for token in await shop.tokens()] == ["settled"]
 
 
 async def test_an_answer_in_a_broken_encoding_leaves_the_payment_pending(shop: Shop) -> None:
