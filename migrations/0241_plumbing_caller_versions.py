@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0241"
-down_revision = "0237"
+down_revision = "0238"
 
 SQL = """
 -- A row for each caller that changed since it was made.

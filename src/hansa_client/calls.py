@@ -14,13 +14,18 @@ from .errors import AnswerInvalid, Refusal, refusal
 
 T = TypeVar("T")
 
-REFUSED = 400
+REDIRECTED, REFUSED = 300, 400
+KEY_CHARACTERS_MAX = 255
+NOT_READABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 REPEATABLE_METHODS = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
 def origin_of(url: str) -> str:
     """The base address without a path. Raises: ValueError."""
-    parsed = httpx2.URL(url)
+    try:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL as trouble:
+        raise ValueError(f"a registry is addressed by an http or https URL, got {url!r}: {trouble}") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise ValueError(f"a registry is addressed by an http or https URL, got {url!r}")
     if parsed.userinfo:
@@ -31,6 +36,15 @@ def origin_of(url: str) -> str:
 def new_key() -> str:
     """An Idempotency-Key for a new intent. Attempts of the same intent share one."""
     return uuid4().hex
+
+
+def checked_key(key: str) -> str:
+    """The key as it is. Raises: ValueError where no registry would accept it."""
+    if not (key.isascii() and key.isprintable() and " " not in key and 0 < len(key) <= KEY_CHARACTERS_MAX):
+        raise ValueError(
+            f"an idempotency key has 1 to {KEY_CHARACTERS_MAX} visible ASCII characters and no blanks, got {key!r}"
+        )
+    return key
 
 
 @dataclass(frozen=True)
@@ -45,18 +59,25 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     key: str | None = None
     is_idempotent: bool = False
+    is_without_effect: bool = False
+    """A POST that changes nothing that counts, such as a dry run."""
     extra_seconds: float = 0
     """How much longer than usual the registry may take, because it was requested to wait."""
 
     @property
     def is_repeatable(self) -> bool:
         """Whether sending it twice has the effect of sending it once."""
-        return self.is_idempotent or self.key is not None or self.method in REPEATABLE_METHODS
+        return (
+            self.is_idempotent
+            or self.key is not None
+            or self.is_without_effect
+            or self.method in REPEATABLE_METHODS
+        )
 
     @property
     def is_reading(self) -> bool:
         """Whether it changes nothing."""
-        return self.method in {"GET", "HEAD"}
+        return self.is_without_effect or self.method in {"GET", "HEAD"}
 
     def arguments(self, token: str | None) -> dict[str, Any]:
         """What the HTTP library sends."""
@@ -64,7 +85,7 @@ class Call:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         if self.key is not None:
-            headers["Idempotency-Key"] = self.key
+            headers["Idempotency-Key"] = checked_key(self.key)
         arguments: dict[str, Any] = {"headers": headers, "params": _stated(self.query)}
         if self.form is not None:
             arguments["data"] = _stated(self.form)
@@ -77,11 +98,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a registry answered, as it was sent, and where httpx2 received it as it has it."""
+    """What a registry answered, and where httpx2 received it as it has it."""
 
     status: int
     headers: Sequence[tuple[bytes, bytes]]
-    body: bytes
+    content: bytes
+    """Decoded."""
     received: httpx2.Response | None = None
 
     @classmethod
@@ -89,40 +111,50 @@ class Answer:
         """The answer in a response that was read whole."""
         return cls(response.status_code, response.headers.raw, response.content, response)
 
-    @property
-    def content(self) -> bytes:
-        """The body, decoded."""
-        if self.received is None and any(name.lower() == b"content-encoding" for name, _ in self.headers):
-            return self.response().content
-        return self.body
+    @classmethod
+    def of_wire(cls, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> Self:
+        """The answer that was sent like this. Raises: httpx2.DecodingError."""
+        if any(name.lower() == b"content-encoding" for name, _ in headers):
+            return cls.of(httpx2.Response(status, headers=list(headers), content=body))
+        return cls(status, headers, body)
 
-    def response(self, request: httpx2.Request | None = None) -> httpx2.Response:
+    def header(self, name: str) -> str | None:
+        """The value of a header."""
+        return self.response().headers.get(name)
+
+    def response(self) -> httpx2.Response:
         """The same as httpx2 has it."""
-        return self.received or httpx2.Response(
-            self.status, headers=list(self.headers), content=self.body, request=request
-        )
+        return self.received or httpx2.Response(self.status, headers=list(self.headers), content=self.content)
 
 
 def read_answer(content: bytes, shape: type[T], call: Call) -> T:
     """The body of a success. Raises: AnswerInvalid."""
     try:
         return msgspec.json.decode(content, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as trouble:
+    except NOT_READABLE as trouble:
         raise AnswerInvalid(
             f"{call.method} {call.path} did not return the documented shape: {trouble}"
         ) from trouble
+
+
+def read_redirection(answer: Answer, call: Call) -> AnswerInvalid:
+    """The client follows no redirection: it would send the credentials elsewhere."""
+    target = answer.header("Location") or "an address that it does not name"
+    return AnswerInvalid(
+        f"{call.method} {call.path} was redirected to {target}: use the address that the registry itself has"
+    )
 
 
 def read_refusal(answer: Answer) -> Refusal:
     """The refusal that an answer carries; one without a problem document has the code `HTTP_<status>`."""
     try:
         members = msgspec.json.decode(answer.content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_READABLE:
         members = {}
     return refusal(
         answer.status,
         members if isinstance(members, dict) else {},
-        retry_after_seconds=_retry_after_seconds(answer.response().headers.get("Retry-After")),
+        retry_after_seconds=_retry_after_seconds(answer.header("Retry-After")),
     )
 
 

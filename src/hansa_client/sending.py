@@ -38,7 +38,7 @@ class AsyncSender:
         self._client: httpx2.AsyncClient | None = None
 
     async def send(self, call: Call, token: str | None, seconds: float) -> Answer:
-        """The answer. Raises: httpx2.TransportError."""
+        """The answer. Raises: httpx2.TransportError, httpx2.DecodingError."""
         if self._direct is not None and call.form is None:
             return await self._sent_directly(self._direct, call, token, seconds)
         request = request_of(self._url, call, token, seconds)
@@ -68,7 +68,7 @@ class AsyncSender:
         )
         try:
             message = exchange.message
-            return Answer(message.code, message.raw_headers, await exchange.read())
+            return Answer.of_wire(message.code, message.raw_headers, await exchange.read())
         finally:
             exchange.close()
 
@@ -95,7 +95,7 @@ class Sender:
         self._client = httpx2.Client(base_url=url, transport=transport, verify=trusted_authorities())
 
     def send(self, call: Call, token: str | None, seconds: float) -> Answer:
-        """The answer. Raises: httpx2.TransportError."""
+        """The answer. Raises: httpx2.TransportError, httpx2.DecodingError."""
         return Answer.of(self._client.send(request_of(self._url, call, token, seconds)))
 
     def client(self) -> httpx2.Client:

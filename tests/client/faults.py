@@ -1,6 +1,7 @@
 """A network that loses requests and answers, between a client and a real registry."""
 
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx2
@@ -10,15 +11,16 @@ from hansa_client.trust import trusted_authorities
 
 @dataclass
 class Faults:
-    """`plan` holds what happens to the next requests to `path`: `answer lost`, `request lost`, `503`; empty: nothing."""
+    """`plans` hold what happens to the next requests to a path; empty: nothing.
 
-    path: str = ""
-    plan: deque[str] = field(default_factory=deque)
+    `answer lost`, `request lost`, a status such as `503`, or an answer in place of the registry's: one of `ANSWERS`.
+    """
+
+    plans: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(deque))
     sent: list[httpx2.Request] = field(default_factory=list)
 
     def next(self, path: str, *plan: str) -> None:
-        self.path = path
-        self.plan.extend(plan)
+        self.plans[path].extend(plan)
 
     def keys(self, path: str) -> list[str | None]:
         """The Idempotency-Key of each request that was sent to a path."""
@@ -32,7 +34,8 @@ class Faults:
 
     def before(self, request: httpx2.Request) -> str:
         self.sent.append(request)
-        fault = self.plan.popleft() if self.plan and request.url.path == self.path else ""
+        plan = self.plans[request.url.path]
+        fault = plan.popleft() if plan else ""
         if fault == "request lost":
             raise httpx2.ConnectError("the connection was refused", request=request)
         return fault
@@ -40,7 +43,28 @@ class Faults:
     def after(self, request: httpx2.Request, response: httpx2.Response, fault: str) -> httpx2.Response:
         if fault == "answer lost":
             raise httpx2.ReadError("the connection was closed", request=request)
+        if fault in ANSWERS:
+            return ANSWERS[fault](request)
         return httpx2.Response(int(fault), request=request) if fault else response
+
+
+# What a proxy or another service at the address of a registry may answer.
+ANSWERS: dict[str, Callable[[httpx2.Request], httpx2.Response]] = {
+    "a page": lambda request: httpx2.Response(
+        200, request=request, html="<html>Log in to the network</html>"
+    ),
+    "half a document": lambda request: httpx2.Response(200, request=request, content=b'{"balance": "1'),
+    "broken encoding": lambda request: httpx2.Response(
+        200,
+        request=request,
+        headers={"Content-Encoding": "gzip"},
+        stream=httpx2.ByteStream(b"not compressed"),
+    ),
+    "a redirection": lambda request: httpx2.Response(
+        301, request=request, headers={"Location": "https://registry.example/"}
+    ),
+    "a deep refusal": lambda request: httpx2.Response(400, request=request, content=b"[" * 200_000),
+}
 
 
 class _Asynchronous(httpx2.AsyncHTTPTransport):

@@ -8,6 +8,7 @@ import signal
 import stat
 from asyncio.subprocess import PIPE
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -224,3 +225,90 @@ async def test_a_completion_script_is_printed_for_each_shell(terminal: Callable[
 def test_programs_are_those_of_the_clean_environment(programs: Path):
     assert (programs / "hansa-client").is_file()
     assert not (programs / "hansa").exists()
+
+
+async def test_what_strangers_wrote_does_not_act_on_the_terminal(
+    terminal: Callable[..., Terminal], address: str, registry: TestRegistry
+):
+    at = terminal()
+    await logged_in(at, address)
+    await at.run("agent", "create", "--name", "Customer")
+    painter = (await at.json("agent", "create", "--name", "Painter"))["agent_did"]
+    await at.run("send", painter, "1", "--message", "rent\x1b[2J\u202epaid\nNothing is due.")
+    await registry.transactions_ended()
+    lines = (await at.run("events", "--agent", "Painter")).splitlines()
+    assert [line.partition("message=")[2] for line in lines if "amount=1 " in line] == [
+        "rent\\x1b[2J\\u202epaid Nothing is due."
+    ]
+
+
+async def test_a_failure_is_printed_as_json_where_json_was_asked_for(
+    terminal: Callable[..., Terminal], address: str
+):
+    at = terminal()
+    await logged_in(at, address)
+    await at.run("agent", "create", "--name", "Customer")
+    failed = json.loads(await at.run("send", "did:hansa:nobody", "1", "--json", code=1))
+    assert (failed["code"], failed["status"]) == ("ACCOUNT_UNKNOWN", 404)
+    assert failed["error"].endswith("(ACCOUNT_UNKNOWN)")
+    failed = json.loads(await at.run("pay", "nowhere", "--max-amount", "1", "--json", code=1))
+    assert failed == {"error": "the target is an http or https address or a DID, got 'nowhere'"}
+
+
+async def test_a_transfer_that_the_user_interrupted_names_the_key_to_repeat_it_with(
+    terminal: Callable[..., Terminal], address: str
+):
+    at = terminal()
+    await logged_in(at, address)
+    await at.run("agent", "create", "--name", "Customer")
+    is_connected = asyncio.Event()
+
+    async def accept(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        is_connected.set()
+
+    silent = await asyncio.start_server(accept, "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    profiles = at.directory / "profiles.json"
+    profiles.write_text(profiles.read_text().replace(address, f"http://127.0.0.1:{port}"))
+    async with asyncio.timeout(END_SECONDS), silent:
+        process = await at.start("send", "did:hansa:somebody", "1", "--key", "rent-1")
+        await is_connected.wait()
+        process.send_signal(signal.SIGINT)
+        output, complaint = await process.communicate()
+    assert (process.returncode, output) == (130, b"")
+    assert "with --key rent-1: it takes effect once" in complaint.decode()
+
+
+async def test_a_price_is_on_the_card_as_it_was_typed_or_refused(
+    terminal: Callable[..., Terminal], address: str
+):
+    at = terminal()
+    await logged_in(at, address)
+    assert "at most 40 digits" in await at.run(
+        "agent", "create", "--name", "Costly", "--price", "1e400", code=1
+    )
+    made = (await at.json("agent", "create", "--name", "Exact", "--price", "0.12345678"))["agent_did"]
+    assert (await at.json("agent", "show", made))["card_data"]["pricing"]["base_rate"] == "0.12345678"
+
+
+async def test_a_file_that_cannot_be_used_is_named(terminal: Callable[..., Terminal], address: str):
+    at = terminal()
+    await logged_in(at, address)
+    await at.run("agent", "create", "--name", "Customer")
+    absent, page = str(at.home / "absent.json"), at.home / "page.json"
+    page.write_text("<html>")
+    for command in (("agent", "create", "--card"), ("send-many",)):
+        assert f"{absent}: No such file" in await at.run(*command, absent, code=1)
+        assert f"{page} does not hold what is expected: JSON is malformed" in await at.run(
+            *command, str(page), code=1
+        )
+
+
+async def test_a_usage_error_names_the_help_of_its_command(terminal: Callable[..., Terminal]):
+    at = terminal()
+    assert await at.run("find", "words", "--pricing", "cheap", code=2) == (
+        "hansa-client: Invalid value for '--pricing': 'cheap' is not one of 'free', 'paid'. "
+        "See `hansa-client find --help`.\n"
+    )
+    assert await at.run("--version") == f"hansa-client {version('hansa')}\n"
+    assert "http or https URL" in await at.run("login", "http://[::1", "--email", "a@example.org", code=1)

@@ -5,12 +5,16 @@ from decimal import Decimal
 import pytest
 
 from hansa_client import AgentCredentials, OutcomeUnknown, RetryPolicy, Unreachable
+from hansa_client.amounts import Amount, amount_text
 from hansa_client.errors import (
+    AnswerInvalid,
     ApprovalNeeded,
+    BadRequest,
     InsufficientBalance,
     Invalid,
     KeyReused,
     NotFound,
+    ServerFailed,
     TooManyRequests,
     Unauthorized,
 )
@@ -112,6 +116,90 @@ async def test_a_refused_attempt_after_a_lost_one_is_not_reported_as_nothing_hap
     faults.next(TRANSFER, "answer lost", "503")
     with pytest.raises(OutcomeUnknown):
         await payer.transfers.transfer(did, "10")
+
+
+@pytest.mark.parametrize("fault", ["a page", "half a document", "broken encoding", "500", "524"])
+async def test_an_answer_that_shows_no_outcome_names_the_key_to_repeat_the_transfer_with(
+    fault: str, connect: Open, faults: Faults
+):
+    payer, payee, did = await two_agents(connect)
+    faults.next(TRANSFER, fault)
+    with pytest.raises(OutcomeUnknown) as unknown:
+        await payer.transfers.transfer(did, "10")
+    assert (await payee.transfers.balance()).balance == Decimal(10), "the registry had done it"
+    await payer.transfers.transfer(did, "10", key=unknown.value.idempotency_key)
+    assert (await payee.transfers.balance()).balance == Decimal(10)
+
+
+@pytest.mark.parametrize("fault", ["a page", "half a document", "broken encoding"])
+async def test_a_reading_that_is_answered_with_something_else_says_so(
+    fault: str, connect: Open, faults: Faults
+):
+    payer, _, _ = await two_agents(connect)
+    faults.next("/api/v1/teg/balance", fault)
+    with pytest.raises(AnswerInvalid, match="GET /api/v1/teg/balance"):
+        await payer.transfers.balance()
+
+
+@pytest.mark.parametrize("refused", [("401", "401"), ("403",), ("401",)])
+async def test_an_attempt_that_was_not_admitted_does_not_show_what_the_one_before_it_did(
+    refused: tuple[str, ...], connect: Open, faults: Faults
+):
+    payer, payee, did = await two_agents(connect)
+    await payer.transfers.balance()
+    faults.next(TRANSFER, "answer lost", *refused)
+    if refused == ("401",):
+        faults.next("/api/v1/auth/agent/token", "500")
+    with pytest.raises(OutcomeUnknown) as unknown:
+        await payer.transfers.transfer(did, "10")
+    assert unknown.value.idempotency_key in faults.keys(TRANSFER)
+    assert (await payee.transfers.balance()).balance == Decimal(10)
+
+
+async def test_a_login_that_fails_is_no_request_that_may_have_taken_effect(connect: Open, faults: Faults):
+    payer, _, did = await two_agents(connect)
+    faults.next("/api/v1/auth/agent/token", "500")
+    with pytest.raises(ServerFailed):
+        await payer.transfers.transfer(did, "10")
+    assert faults.keys(TRANSFER) == []
+
+
+async def test_a_redirection_is_not_followed_and_its_target_is_named(connect: Open, faults: Faults):
+    payer, _, _ = await two_agents(connect)
+    faults.next("/api/v1/teg/balance", "a redirection")
+    with pytest.raises(AnswerInvalid, match=r"redirected to https://registry\.example/"):
+        await payer.transfers.balance()
+
+
+async def test_a_refusal_that_is_no_problem_document_is_a_refusal_all_the_same(connect: Open, faults: Faults):
+    payer, _, _ = await two_agents(connect)
+    faults.next("/api/v1/teg/balance", "a deep refusal")
+    with pytest.raises(BadRequest):
+        await payer.transfers.balance()
+
+
+@pytest.mark.parametrize("key", ["", "two words", "k" * 256, "clé"])
+async def test_a_key_that_no_registry_accepts_is_refused_before_anything_is_sent(
+    key: str, connect: Open, faults: Faults
+):
+    payer, _, did = await two_agents(connect)
+    with pytest.raises(ValueError, match="an idempotency key has 1 to 255 visible ASCII characters"):
+        await payer.transfers.transfer(did, "10", key=key)
+    assert faults.keys(TRANSFER) == []
+
+
+@pytest.mark.parametrize("amount", ["1e999999999", "-1", "nan", "1_0", " 1", "１２", "", ".", Decimal(-1)])
+def test_what_is_no_amount_is_refused(amount: Amount):
+    with pytest.raises(ValueError, match="an amount"):
+        amount_text(amount)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [("12.5", "12.5"), ("1e1", "10"), (".5", "0.5"), ("+1", "1"), (Decimal("1E-8"), "0.00000001")],
+)
+def test_an_amount_is_written_with_all_its_digits(amount: Amount, text: str):
+    assert amount_text(amount) == text
 
 
 async def test_without_an_answer_to_any_attempt_nothing_happened(connect: Open, faults: Faults):

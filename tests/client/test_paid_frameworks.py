@@ -16,12 +16,13 @@ from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import AgentCard, Message, Part, Role, SendMessageRequest
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, WebSocket
 from google.protobuf.json_format import ParseDict
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from starlette.applications import Starlette
+from websockets import InvalidStatus, connect
 
 from hansa_client.pay.httpx_transport import PayingHttpxTransport
 from hansa_client.receipts import bytes_of_tool_call, bytes_of_tool_result, read_receipt
@@ -97,6 +98,30 @@ async def test_a_route_may_capture_less(fastapi_shop: Shop) -> None:
     before = float(await fastapi_shop.payee.balance())
     assert (await fastapi_shop.client().post(f"{fastapi_shop.url}/half")).status_code == 200
     assert float(await fastapi_shop.payee.balance()) == pytest.approx(before + 0.02)
+
+
+def app_with_sockets(service: PaidService, works: Works) -> Any:
+    app = FastAPI()
+
+    async def answer(socket: WebSocket) -> None:
+        works.executions[socket.url.path] += 1
+        await socket.accept()
+        await socket.close()
+
+    for path in ("/forecast", "/free"):
+        app.add_api_websocket_route(path, answer)
+    return service.asgi(app, {"/forecast": "0.05"})
+
+
+async def test_a_web_socket_at_a_priced_address_is_refused(registry: TestRegistry, tmp_path: Path) -> None:
+    async with shop_of(registry, tmp_path, wrap=app_with_sockets) as shop:
+        at = shop.url.replace("http://", "ws://")
+        async with connect(f"{at}/free"):
+            pass
+        with pytest.raises(InvalidStatus, match="403"):
+            async with connect(f"{at}/forecast"):
+                pass
+        assert shop.works.executions == {"/free": 1}
 
 
 class Echo(AgentExecutor):

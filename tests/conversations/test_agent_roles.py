@@ -118,6 +118,19 @@ async def test_shadow_mode_logs_and_counts_what_it_would_refuse(start_registry, 
     assert all(agent.did in line and "PERMISSION_MISSING" in line for line in lines)
 
 
+async def test_shadow_mode_counts_a_payment_that_is_authorized_and_none_that_is_refused_before(
+    start_registry,
+):
+    registry = await start_registry(agent_rbac_mode="shadow")
+    agent, payee = await registry.agent(), await registry.agent()
+    await set_agent(registry, agent, "roles = '{governor}'")
+    before = would_be_refused()
+    for target, status, counted in ((agent.did, 400, 0), (payee.did, 200, 1)):
+        body = {"target_agent_did": target, "amount": "1"}
+        answer = await registry.post("/a2a-payment/authorize", json=body, headers=agent.headers)
+        assert (answer.status_code, would_be_refused() - before) == (status, counted)
+
+
 def would_be_refused():
     return shadow_refusals_total.labels("roles", "PERMISSION_MISSING")._value.get()
 

@@ -175,6 +175,14 @@ async def test_a_balance_that_does_not_cover_the_price_is_refused_before_the_cal
     "change",
     [
         {"answer": lambda call: {"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32000}}},
+        {
+            "answer": lambda call: {
+                "jsonrpc": "2.0",
+                "id": call["id"],
+                "result": RESULT,
+                "error": {"code": -32000},
+            }
+        },
         {"status": 403},
         {"outcome": "failed"},
         {"raw": b"not json"},
@@ -186,7 +194,7 @@ async def test_a_balance_that_does_not_cover_the_price_is_refused_before_the_cal
             }
         },
     ],
-    ids=["error", "refused", "stated", "garbage", "failed_task"],
+    ids=["error", "result_with_error", "refused", "stated", "garbage", "failed_task"],
 )
 @pytest.mark.parametrize("verifies", [True, False], ids=["verified", "unverified"])
 async def test_the_token_is_released_when_nothing_was_delivered(
@@ -232,6 +240,19 @@ async def test_a_repeated_key_returns_the_same_answer_and_calls_once(service: Se
     assert len(service.calls) == 1
     reused = await service.ask(key="order-1", max_amount="6")
     assert (reused.status_code, reused.json()["error"]["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+async def test_a_key_is_free_after_24_hours_although_the_answer_was_kept_a_little_later(service: Service):
+    first = await service.bought(key="order-1")
+    ended = """UPDATE plumbing_idempotency SET created_at = created_at - interval '24 hours'
+      WHERE answer LIKE '%' || $1 || '%'"""
+    await service.payments.registry.database.act(lambda tx: tx.execute(ended, first["token_id"]))
+    second = await service.ask(key="order-1", max_amount="6")
+    assert (second.status_code, second.json()["status"]) == (200, "settled"), second.text
+    again = await service.ask(key="order-1", max_amount="6")
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (second.json(), "true")
+    assert second.json()["token_id"] != first["token_id"]
+    assert len(service.calls) == 2
 
 
 async def test_of_many_purchases_under_one_key_at_once_one_is_made(service: Service):

@@ -495,6 +495,24 @@ async def test_a_payment_token_that_does_not_fit_the_contract_is_refused(
     assert refused(answer) == (422, "TOKEN_FOR_FUNDED_CONTRACT")
 
 
+async def test_a_token_that_its_payee_verified_and_captures_pays_no_contract(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    submitted = await contracts.submitted(alice, bob)
+    path = f"/{submitted['id']}/approve-completion"
+    unused, used = [await token_for(contracts, alice, bob, capture_by="payee") for _ in range(2)]
+    verified = {"token": used, "target_agent_did": bob.did}
+    assert (await contracts.registry.post("/a2a-payment/verify", json=verified)).json()["valid"]
+    assert refused(await contracts.post(alice, path, payment_token=used)) == (403, "CAPTURED_BY_PAYEE")
+    done = await contracts.act(alice, submitted, "approve-completion", payment_token=unused)
+    captured = await contracts.registry.post(
+        "/a2a-payment/settle", json={"token": used}, headers={**bob.headers, "Prefer": "wait=10"}
+    )
+    assert captured.json()["status"] == "settled"
+    assert captured.json()["settlement_tx_id"] != done["payment_tx_id"]
+    assert await bob.balance() == "200"
+
+
 async def test_a_short_payer_leaves_the_token_and_the_contract_as_they_are(
     contracts: Agreements, bob: TestAgent
 ) -> None:

@@ -1,12 +1,15 @@
 """POST /a2a-payment/authorize as the specification has it."""
 
 import re
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import httpx2
 import pytest
 
 from hansa.foundation.plumbing import idempotency
+from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.paying import ELSEWHERE, Payments
 from tests.properties.proof import prove_book
@@ -37,6 +40,21 @@ async def test_the_answer_has_the_token_and_all_that_the_specification_names(pay
     assert made["contract_id"] == 7
     assert made["issuer"] == payments.registry.settings.base_url
     assert made["issuer_header"] == "X-Payment-Issuer"
+
+
+@pytest.mark.parametrize("contract_id", [0, -1, 2**63 - 1, -(2**63), None])
+async def test_a_contract_id_is_kept_and_returned_as_it_was_given(
+    payments: Payments, contract_id: int | None
+):
+    made = await payments.authorized("0.01", contract_id=contract_id)
+    verified = await payments.verify(made["token"])
+    listed = await payments.listed(made["token_id"])
+    assert [answer["contract_id"] for answer in (made, verified, listed)] == [contract_id] * 3
+
+
+@pytest.mark.parametrize("contract_id", [2**63, -(2**63) - 1, "7", 7.0, True])
+async def test_a_contract_id_that_is_no_integer_of_64_bits_is_refused(any_two: Payments, contract_id: object):
+    assert (await any_two.ask(contract_id=contract_id)).status_code == 422
 
 
 async def test_the_token_lives_900_seconds_unless_another_time_is_named(payments: Payments):
@@ -86,7 +104,48 @@ async def test_what_is_no_decimal_is_refused_with_422(any_two: Payments, amount:
 
 
 @pytest.mark.parametrize(
-    "target", ["", "did:a:b", "x" * 9, "not a did at all", "did:web:with blank", "did:web:"]
+    ("amount", "shown"),
+    [
+        ("01.50", "1.5"),
+        ("00000000001", "1"),
+        ("2.00000000", "2"),
+        ("0.00000001", "0.00000001"),
+        ("0.10", "0.1"),
+        ("10", "10"),
+    ],
+)
+async def test_an_amount_is_a_plain_decimal_without_needless_zeros_wherever_it_is_returned(
+    payments: Payments, amount: str, shown: str
+):
+    made = await payments.authorized(amount)
+    verified = await payments.verify(made["token"])
+    settled = (await payments.settle(made["token"], wait=10)).json()
+    listed = await payments.listed(made["token_id"])
+    assert {answer["amount"] for answer in (made, verified, settled, listed)} == {shown}
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "",
+        "did:a:b",
+        "did:web:a",
+        "x" * 9,
+        "not a did at all",
+        "did:web:with blank",
+        "did:web:",
+        "did:web::::::",
+        "did:WEB:a.example",
+        "did:w@b:a.example",
+        "did:web:a.example/path",
+        "did:web:a.example?query",
+        "did:web:a.example#key",
+        "did:web:a.example\n",
+        "did:web:ex\u00e4mple",
+        "did:web:a%2",
+        "did::a.example",
+        "DID:web:a.example",
+    ],
 )
 async def test_a_target_that_is_no_did_or_shorter_than_10_characters_is_refused_with_400(
     any_two: Payments, target: str
@@ -155,12 +214,29 @@ async def test_a_caller_has_at_most_20_unused_tokens_however_many_it_asks_for_at
     assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
 
 
+async def test_a_caller_with_20_unused_tokens_learns_when_the_first_of_them_expires(payments: Payments):
+    await payments.authorized(ttl_seconds=60)
+    for _ in range(19):
+        await payments.authorized()
+    refused = await payments.ask()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "TOO_MANY_UNUSED_TOKENS")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+
+
 async def test_a_verified_token_is_no_unused_one_and_an_expired_one_is_none_either(payments: Payments):
     made = [await payments.authorized() for _ in range(20)]
     assert (await payments.ask()).status_code == 429
     await payments.verify(made[0]["token"])
     assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
     await payments.past_expiry(made[1]["token_id"])
+    assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_a_token_that_was_settled_or_given_up_is_no_unused_one(payments: Payments):
+    made = [await payments.authorized() for _ in range(20)]
+    await payments.settle(made[0]["token"], wait=10)
+    assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
+    await payments.settle(made[1]["token"], success=False)
     assert [(await payments.ask()).status_code for _ in range(2)] == [200, 429]
 
 
@@ -191,6 +267,40 @@ async def test_the_answer_kept_under_a_key_holds_no_token_in_clear_and_is_delete
         )
         assert await database.act(idempotency.forget_expired) == deleted
     assert (await payments.authorized(key="order-17"))["token_id"] != made["token_id"], "the key is free"
+
+
+@pytest.mark.parametrize("end", ["verified", "settled", "released", "given_up", "expired"])
+async def test_a_repeated_key_returns_the_same_token_whatever_became_of_it(payments: Payments, end: str):
+    first = await payments.ask("1", key="order-17")
+    made = first.json()
+    match end:
+        case "verified":
+            await payments.verify(made["token"])
+        case "settled":
+            await payments.settle(made["token"], wait=10)
+        case "released":
+            await payments.release(made["token"])
+        case "given_up":
+            await payments.settle(made["token"], success=False)
+        case _:
+            await payments.past_expiry(made["token_id"])
+            assert (await payments.verify(made["token"]))["error"] == "Token expired"
+    again = await payments.ask("1", key="order-17")
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert (await payments.ask("1", key="order-17", ttl_seconds=60)).status_code == 422
+
+
+async def test_a_key_of_another_agent_or_another_route_is_a_key_of_its_own(payments: Payments):
+    made = await payments.authorized("1", key="order-17")
+    other = await payments.registry.agent()
+    body = {"target_agent_did": payments.service.did, "amount": "1"}
+    fresh = await payments.post("authorize", other, body, **{"Idempotency-Key": "order-17"})
+    assert (fresh.status_code, fresh.json()["token"] != made["token"]) == (200, True)
+    path = f"release-by-id/{made['token_id']}"
+    released = await payments.post(path, payments.caller, None, **{"Idempotency-Key": "order-17"})
+    assert released.json()["status"] == "released"
+    assert "Idempotent-Replayed" not in {**fresh.headers, **released.headers}
 
 
 async def test_a_repeated_key_with_another_body_is_refused(payments: Payments):
@@ -337,6 +447,53 @@ async def test_a_capability_bounds_what_is_authorized_holds_it_and_gets_it_back(
     assert (await ask("1")).json()["error"]["code"] == "CAPABILITY_BUDGET"
 
 
+@pytest.mark.parametrize(
+    ("end", "spent"),
+    [("part", "2"), ("whole", "5"), ("released", "0"), ("given_up", "0"), ("nothing", "0"), ("expired", "0")],
+)
+async def test_of_a_token_with_every_bound_what_is_not_paid_goes_back_to_each(
+    payments: Payments, end: str, spent: str
+):
+    """A firm quote, payee capture, a spend policy and a capability together."""
+    governed = await bounded(payments, {"per_day_max": "5"})
+    shown = await capability_of(governed, budget_total="5")
+    query = {"target_agent_did": payments.service.did, "amount": "5", "firm": "true"}
+    quoted = await payments.registry.get("/a2a-payment/quote", params=query, headers=governed.caller.headers)
+    body = {
+        "target_agent_did": payments.service.did,
+        "amount": "5",
+        "capture_by": "payee",
+        "resource": "translate",
+        "quote_token": quoted.json()["quote_token"],
+    }
+    made = (await governed.post("authorize", governed.caller, body, **shown)).json()
+    assert await governed.caller.balance() == "94.975"
+    ask = {"target_agent_did": payments.service.did, "amount": "0.00000001"}
+    refused = await governed.post("authorize", governed.caller, ask, **shown)
+    assert refused.json()["error"]["code"] in {"CAPABILITY_BUDGET", "SPEND_OVER_PER_DAY_MAX"}
+    match end:
+        case "released":
+            await governed.release(made["token"])
+        case "given_up":
+            await governed.settle(made["token"], success=False)
+        case "expired":
+            await governed.past_expiry(made["token_id"])
+            await expire_due_tokens(payments.registry.runtime)
+        case _:
+            amounts = {"part": {"capture_amount": "2"}, "whole": {}, "nothing": {"capture_amount": "0"}}
+            await governed.settle(made["token"], by=payments.service, wait=10, **amounts[end])
+    left = format_amount(5 * 10**8 - parse_amount(spent))
+    paid = parse_amount(spent)
+    assert await governed.caller.balance() == format_amount(100 * 10**8 - paid - paid // 200)
+    for headers in (shown, {}):
+        if left != "0":
+            again = await governed.post("authorize", governed.caller, {**ask, "amount": left}, **headers)
+            assert again.status_code == 200, again.text
+            await governed.release(again.json()["token"])
+        more = {**ask, "amount": format_amount(parse_amount(left) + 1)}
+        assert (await governed.post("authorize", governed.caller, more, **headers)).status_code == 403
+
+
 async def test_an_owner_who_acts_as_the_agent_authorizes_within_the_agents_limits_and_settles(
     payments: Payments,
 ):
@@ -354,45 +511,94 @@ async def test_an_owner_who_acts_as_the_agent_authorizes_within_the_agents_limit
     assert await agent.balance() == "94.975"
 
 
-async def test_of_several_reasons_to_refuse_the_first_in_the_order_of_the_checks_is_stated(
-    payments: Payments,
-):
+@dataclass(frozen=True)
+class Check:
+    """One check of authorize: how it refuses, and a request that it refuses."""
+
+    refusal: tuple[int, str]
+    amount: str = "1"
+    ttl_seconds: int = 900
+    target: str | None = None
+    is_authenticated: bool = True
+    role: str = "client"
+    is_bounded: bool = False
+    is_payee_suspended: bool = False
+    is_cap_reached: bool = False
+
+    def with_fault_of(self, other: "Check") -> "Check":
+        """This check, with a request that the other one refuses as well."""
+        faults = {name: value for name, value in vars(self).items() if value != getattr(SOUND, name)}
+        return replace(other, **faults)
+
+
+SOUND = Check((200, ""))
+# In the order of the specification.
+CHECKS = {
+    "credential": Check((401, "AUTH_FAILED"), is_authenticated=False),
+    "schema": Check((422, "VALIDATION_ERROR"), ttl_seconds=1),
+    "amount above zero": Check((400, "AMOUNT_NOT_POSITIVE"), amount="-1"),
+    "target": Check((400, "TARGET_AGENT_MALFORMED"), target="did:hansa:system:with blank"),
+    "system DID": Check((403, "SYSTEM_ACCOUNT"), target="did:hansa:system:treasury"),
+    "permission": Check((403, "PERMISSION_MISSING"), role="staker"),
+    "spend policy": Check((403, "SPEND_OVER_PER_TX_MAX"), amount="200", is_bounded=True),
+    "provider policy": Check((403, "PAYEE_NOT_ADMITTED"), is_payee_suspended=True),
+    "cap": Check((429, "TOO_MANY_UNUSED_TOKENS"), is_cap_reached=True),
+    "balance": Check((402, "INSUFFICIENT_BALANCE"), amount="200"),
+}
+PAIRS = [*pairwise(CHECKS)]
+
+
+async def refusal_of(payments: Payments, check: Check) -> tuple[int, str]:
+    """The answer to a request that has the faults of a check."""
     registry, payee = payments.registry, payments.service
     developer = await registry.developer()
     caller = await developer.agent()
     asking = Payments(registry, caller, payee)
-    for _ in range(20):
+    for _ in range(20 if check.is_cap_reached else 0):
         await asking.authorized("1")
-
-    async def rights(*roles: str, most: str) -> None:
-        body = {"roles": roles, "spend_policy": {"per_tx_max": most}}
-        path = f"/api/v1/agents/{caller.did}/authz"
-        answer = await registry.http.put(path, json=body, headers=developer.headers)
+    rights = {"roles": [check.role], "spend_policy": {"per_tx_max": "5"} if check.is_bounded else None}
+    path = f"/api/v1/agents/{caller.did}/authz"
+    answer = await registry.http.put(path, json=rights, headers=developer.headers)
+    assert answer.status_code == 200, answer.text
+    if check.is_payee_suspended:
+        administrator = await registry.administrator("admin_enforcement")
+        suspension = {"agent_dids": [payee.did], "reason": "test"}
+        answer = await registry.post(
+            "/admin/agents/bulk/suspend", json=suspension, headers=administrator.headers
+        )
         assert answer.status_code == 200, answer.text
+    body = {
+        "target_agent_did": check.target or payee.did,
+        "amount": check.amount,
+        "ttl_seconds": check.ttl_seconds,
+    }
+    refused = await payments.post("authorize", caller if check.is_authenticated else None, body)
+    return refused.status_code, refused.json()["error"]["code"]
 
-    async def refused(by: TestAgent | None, target: str, amount: str) -> tuple[int, str]:
-        body = {"target_agent_did": target, "amount": amount}
-        answer = await payments.post("authorize", by, body)
-        return answer.status_code, answer.json()["error"]["code"]
 
-    await rights("staker", most="5")
-    administrator = await registry.administrator("admin_enforcement")
-    path, body = "/admin/agents/bulk/{}", {"agent_dids": [payee.did], "reason": "test"}
-    await registry.post(path.format("suspend"), json=body, headers=administrator.headers)
-    assert (await refused(None, "short", "much"))[0] == 401
-    # The permission of the roles is judged with the credential, before the body is read.
-    assert await refused(caller, "short", "much") == (403, "PERMISSION_MISSING")
-    await rights("client", most="5")
-    assert (await refused(caller, "short", "much"))[0] == 422
-    assert await refused(caller, "short", "0") == (400, "AMOUNT_NOT_POSITIVE")
-    assert (await refused(caller, "short", "200"))[0] == 400
-    assert await refused(caller, "did:hansa:system:treasury", "200") == (403, "SYSTEM_ACCOUNT")
-    assert await refused(caller, payee.did, "200") == (403, "SPEND_OVER_PER_TX_MAX")
-    await rights("client", most="1000")
-    assert await refused(caller, payee.did, "200") == (403, "PAYEE_NOT_ADMITTED")
-    await registry.post(path.format("reinstate"), json=body, headers=administrator.headers)
-    assert (await refused(caller, payee.did, "200"))[0] == 429
-    listed = await registry.get("/a2a-payment/my-tokens", headers=caller.headers)
-    released = await payments.post(f"release-by-id/{listed.json()[0]['token_id']}", caller, None)
-    assert released.status_code == 200, released.text
-    assert (await refused(caller, payee.did, "200"))[0] == 402
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+async def test_each_check_refuses_with_its_own_status(payments: Payments, check: Check):
+    assert await refusal_of(payments, check) == check.refusal
+
+
+@pytest.mark.parametrize(("earlier", "later"), PAIRS, ids=[f"{first}, {then}" for first, then in PAIRS])
+async def test_of_two_reasons_to_refuse_the_one_that_is_checked_first_is_stated(
+    payments: Payments, earlier: str, later: str
+):
+    both = CHECKS[earlier].with_fault_of(CHECKS[later])
+    assert await refusal_of(payments, both) == CHECKS[earlier].refusal
+
+
+async def test_a_body_without_a_form_is_refused_before_the_permission_is_judged(payments: Payments):
+    developer = await payments.registry.developer()
+    agent = await developer.agent()
+    await developer.registry.http.put(
+        f"/api/v1/agents/{agent.did}/authz", json={"roles": ["staker"]}, headers=developer.headers
+    )
+    for refused in (
+        await payments.post("authorize", agent, {}),
+        await payments.post("authorize", agent, {"target_agent_did": agent.did}),
+    ):
+        assert refused.status_code == 422
+    oneself = {"target_agent_did": agent.did, "amount": "1"}
+    assert (await payments.post("authorize", agent, oneself)).status_code == 400

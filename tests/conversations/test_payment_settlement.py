@@ -178,6 +178,23 @@ async def test_a_settlement_whose_payee_is_suspended_fails_and_the_caller_keeps_
     assert await payments.caller.balance() == "100"
 
 
+async def test_what_a_suspended_payer_reserved_is_not_captured_and_goes_back_at_every_end(payments: Payments):
+    captured, released, expired = [await payments.authorized("10", capture_by="payee") for _ in range(3)]
+    await suspend(payments, payments.caller.did)
+    assert (await payments.verify(captured["token"]))["caller_status"] == "suspended"
+    failed = await payments.settle(captured["token"], by=payments.service, wait=10)
+    assert (failed.json()["status"], failed.json()["reason"]) == ("failed", "party_suspended")
+    assert (await payments.release(released["token"], by=payments.service)).status_code == 200
+    await payments.past_expiry(expired["token_id"])
+    assert (await payments.verify(expired["token"]))["error"] == "Token expired"
+    balance = await payments.registry.database.look(
+        lambda tx: tx.fetchrow(
+            "SELECT liquid, escrow FROM ledger_account WHERE did = $1 AND unit = ''", payments.caller.did
+        )
+    )
+    assert tuple(balance.values()) == (100 * 10**8, 0)
+
+
 async def test_a_payee_elsewhere_is_not_paid_yet(payments: Payments):
     made = await payments.authorized(target_agent_did="did:web:agents.elsewhere.example")
     failed = await payments.settle(made["token"], wait=10)
@@ -206,6 +223,35 @@ async def left_settling(payments: Payments, token_id: str, seconds: int) -> None
     moved = """UPDATE commerce_payment_token SET status = 'settling',
       settling_at = clock_timestamp() - make_interval(secs => $2) WHERE id = $1"""
     await payments.registry.database.act(lambda tx: tx.execute(moved, token_id, float(seconds)))
+
+
+@pytest.mark.parametrize(
+    ("preferences", "applied"),
+    [
+        (["wait=5"], "wait=5"),
+        (["respond-async, WAIT = 5; a=b"], "wait=5"),
+        (["respond-async", 'wait="5"'], "wait=5"),
+        (["wait=31"], "wait=30"),
+        (["wait=" + "9" * 5000], "wait=30"),
+        (["wait=00000000000002"], "wait=2"),
+        (["x" * 1000 + ", wait=0"], "wait=0"),
+        (["wait=-1"], None),
+        (["wait=1.5"], None),
+        (["wait"], None),
+        (["other=wait=3"], None),
+        ([""], None),
+    ],
+)
+async def test_a_preference_to_wait_is_read_as_http_has_it_and_others_are_ignored(
+    payments: Payments, preferences: list[str], applied: str | None
+):
+    made = await payments.authorized()
+    headers = [*payments.caller.headers.items(), *(("Prefer", one) for one in preferences)]
+    answer = await payments.registry.post(
+        "/a2a-payment/settle", json={"token": made["token"]}, headers=headers
+    )
+    assert (answer.status_code, answer.headers.get("Preference-Applied")) == (200, applied)
+    assert answer.json()["status"] == ("settling" if applied is None else "settled")
 
 
 async def test_what_a_dead_process_left_settling_is_paid_by_another(payments: Payments):
@@ -382,6 +428,29 @@ async def test_many_tokens_are_settled_in_one_request_and_a_refused_one_hinders_
     assert (
         await payments.post("settle-many", payments.caller, {"tokens": lines[:1] * 501})
     ).status_code == 422
+
+
+async def test_a_token_named_twice_in_one_request_is_paid_once(payments: Payments):
+    twice = await payments.authorized("10")
+    lines = [{"token": twice["token"]}] * 3
+    done = (await payments.post("settle-many", payments.caller, {"tokens": lines}, Prefer="wait=10")).json()
+    answers = [item["answer"] for item in done["items"]]
+    assert [answer["status"] for answer in answers] == ["settled"] * 3
+    assert len({answer["settlement_tx_id"] for answer in answers}) == 1
+    assert await payments.balances() == ("89.95", "110")
+
+
+async def test_a_payee_captures_parts_of_many_tokens_in_one_request(payments: Payments):
+    made = [await payments.authorized("10", capture_by="payee") for _ in range(4)]
+    parts = ["2.5", "10.00000001", "0", None]
+    lines = [{"token": one["token"], "capture_amount": part} for one, part in zip(made, parts, strict=True)]
+    answer = await payments.post("settle-many", payments.service, {"tokens": lines}, Prefer="wait=10")
+    part, above, nothing, whole = answer.json()["items"]
+    assert (part["answer"]["status"], part["answer"]["amount"]) == ("settled", "2.5")
+    assert (above["status"], above["error"]["code"]) == ("refused", "CAPTURE_AMOUNT_REFUSED")
+    assert nothing["answer"]["status"] == "released"
+    assert (whole["answer"]["status"], whole["answer"]["amount"]) == ("settled", "10")
+    assert (await payments.service.balance()) == "112.5"
 
 
 async def test_a_settled_payment_is_an_event_of_both_parties_with_its_fee_and_whether_it_counts(

@@ -383,3 +383,22 @@ async def test_a_failed_settlement_is_sent_to_both_owners_with_its_reason(regist
     for delivery in await deliveries_to(registry, hooks):
         assert delivery["event_type"] == "payment.settlement_failed"
         assert delivery["payload"]["data"] == {**failed.json(), "task_id": "task 8"}
+
+
+async def test_a_capture_in_part_that_fails_is_sent_with_the_amount_of_the_answer(registry: TestRegistry):
+    owner = await registry.developer()
+    hooks = [await hook(owner, URL, "payment.settlement_failed")]
+    caller, payee = await registry.agent(), await owner.agent()
+    asked = {"target_agent_did": payee.did, "amount": "60", "capture_by": "payee"}
+    authorized = await registry.post("/a2a-payment/authorize", json=asked, headers=caller.headers)
+    enforcing = await registry.administrator("admin_enforcement")
+    suspended = {"agent_dids": [caller.did], "reason": "test"}
+    await registry.post("/admin/agents/bulk/suspend", json=suspended, headers=enforcing.headers)
+    failed = await registry.post(
+        "/a2a-payment/settle",
+        json={"token": authorized.json()["token"], "capture_amount": "20"},
+        headers={**payee.headers, "Prefer": "wait=10"},
+    )
+    assert (failed.json()["reason"], failed.json()["amount"]) == ("party_suspended", "20"), failed.text
+    (delivery,) = await deliveries_to(registry, hooks)
+    assert delivery["payload"]["data"] == {**failed.json(), "task_id": None}

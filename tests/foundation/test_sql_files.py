@@ -5,6 +5,7 @@ import dataclasses
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
@@ -19,8 +20,12 @@ from tests.registry import DatabaseFarm
 # What is created by a migration and replaced at run time: a number of this database in the form of a function.
 NOT_IN_A_FILE = {"plumbing_position_shift"}
 
+# Every function that a file ever created, but those that a migration dropped before 0238.
+EVERY_FUNCTION = Path(__file__).with_name("sql_functions.txt")
+BEFORE_FUNCTIONS_ARE_DROPPED = "0237"
+
 FUNCTIONS = """
-SELECT p.proname::text AS name, pg_get_functiondef(p.oid) AS definition, p.xmin::text AS written_by
+SELECT p.proname::text AS name, p.oid::regprocedure::text AS signature, pg_get_functiondef(p.oid) AS definition, p.xmin::text AS written_by
 FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace
   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
 """
@@ -83,6 +88,12 @@ async def described(connection: "asyncpg.Connection[asyncpg.Record]", column: st
     }
 
 
+async def signatures(connection: "asyncpg.Connection[asyncpg.Record]") -> set[str]:
+    """Each function by its name and the types of its parameters, but those that stand in no file."""
+    functions = await connection.fetch(FUNCTIONS)
+    return {row["signature"] for row in functions if row["name"] not in NOT_IN_A_FILE}
+
+
 def names(files: list[SqlFile]) -> tuple[str, ...]:
     return tuple(file.name for file in files)
 
@@ -104,6 +115,29 @@ async def test_every_function_and_trigger_of_the_database_stands_in_a_file(conne
     in_database = await described(connection, "definition")
     in_files = {f"{kind} {name}" for file in read_sql_files() for kind, name in CREATED.findall(file.content)}
     assert in_files == set(in_database) - {f"FUNCTION {name}" for name in NOT_IN_A_FILE}
+
+
+async def test_the_list_of_every_function_has_each_function_of_the_files(connection):
+    listed = EVERY_FUNCTION.read_text().splitlines()
+    assert listed == sorted(set(listed))
+    missing = await signatures(connection) - set(listed)
+    assert missing == set(), f"add these lines to {EVERY_FUNCTION.name}"
+
+
+async def test_a_database_in_use_has_no_function_that_no_file_creates_any_more(
+    empty: str, connection: "asyncpg.Connection[asyncpg.Record]"
+):
+    present = await signatures(connection)
+    former = set(EVERY_FUNCTION.read_text().splitlines()) - present
+    await migrate(empty, BEFORE_FUNCTIONS_ARE_DROPPED)
+    in_use = await asyncpg.connect(empty)
+    for signature in former:
+        await in_use.execute(f"CREATE FUNCTION {signature} RETURNS int LANGUAGE sql RETURN 1")
+    await in_use.close()
+    await migrate(empty)
+    upgraded = await asyncpg.connect(empty)
+    assert await signatures(upgraded) == present, "a migration drops what no file creates any more"
+    await upgraded.close()
 
 
 async def test_files_that_were_applied_are_not_applied_again(dsn: str, connection):

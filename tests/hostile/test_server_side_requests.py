@@ -1,7 +1,7 @@
 """Nothing that a user names makes the registry connect inside: traps listen on every address of this machine (R15).
 
 Entry points: the host of an agent at its onboarding, the addresses in its card (where the card is pulled, where the agent
-is called), the address of a webhook; each by its text, by what its name resolves to, and by where it redirects.
+is called, where it is paid for a call), the address of a webhook; each by its text, by what its name resolves to, and by where it redirects.
 """
 
 import random
@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.outgoing import Outgoing
+from hansa.foundation.plumbing.outgoing import CallLimits, Outgoing, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue.pulls import CARD_PULLS, HEALTH_CHECKS, probing
+from hansa.rooms.commerce.payments.errors import ServiceNotCallable
+from hansa.rooms.commerce.payments.service_call import interface_of
 from hansa.rooms.notifications.webhooks import WebhookEvent, enqueue_webhook
 from tests.founded import open_copy
 from tests.hostile import closed_hosts
@@ -180,6 +182,29 @@ async def test_a_name_that_leads_inside_is_not_connected_to_and_looked_up_once_a
         "internal_host",
         "attempted_failed",
     }
+
+
+async def test_a_purchase_calls_no_spelling_of_an_inner_host(stage: Stage):
+    urls = closed_hosts.urls(stage.trap.port, BOTH)
+    assert len(urls) > 600
+    for url in urls:
+        with pytest.raises(ServiceNotCallable):
+            interface_of(sold_at(url), ())
+
+
+async def test_a_purchase_at_a_name_that_leads_inside_connects_nowhere(stage: Stage):
+    for label, answers in REBINDINGS.items():
+        name = f"sold-{label}.example.com"
+        stage.names.answers[name] = list(answers)
+        interface = interface_of(sold_at(f"https://{name}:{stage.trap.port}"), ())
+        with pytest.raises(OutgoingTrouble):
+            await stage.runtime.outgoing.post(interface.url, b"{}", limits=CallLimits(CALLED_SECONDS))
+        assert stage.names.questions.count((name, "A")) == stage.names.questions.count((name, "AAAA")) == 1
+
+
+def sold_at(url: str) -> dict[str, Any]:
+    """A card of an agent that is called there."""
+    return {"supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]}
 
 
 async def test_a_name_that_goes_to_and_fro_at_random_never_leads_inside(stage: Stage):

@@ -1,5 +1,6 @@
 """The OpenAPI document is complete: who may call an operation, its tag, its examples, its refusals, unique names."""
 
+import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -7,20 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 
 from hansa.doors.http.api_examples import add_examples
 from hansa.doors.http.api_tags import TAGS
 from hansa.doors.reference_map import CALLERS, empty_app, entrances
-from hansa.foundation.plumbing.caller import anyone
+from hansa.foundation.plumbing.caller import AGENT_CHECK, AreaMissing, Developer, anyone
+from hansa.foundation.plumbing.declared_refusals import raised_by, refusals_of, refuses_with
+from hansa.foundation.plumbing.runtime import Runtime
+from tests.house.raised import raised_in
 from tests.openapi.judge import Judge
 
 Document = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> Document:
-    house: Path = tmp_path_factory.mktemp("house")
-    return empty_app(house).openapi()
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    return empty_app(tmp_path_factory.mktemp("house"))
+
+
+@pytest.fixture(scope="module")
+def document(app: FastAPI) -> Document:
+    return app.openapi()
 
 
 def operations(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -91,6 +101,84 @@ def test_an_operation_declares_its_refusals_as_problem_documents(document: Docum
         media_types = {media_type for body in refusals.values() for media_type in body["content"]}
         # A witness names the size of a log in a media type that its protocol prescribes.
         assert media_types - {"text/x.tlog.size"} == {"application/problem+json"}, name
+
+
+def every_dependency(dependant: Dependant) -> Iterator[Any]:
+    for dependency in dependant.dependencies:
+        yield dependency.call
+        yield from every_dependency(dependency)
+
+
+def unmarked(called: Any, runtime: Runtime) -> set[str]:
+    """The refusals that a dependency raises and that it is not marked with."""
+    if not inspect.isfunction(called):
+        return set()
+    return {refusal.__name__ for refusal in raised_in(called) - {*raised_by(called, runtime)}}
+
+
+def test_an_operation_lists_what_its_dependencies_raise(document: Document, app: FastAPI):
+    described = dict(operations(document))
+    missing = [
+        (f"{entrance.method} {entrance.path}", refusal.code)
+        for entrance in entrances(app)
+        if entrance.context.include_in_schema
+        for refusal in refusals_of(entrance.context.dependant, app.state.runtime)
+        if f"`{refusal.code}`"
+        not in described[f"{entrance.method} {entrance.context.path_format}"]["responses"][
+            str(refusal.status)
+        ]["description"]
+    ]
+    assert missing == []
+
+
+def test_every_route_of_administrators_lists_each_refusal_of_an_administrator(
+    document: Document, app: FastAPI
+):
+    described = dict(operations(document))
+    administered = [
+        described[f"{entrance.method} {entrance.context.path_format}"]["responses"]["403"]["description"]
+        for entrance in entrances(app)
+        if entrance.context.include_in_schema and entrance.callers[0].startswith("developer holding")
+    ]
+    assert len(administered) > 60
+    codes = ("AREA_MISSING", "DEVELOPER_SUSPENDED", "SCOPE_MISSING", "ADMIN_2FA_REQUIRED")
+    assert [text for text in administered if not all(f"`{code}`" in text for code in codes)] == []
+
+
+def test_a_dependency_is_marked_with_what_it_raises(app: FastAPI):
+    dependencies = {
+        called
+        for entrance in entrances(app)
+        if entrance.context.include_in_schema
+        for called in every_dependency(entrance.context.dependant)
+    }
+    runtime = app.state.runtime
+    missing = {
+        (called.__qualname__, refusal) for called in dependencies for refusal in unmarked(called, runtime)
+    }
+    assert missing == set(), "mark them with `refuses_with` (foundation/plumbing/declared_refusals.py)"
+    assert unmarked(AGENT_CHECK.of(runtime), runtime) == set()
+
+
+def test_what_a_dependency_raises_is_seen_in_what_it_calls_as_well(app: FastAPI):
+    runtime = app.state.runtime
+    assert unmarked(without_mark, runtime) == {"AreaMissing", "AreasWithheld"}
+    assert unmarked(with_one_mark, runtime) == {"AreasWithheld"}
+
+
+async def without_mark(developer: Developer) -> None:
+    _require_administrator(developer)
+
+
+@refuses_with(AreaMissing)
+async def with_one_mark(developer: Developer) -> None:
+    _require_administrator(developer)
+
+
+def _require_administrator(developer: Developer) -> None:
+    """Raises: AreasWithheld."""
+    if not developer.areas:
+        raise AreaMissing
 
 
 def test_each_body_has_an_example_that_fits_its_schema(document: Document):

@@ -45,10 +45,11 @@ INNOCENT = {
     "../hansa_verify/card.py": "import cryptography",
     "doors/commands/__init__.py": "",
     "doors/commands/program.py": "from hansa_client.commands import verbs",
-    "doors/commands/presentation.py": "from hansa_client.commands import options",
+    "doors/commands/presentation.py": "from hansa_client.commands import options, usage",
     "../hansa_client/commands/__init__.py": "",
     "../hansa_client/commands/verbs.py": "",
     "../hansa_client/commands/options.py": "",
+    "../hansa_client/commands/usage.py": "",
     "../hansa_client/__init__.py": "from .transport import Transport",
     "../hansa_client/transport.py": "from hansa_verify import card",
     **{

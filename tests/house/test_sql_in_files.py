@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ LAST_MIGRATION_WITH_FUNCTIONS = "0029"
 
 FILES = read_sql_files()
 CREATES = re.compile(r"CREATE OR REPLACE (FUNCTION|PROCEDURE|TRIGGER|VIEW) (\w+)")
+DROPPED = re.compile(r"^DROP FUNCTION [^;]*;", re.MULTILINE)
+# The ledger calls the functions of an extension by the name that its room states.
+EXTENSION = re.compile(r"(\w+)_(?:claim|record)")
 CREATED_BY_MIGRATION = re.compile(
     r"\bCREATE\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?(?:FUNCTION|PROCEDURE|TRIGGER|VIEW)\b", re.IGNORECASE
 )
@@ -130,5 +134,41 @@ def test_a_migration_neither_creates_nor_calls_functions_of_the_files(migration:
     assert CREATED_BY_MIGRATION.findall(content) == [], (
         "functions, triggers and views stand in sql/ of the room"
     )
-    functions = {name for file in FILES for kind, name in CREATES.findall(file.content) if kind != "TRIGGER"}
-    assert [name for name in sorted(functions) if re.search(rf"\b{name}\b", content)] == []
+    called = DROPPED.sub("", content)
+    assert [name for name in sorted(functions_of_files()) if re.search(rf"\b{name}\b", called)] == []
+
+
+def functions_of_files() -> set[str]:
+    return {name for file in FILES for kind, name in CREATES.findall(file.content) if kind != "TRIGGER"}
+
+
+def unused(functions: set[str], texts: list[str]) -> list[str]:
+    """The functions and views that these texts create and name nowhere else."""
+    all_text = "\n".join(texts)
+    named = Counter(re.findall(r"\w+", CREATES.sub("", all_text)))
+    extensions = set(re.findall(r'Extension\("(\w+)"', all_text))
+
+    def is_used(name: str) -> bool:
+        extension = EXTENSION.fullmatch(name)
+        return named[name] > 0 or (extension is not None and extension[1] in extensions)
+
+    return [name for name in sorted(functions) if not is_used(name)]
+
+
+def test_every_function_of_the_files_is_called_by_a_statement_or_another_function():
+    files = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.sql")]
+    assert unused(functions_of_files(), [file.read_text() for file in files]) == [], (
+        "take these out of the files, and drop them in a migration (decision 0038)"
+    )
+
+
+def test_a_function_that_nobody_calls_is_seen():
+    texts = [
+        "CREATE OR REPLACE FUNCTION ledger_a() RETURNS int LANGUAGE sql AS 'SELECT ledger_b()';",
+        "CREATE OR REPLACE FUNCTION ledger_b() RETURNS int LANGUAGE sql AS 'SELECT 1';",
+        "CREATE OR REPLACE FUNCTION ledger_c_claim() RETURNS int LANGUAGE sql AS 'SELECT 1';",
+        "CREATE OR REPLACE FUNCTION ledger_d_claim() RETURNS int LANGUAGE sql AS 'SELECT 1';",
+        'C = Extension("ledger_c", int)',
+    ]
+    functions = {"ledger_a", "ledger_b", "ledger_c_claim", "ledger_d_claim"}
+    assert unused(functions, texts) == ["ledger_a", "ledger_d_claim"]

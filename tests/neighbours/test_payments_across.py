@@ -6,6 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.outgoing import HostUnreachable
+from hansa.rooms import federation
+from hansa.rooms.commerce.payments.settlements import PLACES
 from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, Message, MessageType
 from hansa_verify import read_signal, scores_of
 from tests.neighbours.crossing_scene import (
@@ -193,6 +196,7 @@ async def test_a_suspended_party_on_either_side_is_not_paid(pair: Neighbours):
                 made["token_id"],
             )
             await resumed(paying)
+            await settle(pair.a, pair.b)
             assert await status_of(pair, made["token_id"]) == ("failed", "party_suspended")
 
 
@@ -257,6 +261,28 @@ async def test_without_a_decision_in_90_seconds_it_fails_and_what_comes_late_is_
     assert await paying.balances() == ("100", "100")
 
 
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("\u0130" * 64, "refused"), ("\x1b[31mrefused", "refused"), ("X" * 64, "x" * 64)],
+    ids=["longer_in_lower_case", "control_characters", "unknown"],
+)
+async def test_whatever_code_a_peer_refuses_with_the_token_fails_at_once_and_nothing_moves(
+    pair: Neighbours, calls: LostCalls, code: str, reason: str
+):
+    paying = await abroad(pair)
+    made = await paying.authorized("10")
+    calls.loses = lambda number: "request" if number == 1 else None
+    await paying.settle(made["token"], wait=1)
+    body = Body(
+        made["token_id"], paying.caller.did, paying.service.did, 10 * 10**8, "AVT", purpose=PAYMENT_TOKEN
+    )
+    refused = await written(pair.b, pair.a, Message(MessageType.REFUSED, body, code=code))
+    await said(pair.b, pair.a, refused)
+    failed = await paying.settle(made["token"], wait=1)
+    assert (failed.json()["status"], failed.json()["reason"]) == ("failed", reason)
+    assert await paying.caller.balance() == "100"
+
+
 async def test_the_deadline_is_met_although_the_peer_stays_silent(pair: Neighbours, calls: LostCalls):
     paying = await abroad(pair)
     made = await paying.authorized("10")
@@ -278,11 +304,85 @@ async def test_a_process_that_ends_right_after_its_answer_leaves_the_token_to_an
     await run(pair.a, left, made["token_id"])
     async with quiet_after(pair):
         await resumed(paying)
+        await settle(pair.a, pair.b)
         assert await status_of(pair, made["token_id"]) == ("settled", None)
         # What is taken up again finds nothing to do.
         await run(pair.a, "UPDATE plumbing_job SET due_at = now()")
         await resumed(paying)
     assert await paying.balances() == ("90", "109.95")
+
+
+async def test_payments_to_a_silent_peer_hinder_none_that_a_process_left_behind_them(
+    pair: Neighbours, calls: LostCalls, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.commerce.payments.settlements.AT_ONCE", 2)
+    paying = await abroad(pair)
+    local = await pair.a.registry.agent()
+    made = [
+        await paying.authorized("1", **({"target_agent_did": local.did} if number == 5 else {}))
+        for number in range(6)
+    ]
+    calls.loses = lambda _: "request"
+    left = (
+        "UPDATE commerce_payment_token SET status = 'settling', settling_at = clock_timestamp() WHERE id = $1"
+    )
+    for one in made:
+        await run(pair.a, left, one["token_id"])
+    await resumed(paying)
+    assert await status_of(pair, made[-1]["token_id"]) == ("settled", None)
+    assert calls.made == 0
+    calls.loses = lambda _: None
+    async with quiet_after(pair):
+        await settle(pair.a, pair.b)
+        for one in made:
+            assert await status_of(pair, one["token_id"]) == ("settled", None)
+
+
+async def test_a_local_payment_does_not_wait_for_those_to_a_silent_peer(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    speaks = asyncio.Event()
+
+    async def silent(*_: object, **__: object) -> None:
+        await speaks.wait()
+        raise HostUnreachable
+
+    paying = await abroad(pair)
+    local = await pair.a.registry.agent()
+    unpaid = await paying.authorized("60", target_agent_did=local.did)
+    across = [await paying.authorized("1") for _ in range(PLACES)]
+    assert (await paying.caller.transfer(local, "60")).status_code == 200
+    with monkeypatch.context() as patch:
+        patch.setattr(federation, "call_peer", silent)
+        for one in across:
+            assert (await paying.settle(one["token"])).json()["status"] == "settling"
+        failed = await paying.settle(unpaid["token"], wait=10)
+        assert (failed.json()["status"], failed.json()["reason"]) == ("failed", "insufficient_balance")
+    speaks.set()
+    async with quiet_after(pair):
+        await settle(pair.a, pair.b)
+
+
+async def test_a_decision_ends_the_wait_although_the_first_request_to_the_peer_has_no_answer_yet(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    asked, speaks = asyncio.Event(), asyncio.Event()
+
+    async def silent(*_: object, **__: object) -> None:
+        asked.set()
+        await speaks.wait()
+        raise HostUnreachable
+
+    paying = await abroad(pair)
+    made = await paying.authorized("10")
+    with monkeypatch.context() as patch:
+        patch.setattr(federation, "call_peer", silent)
+        waiting = asyncio.create_task(paying.settle(made["token"], wait=30))
+        await asked.wait()
+    async with quiet_after(pair), asyncio.timeout(20):
+        await settle(pair.a, pair.b)
+        assert (await waiting).json()["status"] == "settled"
+    speaks.set()
 
 
 async def test_what_was_never_reserved_in_90_seconds_fails(pair: Neighbours):

@@ -75,7 +75,9 @@ class AsyncCards:
 
     async def validate(self, card_data: Mapping[str, Any]) -> CardVerdict:
         """Whether a card could be stored; nothing is stored."""
-        call = Call("POST", "/api/v1/utils/validate-card", json={"card_data": card_data}, is_idempotent=True)
+        call = Call(
+            "POST", "/api/v1/utils/validate-card", json={"card_data": card_data}, is_without_effect=True
+        )
         return await self._transport.answer(call, CardVerdict)
 
     async def export(self, did: str) -> bytes:

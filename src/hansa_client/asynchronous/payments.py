@@ -91,7 +91,7 @@ class AsyncPayments:
             "quote_token": quote_token,
             "approval_id": approval_id,
         }
-        call = Call("POST", f"{PREFIX}/authorize", json=body, key=key or new_key())
+        call = Call("POST", f"{PREFIX}/authorize", json=body, key=new_key() if key is None else key)
         return await self._transport.answer(call, AuthorizedToken, self._agent)
 
     async def buy(
@@ -126,7 +126,7 @@ class AsyncPayments:
             "POST",
             f"{PREFIX}/buy",
             json=body,
-            key=key or new_key(),
+            key=new_key() if key is None else key,
             extra_seconds=timeout_seconds + WAIT_SECONDS,
         )
         return await self._transport.answer(call, Purchase, self._agent)
@@ -190,7 +190,10 @@ class AsyncPayments:
     async def release(self, token_id: str, *, key: str | None = None) -> ReleasedToken:
         """Give up an authorized token, by its id; a consumed one is freed by `settle(token, success=False)`."""
         call = Call(
-            "POST", f"{PREFIX}/release-by-id/{quoted(token_id, safe='')}", json={}, key=key or new_key()
+            "POST",
+            f"{PREFIX}/release-by-id/{quoted(token_id, safe='')}",
+            json={},
+            key=new_key() if key is None else key,
         )
         return await self._transport.answer(call, ReleasedToken, self._agent)
 

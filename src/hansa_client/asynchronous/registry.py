@@ -91,7 +91,9 @@ class AsyncRegistry:
     async def fetch(self, call: Call) -> httpx2.Response:
         """The response to a public request, its body as it was sent. Raises: Refusal, Unreachable, OutcomeUnknown."""
         answer = await self._transport.response(call)
-        return answer.response(request_of(self.url, call, None, TIMEOUT_SECONDS))
+        response = answer.response()
+        response.request = request_of(self.url, call, None, TIMEOUT_SECONDS)
+        return response
 
 
 class AsyncNoAgent:

@@ -26,7 +26,7 @@ class AsyncStaking:
     async def stake(self, amount: Amount, *, lock_days: int = 0, key: str | None = None) -> Staked:
         """Lock units for 0 to 365 days; 0 can be released at any time. Raises: InsufficientBalance, OutcomeUnknown."""
         body = {"amount": amount_text(amount), "lock_period": lock_days}
-        call = Call("POST", "/api/v1/staking/stake", json=body, key=key or new_key())
+        call = Call("POST", "/api/v1/staking/stake", json=body, key=new_key() if key is None else key)
         return await self._transport.answer(call, Staked, self._agent)
 
     async def unstake(
@@ -34,7 +34,7 @@ class AsyncStaking:
     ) -> Unstaked:
         """Release units whose lock has ended, the oldest first where no position is named. Raises: OutcomeUnknown."""
         body = {"amount": amount_text(amount), "position_id": position_id}
-        call = Call("POST", "/api/v1/staking/unstake", json=body, key=key or new_key())
+        call = Call("POST", "/api/v1/staking/unstake", json=body, key=new_key() if key is None else key)
         return await self._transport.answer(call, Unstaked, self._agent)
 
     async def claim_rewards(self) -> ClaimedRewards:

@@ -1,11 +1,16 @@
 """Sends calls over HTTP and repeats those that may be repeated."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import httpx2
 
-from hansa_client.calls import REFUSED, Answer, Call, read_answer, read_refusal
+from hansa_client.calls import REDIRECTED, REFUSED, Answer, Call, read_answer, read_redirection, read_refusal
 from hansa_client.errors import (
+    AnswerInvalid,
+    Forbidden,
+    HansaError,
     KeyInProgress,
     OutcomeUnknown,
     Refusal,
@@ -14,14 +19,12 @@ from hansa_client.errors import (
     Unreachable,
 )
 from hansa_client.primitives import async_sleep
-from hansa_client.retries import OF_A_GATEWAY, RetryPolicy, may_repeat
+from hansa_client.retries import OF_THE_SERVER, UNSENT, RetryPolicy, may_repeat
 from hansa_client.sending import AsyncSender
 
 from .session import AsyncSession
 
 T = TypeVar("T")
-
-UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class AsyncTransport:
@@ -37,17 +40,18 @@ class AsyncTransport:
 
         Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid.
         """
-        return read_answer((await self.response(call, session)).content, shape, call)
+        return read_success(call, await self.response(call, session), shape)
 
     async def response(self, call: Call, session: AsyncSession | None = None) -> Answer:
-        """The answer of a success. Raises: Refusal, Unreachable, OutcomeUnknown."""
+        """The answer of a success. Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid."""
         failed_attempts = 0
         may_have_happened = False
         has_renewed = False
         while True:
-            token = await session.token() if session is not None else None
+            with _before_sending(call, may_have_happened=may_have_happened):
+                token = await session.token() if session is not None else None
             try:
-                answer = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
+                answer = await self._sent(call, token)
             except httpx2.TransportError as trouble:
                 was_sent = not isinstance(trouble, UNSENT)
                 may_have_happened = may_have_happened or was_sent
@@ -68,27 +72,69 @@ class AsyncTransport:
             ):
                 # The token ended earlier than expected: the registry did nothing, a new one decides.
                 has_renewed = True
-                await session.renew(token)
+                with _before_sending(call, may_have_happened=may_have_happened):
+                    await session.renew(token)
                 continue
             failed_attempts += 1
-            may_have_happened = may_have_happened or refusal.status in OF_A_GATEWAY
+            may_have_happened = may_have_happened or refusal.status >= OF_THE_SERVER
             is_final = not may_repeat(refusal, is_repeatable=call.is_repeatable)
             pause = None if is_final else self._retries.pause(failed_attempts, refusal.retry_after_seconds)
             if pause is None:
                 raise _final(call, refusal, may_have_happened=may_have_happened) from None
             await async_sleep(pause)
 
+    async def _sent(self, call: Call, token: str | None) -> Answer:
+        """Raises: httpx2.TransportError, AnswerInvalid, OutcomeUnknown."""
+        try:
+            answer = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
+        except httpx2.DecodingError as trouble:
+            unreadable = AnswerInvalid(
+                f"{call.method} {call.path} was answered in a broken encoding: {trouble}"
+            )
+            raise _unreadable(call, unreadable) from trouble
+        if REDIRECTED <= answer.status < REFUSED:
+            raise read_redirection(answer, call)
+        return answer
+
 
 def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal | OutcomeUnknown:
     """What the caller learns: only a refusal that decides says that an attempt before it had no effect."""
-    is_decided = refusal.status not in OF_A_GATEWAY and not isinstance(
-        refusal, KeyInProgress | TooManyRequests
+    # Whether the caller may act, and how often, is judged before the registry looks for the answer of an earlier attempt.
+    is_decided = refusal.status < OF_THE_SERVER and not isinstance(
+        refusal, KeyInProgress | TooManyRequests | Unauthorized | Forbidden
     )
     if is_decided or not may_have_happened or call.is_reading:
         return refusal
     return OutcomeUnknown(
         f"The request may have taken effect. {call.method} {call.path}: {refusal}", call.key
     )
+
+
+@contextmanager
+def _before_sending(call: Call, *, may_have_happened: bool) -> Iterator[None]:
+    """What stops an attempt before it is sent, such as a login that fails, does not show what an earlier attempt did."""
+    try:
+        yield
+    except HansaError as trouble:
+        if not may_have_happened or call.is_reading:
+            raise
+        sentence = f"The request may have taken effect. {call.method} {call.path}: {trouble}"
+        raise OutcomeUnknown(sentence, call.key) from trouble
+
+
+def read_success(call: Call, answer: Answer, shape: type[T]) -> T:
+    """The body of a success of this call. Raises: AnswerInvalid, OutcomeUnknown."""
+    try:
+        return read_answer(answer.content, shape, call)
+    except AnswerInvalid as trouble:
+        raise _unreadable(call, trouble) from trouble
+
+
+def _unreadable(call: Call, trouble: AnswerInvalid) -> AnswerInvalid | OutcomeUnknown:
+    """A success that cannot be read, as a proxy may send one, does not show what the registry did."""
+    if call.is_reading:
+        return trouble
+    return OutcomeUnknown(f"The request may have taken effect. {trouble}", call.key)
 
 
 def _no_answer(call: Call, trouble: Exception, *, may_have_happened: bool) -> Unreachable | OutcomeUnknown:

@@ -30,8 +30,6 @@ def create_agent(
     as_json: AsJson = False,
 ) -> None:
     """Create an agent and store its credentials; the first one is in use from then on."""
-    import msgspec
-
     from . import opening
     from .profiles import StoredAgent, changed_profiles
     from .vault import store_secret
@@ -41,7 +39,7 @@ def create_agent(
     with opening.as_developer(profile) as (registry, profile_name):
         whole: dict[str, Any] | None = None
         if card is not None:
-            whole = msgspec.json.decode(card.read_bytes(), type=dict[str, Any])
+            whole = opening.read_json_file(card, dict[str, Any])
         elif name is not None:
             whole = _card(registry.agents.card_template(), name, description, price)
         made = registry.agents.create(card=whole, host=host)
@@ -162,5 +160,5 @@ def _card(template: dict[str, Any], name: str, description: str, price: str | No
     if price is not None:
         from hansa_client.amounts import amount_text
 
-        card["pricing"] = {"model": "per_request", "base_rate": float(amount_text(price))}
+        card["pricing"] = {"model": "per_request", "base_rate": amount_text(price)}
     return card

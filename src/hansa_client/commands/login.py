@@ -22,12 +22,16 @@ profile_app = typer.Typer(help="List and choose profiles.", no_args_is_help=True
 )
 def register(
     url: Annotated[str, typer.Argument(help="Address of the registry.")],
-    name: Annotated[str, typer.Option(prompt=True, help="Display name.")],
-    email: Annotated[str, typer.Option(prompt=True, help="E-mail address.")],
+    name: Annotated[
+        str | None, typer.Option(help="Display name; prompted for where it is not given.")
+    ] = None,
+    email: Annotated[
+        str | None, typer.Option(help="E-mail address; prompted for where it is not given.")
+    ] = None,
+    *,
     recovery_keys: Annotated[
         str, typer.Option(help="File to write the three recovery keys to; it must not exist.")
     ],
-    *,
     accept_terms: Annotated[
         bool, typer.Option("--accept-terms", help="Accept the terms; state that you are of age.")
     ] = False,
@@ -42,8 +46,8 @@ def register(
     with as_anyone(None, url) as registry:
         require_new(recovery_keys)
         made = registry.accounts.register(
-            name,
-            email,
+            name or typer.prompt("Name", err=True),
+            email or typer.prompt("E-mail", err=True),
             _password(),
             accept_terms=accept_terms,
             is_of_age=accept_terms,
@@ -92,7 +96,7 @@ def login(
                 email = registry.accounts.profile().email
             store_secret(name, opening.API_KEY, key)
         else:
-            email = email or (known.email if known else None) or typer.prompt("E-mail")
+            email = email or (known.email if known else None) or typer.prompt("E-mail", err=True)
             with Registry(origin) as registry:
                 tokens = opening.log_in(registry, email, _password(), code)
             opening.keep(name, tokens)
@@ -165,6 +169,21 @@ def _password() -> str:
 def _secret(variable: str, prompt: str) -> str:
     import os
 
+    from .profiles import NothingStored
+
     given = os.environ.get(variable)
+    if not given and not _has_terminal():
+        raise NothingStored(f"There is no terminal to read a secret from: set {variable}.")
     typed: str = given or typer.prompt(prompt, hide_input=True, err=True)
     return typed
+
+
+def _has_terminal() -> bool:
+    import os
+    import sys
+
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return sys.stdin.isatty()
+    return True

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import typer
@@ -15,13 +15,25 @@ import typer
 from hansa_client.amounts import amount_text
 from hansa_client.calls import new_key
 from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
-from hansa_client.errors import ApprovalNeeded, Forbidden, HansaError, OutcomeUnknown, SecondFactorNeeded
+from hansa_client.errors import (
+    ApprovalNeeded,
+    Forbidden,
+    HansaError,
+    OutcomeUnknown,
+    Refusal,
+    SecondFactorNeeded,
+)
 from hansa_client.synchronous import Registry
 
+from .options import prints_json
+from .printing import one_line, printable
 from .profiles import NothingStored, Profile, locked, read_profiles
 from .vault import read_secret, store_secret
 
+T = TypeVar("T")
+
 FAILED = 1
+INTERRUPTED = 130
 ACCESS, REFRESH, EXPIRY, API_KEY = "access token", "refresh token", "expiry", "API key"
 
 
@@ -30,10 +42,14 @@ def reported() -> Iterator[None]:
     """End the command with one line where it fails."""
     try:
         yield
-    except (HansaError, OSError, ValueError, TypeError) as trouble:
+    except Refusal as refusal:
+        fail(str(refusal), code=refusal.code, status=refusal.status)
+    except OSError as trouble:
+        fail(f"{trouble.filename}: {trouble.strerror}" if trouble.filename else str(trouble))
+    except (HansaError, ValueError, TypeError) as trouble:
         fail(str(trouble))
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
@@ -67,25 +83,30 @@ def as_agent(profile: str | None, agent: str | None) -> Iterator[Registry]:
 @contextmanager
 def under_key(key: str) -> Iterator[None]:
     """End the command with the key to repeat it with, where its outcome is not known or the owner has to approve first."""
+    again = f"Run the same command with --key {key}: it takes effect once."
     try:
         yield
     except OutcomeUnknown as unknown:
-        fail(f"{unknown} Run the same command with --key {key}: it takes effect once.")
+        fail(f"{unknown} {again}", key=key)
+    except KeyboardInterrupt:
+        fail(f"Interrupted: the request may have taken effect. {again}", exit_code=INTERRUPTED, key=key)
     except ApprovalNeeded as needed:
-        fail(f"{needed} Then run the same command with --key {key}.")
+        fail(f"{needed} Then run the same command with --key {key}.", key=key)
     except Forbidden as refused:
         approval_id = refused.context.get("approval_id")
         if approval_id is None:
             raise
-        fail(f"{refused} Once it is approved, run the same command with --approval-id {approval_id}.")
+        sentence = f"{refused} Once it is approved, run the same command with --approval-id {approval_id}."
+        fail(sentence, code=refused.code, status=refused.status, approval_id=approval_id)
 
 
 @contextmanager
 def acting(profile: str | None, agent: str | None, key: str | None) -> Iterator[tuple[Registry, str]]:
     """A stored agent, and the key of what it does once: the one that was given, or a new one."""
-    key = key or new_key()
-    with as_agent(profile, agent) as registry, under_key(key):
-        yield registry, key
+    with as_agent(profile, agent) as registry:
+        key = new_key() if key is None else key
+        with under_key(key):
+            yield registry, key
 
 
 def agent_credentials(name: str, profile: Profile, agent: str | None) -> AgentCredentials:
@@ -129,6 +150,14 @@ def write_new(file: str, content: str) -> None:
         stream.write(content)
 
 
+def read_json_file(file: Path, shape: type[T]) -> T:
+    """A JSON document of the user. Raises: NothingStored, OSError."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
+        raise NothingStored(f"{file} does not hold what is expected: {trouble}") from None
+
+
 def amount_of(stated: str) -> Decimal:
     """An amount that was typed. Raises: ValueError."""
     return Decimal(amount_text(stated))
@@ -146,13 +175,18 @@ def secret_of(did: str) -> str:
 
 def show(sentence: str, members: Any, *, as_json: bool) -> None:
     """Print the sentence, or the members as JSON."""
-    typer.echo(msgspec.json.format(msgspec.json.encode(members), indent=2) if as_json else sentence)
+    typer.echo(
+        msgspec.json.format(msgspec.json.encode(members), indent=2) if as_json else printable(sentence)
+    )
 
 
-def fail(sentence: str) -> NoReturn:
-    """End the command with one line."""
-    typer.echo(f"{Path(sys.argv[0]).name}: {sentence}", err=True)
-    raise typer.Exit(FAILED)
+def fail(sentence: str, *, exit_code: int = FAILED, **members: Any) -> NoReturn:
+    """End the command with one line on standard error; with --json it is an object of `error`, the sentence, and the members."""
+    if prints_json.get():
+        typer.echo(msgspec.json.encode({"error": sentence, **members}), err=True)
+    else:
+        typer.echo(f"{Path(sys.argv[0]).name}: {one_line(sentence)}", err=True)
+    raise typer.Exit(exit_code)
 
 
 def _developer(name: str, profile: Profile) -> ApiKey | DeveloperTokens:

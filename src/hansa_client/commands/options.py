@@ -1,5 +1,6 @@
 """Options that commands share."""
 
+from contextvars import ContextVar
 from typing import Annotated
 
 import typer
@@ -22,7 +23,18 @@ Key = Annotated[
 ApprovalId = Annotated[
     str | None, typer.Option(help="The approval of the agent's owner, where one was required.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+prints_json: ContextVar[bool] = ContextVar("prints_json", default=False)
+"""Whether the command was given --json."""
+
+
+def _remember(is_json: bool) -> bool:
+    prints_json.set(is_json)
+    return is_json
+
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result, or the failure, as JSON.", callback=_remember)
+]
 
 
 def examples(*lines: str) -> str:

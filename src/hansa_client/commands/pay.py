@@ -72,7 +72,8 @@ def pay(
         try:
             response = client.send(client.build_request(**call, extensions=extensions))
         except PaymentUnresolved as unresolved:
-            fail(f"{unresolved} Run the same command again to get the answer, or end it with `pending`.")
+            sentence = f"{unresolved} Run the same command again to get the answer, or end it with `pending`."
+            fail(sentence, payment_id=unresolved.payment_id)
         owned = client.journal.entries_of_this_process().result()
         _show(response, owned[0] if owned else None, as_json=as_json)
 
@@ -216,13 +217,15 @@ def _message_to(registry: "Registry", did: str, text: str | None, call_id: str |
 def _show(response: "httpx2.Response", entry: "Entry | None", *, as_json: bool) -> None:
     from .opening import fail, show
 
+    members: dict[str, Any] = {"status": response.status_code, "body": response.text, "payment": entry}
     sentence = "Nothing was paid."
     if entry is not None and entry.progress not in {"released", "failed", "expired"}:
         sentence = f"Paid {_amount(entry)} to {entry.payee}: {entry.progress}, payment {entry.payment_id}."
     if response.status_code >= REFUSED:
         said = " ".join(response.text.split())[:SHOWN_CHARACTERS]
-        fail(f"The service answered with status {response.status_code}. {sentence} {said}".rstrip())
-    members = {"status": response.status_code, "body": response.text, "payment": entry}
+        fail(
+            f"The service answered with status {response.status_code}. {sentence} {said}".rstrip(), **members
+        )
     show(f"{response.text}\n{sentence}", members, as_json=as_json)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.exceptions import TyperException
 
+from .usage import usage_sentence
 from .verbs import add_verbs
 
 PROGRAM = "hansa-client"
@@ -22,6 +23,26 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 add_verbs(app)
+
+
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
+        from importlib.metadata import version
+
+        typer.echo(f"{PROGRAM} {version(PROGRAM)}")
+        raise typer.Exit
+
+
+@app.callback()
+def hansa_client(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """What every command shares."""
+    del version
 
 
 @app.command()
@@ -48,8 +69,9 @@ def run_command_line() -> None:
     try:
         code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
     except TyperException as trouble:
-        if trouble.format_message():
-            typer.echo(f"{PROGRAM}: {trouble.format_message()} See `{PROGRAM} --help`.", err=True)
+        sentence = usage_sentence(trouble, PROGRAM)
+        if sentence:
+            typer.echo(f"{PROGRAM}: {sentence}", err=True)
         sys.exit(USAGE_ERROR)
     except typer.Abort:
         typer.echo(f"{PROGRAM}: aborted", err=True)

@@ -64,8 +64,8 @@ def send(
 
     from . import opening
 
-    key = key or new_key()
     with opening.as_agent(profile, agent) as registry:
+        key = new_key() if key is None else key
         if dry_run:
             planned = registry.transfers.plan(receiver, amount)
             opening.show(
@@ -95,14 +95,12 @@ def send_many(
     as_json: AsJson = False,
 ) -> None:
     """Send units to many agents of this registry; run again with the same keys, each line moves units once."""
-    import msgspec
-
     from hansa_client.records.ledger import TransferLine
 
-    from .opening import as_agent, show
+    from .opening import as_agent, read_json_file, show
 
     with as_agent(profile, agent) as registry:
-        lines = msgspec.json.decode(file.read_bytes(), type=list[TransferLine])
+        lines = read_json_file(file, list[TransferLine])
         sent = registry.transfers.transfer_many(lines, atomic=atomic)
         shown = [f"{sent.completed} completed, {sent.refused} refused"]
         shown += [f"{one.key}  {one.error.code}  {one.error.detail}" for one in sent.items if one.error]

@@ -5,6 +5,7 @@
   and collected at its end; one that could not be collected is cut, so that the client repeats the call.
 - The body of a request is read before it is known to be paid only where the price depends on it, or a payment came
   with it.
+- A web socket has no calls that could be paid one by one: at an address with a price it is refused.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ Receive = Callable[[], Awaitable[Message]]
 
 BODY_MAX_BYTES = 2 * 1024 * 1024
 SCOPE_KEY = "hansa.payment"
+POLICY_VIOLATION = 1008
 
 
 class PaidApp:
@@ -41,6 +43,8 @@ class PaidApp:
             await self._lifespan(scope, receive, send)
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
+        elif scope["type"] == "websocket" and self._select(_request_of({**scope, "method": "GET"})):
+            await _refuse_socket(receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -111,6 +115,13 @@ class PaidApp:
             await send(message)
 
         await self._app(scope, heard, answered)
+
+
+async def _refuse_socket(receive: Receive, send: Send) -> None:
+    await receive()
+    await send(
+        {"type": "websocket.close", "code": POLICY_VIOLATION, "reason": "This address is paid by call."}
+    )
 
 
 async def _body_of(receive: Receive) -> bytes | None:

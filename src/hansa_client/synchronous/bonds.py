@@ -45,7 +45,7 @@ class Bonds:
 
     def _sent(self, act: str, body: dict[str, Any] | None, key: str | None) -> Bond:
         own = self._transport.answer(Call("GET", "/api/v1/agents/me"), AgentSelf, self._agent)
-        call = Call("POST", _path(own.did, act), json=body, key=key or new_key())
+        call = Call("POST", _path(own.did, act), json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, Bond, self._agent)
 
 

@@ -76,7 +76,9 @@ class Cards:
 
     def validate(self, card_data: Mapping[str, Any]) -> CardVerdict:
         """Whether a card could be stored; nothing is stored."""
-        call = Call("POST", "/api/v1/utils/validate-card", json={"card_data": card_data}, is_idempotent=True)
+        call = Call(
+            "POST", "/api/v1/utils/validate-card", json={"card_data": card_data}, is_without_effect=True
+        )
         return self._transport.answer(call, CardVerdict)
 
     def export(self, did: str) -> bytes:

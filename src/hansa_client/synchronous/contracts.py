@@ -157,5 +157,5 @@ class Contracts:
         return self._transport.answer(call, Page[Contract], self._agent)
 
     def _sent(self, path: str, body: dict[str, Any] | None, key: str | None) -> Contract:
-        call = Call("POST", f"{PREFIX}{path}", json=body, key=key or new_key())
+        call = Call("POST", f"{PREFIX}{path}", json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, Contract, self._agent)

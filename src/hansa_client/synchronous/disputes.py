@@ -31,7 +31,7 @@ class Disputes:
         Raises: BadRequest, Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown.
         """
         body = msgspec.to_builtins(complaint) | {"claimed_amount": _text_of(complaint.claimed_amount)}
-        call = Call("POST", f"{PREFIX}/", json=body, key=key or new_key())
+        call = Call("POST", f"{PREFIX}/", json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, Dispute, self._agent)
 
     def file_federated(
@@ -53,7 +53,7 @@ class Disputes:
             "claimed_amount": _text_of(complaint.claimed_amount),
         }
         path = f"/api/v1/contracts/{complaint.contract_id}/dispute-federated"
-        call = Call("POST", path, json=body, key=key or new_key())
+        call = Call("POST", path, json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, Dispute, self._agent)
 
     def malpractice(
@@ -73,13 +73,15 @@ class Disputes:
             "evidence": evidence if isinstance(evidence, str) else msgspec.to_builtins(evidence),
             "claimed_damages": _text_of(claimed_damages),
         }
-        call = Call("POST", "/api/v1/contracts/malpractice", json=body, key=key or new_key())
+        call = Call("POST", "/api/v1/contracts/malpractice", json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, MalpracticeRecord, self._agent)
 
     def add_evidence(self, dispute_id: int, evidence: Evidence, *, key: str | None = None) -> Dispute:
         """Add evidence as a party while the dispute is open. Raises: Conflict, NotFound, Invalid, OutcomeUnknown."""
         body = msgspec.to_builtins(evidence)
-        call = Call("POST", f"{PREFIX}/{dispute_id}/evidence", json=body, key=key or new_key())
+        call = Call(
+            "POST", f"{PREFIX}/{dispute_id}/evidence", json=body, key=new_key() if key is None else key
+        )
         return self._transport.answer(call, Dispute, self._agent)
 
     def read(self, dispute_id: int) -> Dispute:

@@ -45,7 +45,7 @@ class AgentLogin:
 
     def _ask(self) -> tuple[str, datetime]:
         form = {"username": self._credentials.client_id, "password": self._credentials.client_secret}
-        call = Call("POST", "/api/v1/auth/agent/token", form=form, is_idempotent=True)
+        call = Call("POST", "/api/v1/auth/agent/token", form=form, is_without_effect=True)
         issued = self._transport.answer(call, IssuedToken)
         return issued.access_token, datetime.now(UTC) + timedelta(seconds=issued.expires_in) - EARLIER
 

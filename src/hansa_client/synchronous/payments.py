@@ -92,7 +92,7 @@ class Payments:
             "quote_token": quote_token,
             "approval_id": approval_id,
         }
-        call = Call("POST", f"{PREFIX}/authorize", json=body, key=key or new_key())
+        call = Call("POST", f"{PREFIX}/authorize", json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, AuthorizedToken, self._agent)
 
     def buy(
@@ -127,7 +127,7 @@ class Payments:
             "POST",
             f"{PREFIX}/buy",
             json=body,
-            key=key or new_key(),
+            key=new_key() if key is None else key,
             extra_seconds=timeout_seconds + WAIT_SECONDS,
         )
         return self._transport.answer(call, Purchase, self._agent)
@@ -191,7 +191,10 @@ class Payments:
     def release(self, token_id: str, *, key: str | None = None) -> ReleasedToken:
         """Give up an authorized token, by its id; a consumed one is freed by `settle(token, success=False)`."""
         call = Call(
-            "POST", f"{PREFIX}/release-by-id/{quoted(token_id, safe='')}", json={}, key=key or new_key()
+            "POST",
+            f"{PREFIX}/release-by-id/{quoted(token_id, safe='')}",
+            json={},
+            key=new_key() if key is None else key,
         )
         return self._transport.answer(call, ReleasedToken, self._agent)
 

@@ -92,7 +92,9 @@ class Registry:
     def fetch(self, call: Call) -> httpx2.Response:
         """The response to a public request, its body as it was sent. Raises: Refusal, Unreachable, OutcomeUnknown."""
         answer = self._transport.response(call)
-        return answer.response(request_of(self.url, call, None, TIMEOUT_SECONDS))
+        response = answer.response()
+        response.request = request_of(self.url, call, None, TIMEOUT_SECONDS)
+        return response
 
 
 class NoAgent:

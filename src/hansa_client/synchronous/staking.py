@@ -27,13 +27,13 @@ class Staking:
     def stake(self, amount: Amount, *, lock_days: int = 0, key: str | None = None) -> Staked:
         """Lock units for 0 to 365 days; 0 can be released at any time. Raises: InsufficientBalance, OutcomeUnknown."""
         body = {"amount": amount_text(amount), "lock_period": lock_days}
-        call = Call("POST", "/api/v1/staking/stake", json=body, key=key or new_key())
+        call = Call("POST", "/api/v1/staking/stake", json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, Staked, self._agent)
 
     def unstake(self, amount: Amount, *, position_id: str | None = None, key: str | None = None) -> Unstaked:
         """Release units whose lock has ended, the oldest first where no position is named. Raises: OutcomeUnknown."""
         body = {"amount": amount_text(amount), "position_id": position_id}
-        call = Call("POST", "/api/v1/staking/unstake", json=body, key=key or new_key())
+        call = Call("POST", "/api/v1/staking/unstake", json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, Unstaked, self._agent)
 
     def claim_rewards(self) -> ClaimedRewards:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from hansa_client.amounts import Amount, amount_text
-from hansa_client.calls import Call, new_key, read_answer
+from hansa_client.calls import Call, new_key
 from hansa_client.errors import ApprovalNeeded
 from hansa_client.records.ledger import (
     ApprovalPending,
@@ -24,7 +24,7 @@ from hansa_client.records.ledger import (
 from hansa_client.records.record import Page
 
 from .session import Session
-from .transport import Transport
+from .transport import Transport, read_success
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ class Transfers:
     def plan(self, receiver_did: str, amount: Amount) -> Sending:
         """The route and the fee that `send` would have now; moves nothing."""
         body = {"receiver_did": receiver_did, "amount": amount_text(amount), "dry_run": True}
-        call = Call("POST", "/api/v1/teg/send", json=body, is_idempotent=True)
+        call = Call("POST", "/api/v1/teg/send", json=body, is_without_effect=True)
         return self._transport.answer(call, Sending, self._agent)
 
     def transactions(
@@ -122,8 +122,8 @@ class Transfers:
         return self._transport.answer(Call("GET", "/api/v1/teg/fees/config"), FeeConfig)
 
     def _moved(self, path: str, body: dict[str, Any], shape: type[T], key: str | None) -> T:
-        call = Call("POST", path, json=body, key=key or new_key())
+        call = Call("POST", path, json=body, key=new_key() if key is None else key)
         answer = self._transport.response(call, self._agent)
         if answer.status == ACCEPTED:
-            raise ApprovalNeeded(read_answer(answer.content, ApprovalPending, call), call.key or "")
-        return read_answer(answer.content, shape, call)
+            raise ApprovalNeeded(read_success(call, answer, ApprovalPending), call.key or "")
+        return read_success(call, answer, shape)

@@ -127,6 +127,32 @@ async def test_the_sweep_ends_a_token_after_its_expiry_and_not_before(payments: 
     await proven(payments)
 
 
+async def test_the_sweep_ends_all_that_is_due_however_many_and_of_whatever_kind(
+    payments: Payments, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.commerce.payments.release.EXPIRED_AT_ONCE", 2)
+    made = [await payments.authorized("1", reserve=number < 5) for number in range(8)]
+    for one in made:
+        await payments.past_expiry(one["token_id"])
+    await expire_due_tokens(payments.registry.runtime)
+    assert {(await payments.listed(one["token_id"]))["status"] for one in made} == {"expired"}
+    await proven(payments)
+
+
+async def test_a_token_that_the_sweep_cannot_end_hinders_no_other(payments: Payments):
+    stuck, other = [await payments.authorized("10", reserve=True) for _ in range(2)]
+    refused = (
+        f"ALTER TABLE commerce_payment_token ADD CHECK (id <> '{stuck['token_id']}' OR status <> 'expired')"
+    )
+    await payments.registry.database.act(lambda tx: tx.execute(refused))
+    for one in (stuck, other):
+        await payments.past_expiry(one["token_id"])
+    await expire_due_tokens(payments.registry.runtime)
+    statuses = [(await payments.listed(one["token_id"]))["status"] for one in (stuck, other)]
+    assert statuses == ["authorized", "expired"]
+    await proven(payments)
+
+
 async def test_a_settlement_at_the_very_expiry_pays_or_the_token_expires(payments: Payments):
     for number in range(10):
         made = await payments.authorized("1", reserve=number % 2 == 0)

@@ -15,17 +15,12 @@ from typer.models import TyperInfo
 from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT, RUN
 from hansa.doors.commands.outcome import fail
 from hansa_client.commands.options import USE
+from hansa_client.commands.usage import usage_sentence
 
 HELP_OPTIONS = ["-h", "--help"]
 PROGRAM = "hansa"
 COMPLETION_VARIABLE = "_HANSA_COMPLETE"
 PANELS = (RUN, USE, ADMINISTER, INSPECT, DEVELOP)
-# How the parser of options words what it refuses, and how it reads to somebody who does not know the parser.
-PARSER_PREFIX = "Value error, "
-PARSER_INTEGER = (
-    "Input should be a valid integer, unable to parse string as an integer",
-    "it must be a whole number",
-)
 
 
 class CommandsByPurpose(TyperGroup):
@@ -46,7 +41,7 @@ def run_command_line(app: typer.Typer) -> None:
         completion_init()
     command = _build_command(app, None if is_completion else next(iter(sys.argv[1:]), None))
     try:
-        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
+        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False, obj=app)
     except TyperException as trouble:
         _end_usage_error(trouble)
     except typer.Abort:
@@ -85,14 +80,10 @@ def _command_names(group: TyperInfo) -> list[str]:
 
 
 def _end_usage_error(trouble: TyperException) -> NoReturn:
-    # A group without a command has printed its help by now, and says nothing more.
-    if not trouble.format_message():
+    sentence = usage_sentence(trouble, PROGRAM)
+    if sentence is None:
         sys.exit(trouble.exit_code)
-    context = getattr(trouble, "ctx", None)
-    path = context.command_path if context else PROGRAM
-    message = trouble.format_message().rstrip(".").replace(PARSER_PREFIX, "").replace(*PARSER_INTEGER)
-    end = "" if message.endswith("?") else "."
-    fail(f"{message}{end} See `{path} --help`.", trouble.exit_code)
+    fail(sentence, trouble.exit_code)
 
 
 def _panel_of(command: Any) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -66,7 +66,7 @@ class JobsPage(Page[JobOut]):
         )
 
 
-@router.get("", responses=problems(Unauthorized, AreaMissing, Invalid))
+@router.get("", responses=problems(Unauthorized, Invalid))
 async def list_jobs(_: Administrator, query: Annotated[JobsQuery, Query()], db: Db) -> JobsPage:
     """Background jobs that wait, run or are dead."""
     criteria = jobs.JobFilter(**query.model_dump())
@@ -77,7 +77,7 @@ async def list_jobs(_: Administrator, query: Annotated[JobsQuery, Query()], db: 
 @router.post(
     "/{job_id}/retry",
     status_code=204,
-    responses=problems(Unauthorized, AreaMissing, jobs.JobUnknown, jobs.JobRunning, Invalid),
+    responses=problems(Unauthorized, jobs.JobUnknown, jobs.JobRunning, Invalid),
 )
 async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
     """Run a job now, with a new series of attempts."""
@@ -87,9 +87,7 @@ async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None
 @router.delete(
     "/{job_id}",
     status_code=204,
-    responses=problems(
-        Unauthorized, AreaMissing, jobs.JobUnknown, jobs.JobRunning, jobs.JobScheduled, Invalid
-    ),
+    responses=problems(Unauthorized, jobs.JobUnknown, jobs.JobRunning, jobs.JobScheduled, Invalid),
 )
 async def drop_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
     """Delete a job and its content."""

@@ -10,15 +10,17 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import Response
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 
 from hansa.doors.http.api_examples import add_examples
 from hansa.doors.http.api_tags import TAGS
 from hansa.foundation.plumbing.content_encoding import accepts_gzip, compressed
+from hansa.foundation.plumbing.declared_refusals import refusals_of
 from hansa.foundation.plumbing.peer_caller import PEER_SCHEME
 from hansa.foundation.plumbing.problem_docs import (
     PROBLEM_SHAPE,
     Problem,
+    add_problems,
     every_refusal,
     problem_response,
     referring_to,
@@ -34,10 +36,6 @@ BODY = {
     "415": "The route does not support the media type of the body.",
     "422": "The request does not have the required format.",
 }
-NO_CREDENTIAL = "The credential is missing, invalid, expired, or of a kind that this route does not accept."
-NARROW_KEY = (
-    "The credential does not have the required permission, or the API key lacks the scope of this route."
-)
 HOSTILE_TARGET = "The path or query contains NUL or is not UTF-8, or the path ends with a line feed."
 
 DESCRIPTION = (
@@ -138,6 +136,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         tags=[{"name": name, "description": description} for name, description in TAGS.items()],
     )
     _declare_problems(document)
+    _declare_what_dependencies_raise(document, app)
     for operation in _operations(document):
         _declare_credentials(operation)
         _declare_refusals(operation)
@@ -165,6 +164,14 @@ def _declare_problems(document: dict[str, Any]) -> None:
         schemas.pop(name, None)
 
 
+def _declare_what_dependencies_raise(document: dict[str, Any], app: FastAPI) -> None:
+    for route in iter_route_contexts(app.routes):
+        if hasattr(route, "dependant") and getattr(route, "include_in_schema", False):
+            refusals = refusals_of(route.dependant, app.state.runtime)
+            for method in route.methods or ():
+                add_problems(document["paths"][route.path_format][method.lower()]["responses"], refusals)
+
+
 def _declare_credentials(operation: dict[str, Any]) -> None:
     """An operation that takes none says so. The framework knows no mutual TLS: it opens what the internal key does, and the routes of peers."""
     schemes = operation.setdefault("security", [])
@@ -173,10 +180,6 @@ def _declare_credentials(operation: dict[str, Any]) -> None:
     for scheme in schemes:
         if scheme.pop(PEER_SCHEME, None) is not None:
             scheme["MutualTLS"] = []
-    if schemes:
-        operation["responses"].setdefault("401", problem_response(NO_CREDENTIAL))
-    if any("DeveloperToken" in scheme for scheme in schemes):
-        operation["responses"].setdefault("403", problem_response(NARROW_KEY))
 
 
 def _declare_refusals(operation: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 - `Public`: anyone. `CurrentDeveloper`: a person, by developer token or by an API key with every scope;
   `developer_holding(scope)`: the same, or an API key with that scope; `admin_holding(area)`: one who administers that
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
-  missing right a 403.
+  missing right a 403, before the body is read; with `agent_to_judge(permission)` the handler judges the permission.
 - A permission that an agent's roles do not give may come from a capability, where the route says so. `AGENT_RBAC_MODE`
   decides whether a missing one is refused, or only logged.
 - `CurrentPasswordSetter`: a person who recovered an account, by the token that sets its password and does nothing else.
@@ -27,6 +27,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 
 from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
@@ -89,6 +90,14 @@ class Agent(msgspec.Struct, frozen=True):
     """What the transaction has to compare, as the agent was not read for this request; None where it was."""
 
 
+class AgentToJudge(msgspec.Struct, frozen=True):
+    """One agent, by agent token; its permission is not judged yet."""
+
+    did: str
+    permitted: Callable[[], Agent]
+    """The agent, if it holds the permission of the route. Raises: PermissionMissing."""
+
+
 class PasswordSetter(msgspec.Struct, frozen=True):
     """Somebody who may set a new password without the old one; `grant` is that right, good once."""
 
@@ -112,7 +121,7 @@ IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("calle
 
 
 async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | Agent:
-    """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, Forbidden."""
+    """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, ScopeMissing, as the check of an agent."""
     try:
         return await AGENT_CHECK.of(runtime)(runtime, token)
     except Unauthorized:
@@ -191,18 +200,21 @@ async def anyone() -> None:
     """The route is public."""
 
 
+@refuses_with(Unauthorized)
 @evaluated_once
 async def any_developer(request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]) -> Developer:
     """The person asking, however narrow the API key. Raises: Unauthorized."""
     return await _developer_of(request)
 
 
+@refuses_with(Unauthorized, ScopeMissing)
 async def developer_caller(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
     """The person asking, with a credential that is not narrow. Raises: Unauthorized, ScopeMissing."""
     developer.require(EVERY_SCOPE)
     return developer
 
 
+@refuses_with(Unauthorized)
 @evaluated_once
 async def any_developer_if_any(
     request: Request, _: Annotated[Any, Depends(_DEVELOPER_SCHEME)]
@@ -213,6 +225,7 @@ async def any_developer_if_any(
     return await _developer_of(request)
 
 
+@refuses_with(ScopeMissing)
 async def developer_caller_if_any(
     developer: Annotated[Developer | None, Depends(any_developer_if_any)],
 ) -> Developer | None:
@@ -222,20 +235,22 @@ async def developer_caller_if_any(
     return developer
 
 
+@refuses_with(Unauthorized, asking=AGENT_CHECK)
 @evaluated_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
-    """The agent asking. Raises: Unauthorized, Forbidden when it is suspended or revoked."""
+    """The agent asking. Raises: Unauthorized, and what the check of an agent refuses with."""
     runtime = runtime_of(request)
     agent = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
     request.scope[CALLER] = agent
     return agent
 
 
+@refuses_with(Unauthorized, asking=AGENT_CHECK)
 @evaluated_once
 async def compared_agent_caller(request: Request, _: Annotated[Any, Depends(_AGENT_SCHEME)]) -> Agent:
     """The agent asking, as this process read it last: its `version` is for the transaction to compare.
 
-    Raises: as `agent_caller`.
+    Raises: Unauthorized, and what the check of an agent refuses with.
     """
     if (confirmed := request.scope.get(CONFIRMED)) is not None:
         return confirmed  # type: ignore[no-any-return]
@@ -276,18 +291,20 @@ async def is_to_be_repeated(request: Request, trouble: Exception) -> bool:
     return isinstance(trouble, CallerChanged)
 
 
+@refuses_with(Unauthorized, ScopeMissing, asking=AGENT_CHECK)
 @evaluated_once
 async def developer_or_agent_caller(
     request: Request,
     _: Annotated[Any, Depends(_DEVELOPER_SCHEME)],
     __: Annotated[Any, Depends(_AGENT_SCHEME)],
 ) -> Developer | Agent:
-    """Who is asking, a person or an agent. Raises: Unauthorized, Forbidden for a stopped agent or a narrow API key."""
+    """Who is asking, a person or an agent. Raises: Unauthorized, ScopeMissing, and what the check of an agent refuses with."""
     caller = await check_developer_or_agent(runtime_of(request), bearer_token(request))
     request.scope[CALLER] = caller
     return caller
 
 
+@refuses_with(Unauthorized)
 @evaluated_once
 async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(_PASSWORD_SCHEME)]
@@ -297,6 +314,7 @@ async def password_setter_caller(
     return await PASSWORD_SETTER_CHECK.of(runtime)(runtime, bearer_token(request))
 
 
+@refuses_with(Unauthorized, LicenceSuspended)
 @evaluated_once
 async def internal_caller(
     request: Request,
@@ -332,6 +350,7 @@ def admin_holding(area: str) -> Any:
     """
     assert area in ADMIN_AREAS, area
 
+    @refuses_with(AreasWithheld, AreaMissing, ScopeMissing, AdminNeeds2fa)
     async def administrator(
         request: Request, developer: Annotated[Developer, Depends(any_developer)]
     ) -> Developer:
@@ -349,6 +368,7 @@ def developer_holding(scope: str) -> Any:
     """A dependency: the developer asking, with a credential that has `scope`."""
     assert scope in SCOPES, scope
 
+    @refuses_with(ScopeMissing)
     async def developer_with_scope(developer: Annotated[Developer, Depends(any_developer)]) -> Developer:
         developer.require(scope)
         return developer
@@ -386,19 +406,40 @@ def agent_holding(permission: str, *, or_capability: bool = False, is_compared: 
     it is a `ComparedAgent`.
     """
 
+    @refuses_with(PermissionMissing)
     @evaluated_once
     async def agent_with_permission(
         request: Request,
         agent: Annotated[Agent, Depends(compared_agent_caller if is_compared else agent_caller)],
     ) -> Agent:
-        settings = runtime_of(request).settings
-        shows_capability = or_capability and CAPABILITY_HEADER in request.headers
-        if not shows_capability or settings.agent_delegation_mode != "enforce":
-            require_permission(agent, permission, settings.agent_rbac_mode)
-        return agent
+        return _permitted(request, agent, permission, or_capability=or_capability)
 
     agent_with_permission.permission = permission  # type: ignore[attr-defined]
     return Depends(agent_with_permission)
+
+
+def agent_to_judge(permission: str) -> Any:
+    """A dependency: a `ComparedAgent`, whose permission the handler judges, after the checks that come before it.
+
+    An agent that shows a capability passes, as with `or_capability` of `agent_holding`.
+    """
+
+    @refuses_with(PermissionMissing)
+    async def agent_without_judgement(
+        request: Request, agent: Annotated[Agent, Depends(compared_agent_caller)]
+    ) -> AgentToJudge:
+        return AgentToJudge(agent.did, lambda: _permitted(request, agent, permission, or_capability=True))
+
+    agent_without_judgement.permission = permission  # type: ignore[attr-defined]
+    return Depends(agent_without_judgement)
+
+
+def _permitted(request: Request, agent: Agent, permission: str, *, or_capability: bool) -> Agent:
+    settings = runtime_of(request).settings
+    shows_capability = or_capability and CAPABILITY_HEADER in request.headers
+    if not shows_capability or settings.agent_delegation_mode != "enforce":
+        require_permission(agent, permission, settings.agent_rbac_mode)
+    return agent
 
 
 def require_permission(

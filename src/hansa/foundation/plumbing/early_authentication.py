@@ -1,7 +1,7 @@
 """Judging who asks before the body is read, and only once for a request.
 
 The framework reads and parses the body first. So that a request without a credential costs no parsing, what is marked
-with `judged_once` is called before, and remembered for when the framework calls it.
+with `evaluated_once` is called before, and remembered for when the framework calls it.
 """
 
 from collections.abc import Awaitable, Callable, Iterator

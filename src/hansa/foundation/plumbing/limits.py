@@ -18,6 +18,7 @@ from fastapi import Depends, Request
 from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.runtime import Slot, runtime_of
 from hansa.foundation.values.errors import TooManyRequests
@@ -66,6 +67,7 @@ async def _wait_of(database: Database, limit: Limit, key: str) -> int | None:
 def limited(limit: Limit) -> Callable[[Request], Awaitable[None]]:
     """A dependency that holds a route to `limit` for each client address."""
 
+    @refuses_with(TooManyRequests)
     @evaluated_once
     async def within_limit(request: Request) -> None:
         await admit(runtime_of(request).database, limit, client_address(request))
@@ -123,6 +125,7 @@ READ_LIMIT: Slot[LeasedLimit] = Slot("limits: public reads")
 WRITE_LIMIT: Slot[LeasedLimit] = Slot("limits: writes of agents")
 
 
+@refuses_with(TooManyRequests)
 @evaluated_once
 async def within_read_limit(request: Request) -> None:
     """A dependency that holds a public read to RATE_LIMIT_READS."""

@@ -45,7 +45,7 @@ def found_in_process(find: Callable[[Request], _Found]) -> Callable[[Request], A
 def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Resolver:
     """A call of the coroutine function `dependency` with its parameters found in the request.
 
-    With `remembering` what is judged once for a request stays so (`judged_once`).
+    With `remembering` what is judged once for a request stays so (`evaluated_once`).
 
     Raises: TypeError.
     """

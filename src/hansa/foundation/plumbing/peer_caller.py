@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.client_certificate import RFC_9440_HEADER, shown_certificate
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.values.errors import Forbidden, Unauthorized
@@ -70,6 +71,7 @@ class PeerClosed(Forbidden):
     remedy = "Ask the administrators of the other registry."
 
 
+@refuses_with(CertificateMissing, NotAPeer)
 @evaluated_once
 async def peer_caller(request: Request, _: Annotated[Any, Depends(CERTIFICATE_SCHEME)]) -> Peer:
     """The registry asking, by its certificate. Raises: CertificateMissing, NotAPeer."""

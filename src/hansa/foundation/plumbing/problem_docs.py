@@ -1,7 +1,7 @@
 """Problem documents in OpenAPI: the shape of every refusal, and which refusals a route declares."""
 
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import Field
@@ -59,9 +59,19 @@ def problems(*refusals: type[Refused]) -> dict[int | str, dict[str, Any]]:
     for refusal in refusals:
         by_status[refusal.status].append(refusal)
     return {
-        status: problem_response(" ".join(f"`{refusal.code}`: {_first_line(refusal)}" for refusal in kinds))
+        status: problem_response(" ".join(_described(refusal) for refusal in kinds))
         for status, kinds in by_status.items()
     }
+
+
+def add_problems(responses: dict[str, Any], refusals: Iterable[type[Refused]]) -> None:
+    """Add these refusals to the declared `responses` of an operation, but those that it names already."""
+    for refusal in refusals:
+        response = responses.get(str(refusal.status))
+        if response is None:
+            responses[str(refusal.status)] = problem_response(_described(refusal))
+        elif f"`{refusal.code}`" not in response["description"]:
+            response["description"] += f" {_described(refusal)}"
 
 
 def problem_response(description: str) -> dict[str, Any]:
@@ -101,6 +111,10 @@ def routes_with(document: Mapping[str, Any], code: str) -> list[str]:
             f"`{code}`" in answer.get("description", "") for answer in operation.get("responses", {}).values()
         )
     )
+
+
+def _described(refusal: type[Refused]) -> str:
+    return f"`{refusal.code}`: {_first_line(refusal)}"
 
 
 def _first_line(refusal: type[Refused]) -> str:

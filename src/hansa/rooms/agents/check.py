@@ -14,6 +14,7 @@ from fastapi import Depends
 
 from hansa.foundation.plumbing.caller import Agent, agent_caller
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.tokens import Claims, TokenKind
@@ -21,6 +22,7 @@ from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.roles import permissions_of
 
 from . import rules, store
+from .errors import AgentRevoked, AgentSuspended
 
 # About 10 MB; beyond it those that were read first are read again.
 KEPT_MAX = 10_000
@@ -38,6 +40,7 @@ class KnownAgent(Agent, frozen=True, kw_only=True):
     """Its owner, where that acts as the agent."""
 
 
+@refuses_with(Unauthorized, AgentSuspended, AgentRevoked)
 async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
     """The agent of a token, as it stands now: one keyed query, shared with callers of the same moment.
 

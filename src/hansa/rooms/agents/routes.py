@@ -8,6 +8,7 @@ from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.lazy_routes import include
@@ -96,6 +97,7 @@ OFFSET_MAX = 2**31 - 1
 _BOOTSTRAP_SCHEME = APIKeyHeader(name="Bootstrap-Token", scheme_name="BootstrapToken", auto_error=False)
 
 
+@refuses_with(BootstrapTokenRefused)
 @evaluated_once
 async def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP_SCHEME)]) -> str:
     """The token of the Bootstrap-Token header. Raises: BootstrapTokenRefused."""

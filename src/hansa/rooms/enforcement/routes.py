@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -38,7 +38,7 @@ Administrator = Annotated[Developer, admin_holding("admin_enforcement")]
 DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
-@router.post("/agents/bulk/suspend", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
+@router.post("/agents/bulk/suspend", responses=problems(Unauthorized, Invalid, BodyInvalid))
 async def suspend_some_agents(
     body: SuspendAgentsIn, administrator: Administrator, db: CardWrites
 ) -> StoppedAgentsOut:
@@ -51,7 +51,7 @@ async def suspend_some_agents(
     return StoppedAgentsOut.of(rows)
 
 
-@router.post("/agents/bulk/reinstate", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
+@router.post("/agents/bulk/reinstate", responses=problems(Unauthorized, Invalid, BodyInvalid))
 async def reinstate_some_agents(
     body: ReinstateAgentsIn, administrator: Administrator, db: CardWrites
 ) -> RestoredAgentsOut:
@@ -64,7 +64,7 @@ async def reinstate_some_agents(
     return RestoredAgentsOut.of(rows)
 
 
-@router.post("/agents/bulk/revoke", responses=problems(Unauthorized, AreaMissing, Invalid, BodyInvalid))
+@router.post("/agents/bulk/revoke", responses=problems(Unauthorized, Invalid, BodyInvalid))
 async def revoke_some_agents(
     body: RevokeAgentsIn, administrator: Administrator, db: CardWrites
 ) -> EndedAgentsOut:
@@ -75,7 +75,7 @@ async def revoke_some_agents(
 
 @router.get(
     "/agents/by-developer/{developer_id}",
-    responses=problems(Unauthorized, AreaMissing, DeveloperUnknown, Invalid),
+    responses=problems(Unauthorized, DeveloperUnknown, Invalid),
 )
 async def read_agents_of_developer(
     developer_id: DeveloperId,
@@ -91,7 +91,7 @@ async def read_agents_of_developer(
 
 @router.post(
     "/developers/{developer_id}/suspend",
-    responses=problems(Unauthorized, AreaMissing, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
 )
 async def suspend_one_developer(
     developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: CardWrites
@@ -103,7 +103,7 @@ async def suspend_one_developer(
 
 @router.post(
     "/developers/{developer_id}/reinstate",
-    responses=problems(Unauthorized, AreaMissing, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
 )
 async def reinstate_one_developer(
     developer_id: DeveloperId,

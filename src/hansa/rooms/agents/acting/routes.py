@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentDeveloper, ScopeMissing
+from hansa.foundation.plumbing.caller import CurrentDeveloper
 from hansa.foundation.plumbing.limits import limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Tokens
@@ -24,7 +24,6 @@ router = APIRouter(prefix="/agents/{did}/act-token", route_class=GuardedRoute)
     dependencies=[Depends(limited(ACT_TOKENS))],
     responses=problems(
         Unauthorized,
-        ScopeMissing,
         NotTheOwner,
         AgentSuspended,
         AgentRevoked,

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.caller import Developer, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -20,12 +20,10 @@ router = APIRouter(prefix="/agents/{did}/authz", route_class=GuardedRoute)
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
-CHANGES = problems(
-    Unauthorized, ScopeMissing, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid
-)
+CHANGES = problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid)
 
 
-@router.get("", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
+@router.get("", responses=problems(Unauthorized, AgentUnknown, Invalid))
 async def read_authz(did: Did, developer: ReadingDeveloper, db: Db, config: Config) -> AuthzOut:
     """The rights of an own agent: roles, permissions and spend policy."""
     authz = await db.read(lambda tx: authz_of(tx, developer, did))

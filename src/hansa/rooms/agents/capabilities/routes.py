@@ -12,8 +12,6 @@ from hansa.foundation.plumbing.caller import (
     Agent,
     CurrentAgent,
     Developer,
-    PermissionMissing,
-    ScopeMissing,
     agent_holding,
     developer_holding,
 )
@@ -22,7 +20,7 @@ from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress,
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.errors import Forbidden, Invalid, Unauthorized
+from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentUnknown
 
 from . import errors
@@ -63,7 +61,6 @@ CapabilityToken = Annotated[
     "/capabilities",
     responses=problems(
         Unauthorized,
-        PermissionMissing,
         errors.PermissionNotHeld,
         errors.HolderUnknown,
         errors.TooManyCapabilities,
@@ -78,7 +75,7 @@ async def issue_capability(body: CapabilityIn, agent: DelegatingAgent, db: Db, c
     return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.recipient, config)))
 
 
-@router.get("/capabilities/mine", responses=problems(Unauthorized, Forbidden))
+@router.get("/capabilities/mine", responses=problems(Unauthorized))
 async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> OwnCapabilitiesOut:
     """The capabilities that the calling agent issued or holds, newest first, without their tokens."""
     chains = await db.read(lambda tx: own_capabilities(tx, agent.did))
@@ -93,7 +90,6 @@ async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> 
     "/capabilities/{capability_id:uuid}/attenuate",
     responses=problems(
         Unauthorized,
-        Forbidden,
         errors.CapabilityUnknown,
         errors.CapabilityEnded,
         errors.NotRedelegable,
@@ -120,7 +116,6 @@ async def attenuate_capability(
     response_model=ConsumedOut,
     responses=problems(
         Unauthorized,
-        Forbidden,
         errors.CapabilityUnknown,
         errors.CapabilityEnded,
         errors.DelegatorMayNot,
@@ -156,14 +151,14 @@ async def consume_capability(
 
 
 @router.delete(
-    "/capabilities/{capability_id:uuid}", responses=problems(Unauthorized, Forbidden, errors.CapabilityAbsent)
+    "/capabilities/{capability_id:uuid}", responses=problems(Unauthorized, errors.CapabilityAbsent)
 )
 async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) -> CapabilityRevokedOut:
     """Revoke a capability and all derived ones; allowed for its holder and every issuer of its chain."""
     return CapabilityRevokedOut.of(await db.act(lambda tx: revoke(tx, capability_id, agent.did)))
 
 
-@router.get("/{did}/delegations", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
+@router.get("/{did}/delegations", responses=problems(Unauthorized, AgentUnknown, Invalid))
 async def read_delegations(did: Did, developer: ReadingDeveloper, db: Db) -> DelegationsOut:
     """The capabilities that an own agent issued or holds, newest first, without their tokens."""
     chains = await db.read(lambda tx: delegations(tx, developer, did))

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Depends, Request
 
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, PermissionMissing, Public, agent_holding
+from hansa.foundation.plumbing.caller import Agent, CurrentAgent, Public, agent_holding
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
@@ -22,6 +23,7 @@ CERTIFICATES = Limit("mtls-certificate", 60, seconds=3600)
 router = APIRouter(prefix="/agent", tags=["mutual TLS"], route_class=GuardedRoute)
 
 
+@refuses_with(IdentityIssuerMissing)
 async def identity_authority(request: Request) -> IdentityAuthority | None:
     """The issuer of workload identities; None where SPIRE issues them. Raises: IdentityIssuerMissing."""
     runtime = runtime_of(request)
@@ -40,7 +42,6 @@ EnrollingAuthority = Annotated[IdentityAuthority | None, Depends(identity_author
         Unauthorized,
         AgentSuspended,
         AgentRevoked,
-        PermissionMissing,
         IdentityRevoked,
         TooManyRequests,
         IdentityIssuerMissing,

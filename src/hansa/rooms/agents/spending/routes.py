@@ -6,11 +6,11 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent, Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.caller import CurrentAgent, Developer, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.errors import Forbidden, Invalid, Unauthorized
+from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.agents.errors import AgentUnknown
 
@@ -29,10 +29,10 @@ ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
-DECISIONS = problems(Unauthorized, ScopeMissing, AgentUnknown, ApprovalUnknown, ApprovalDecided, Invalid)
+DECISIONS = problems(Unauthorized, AgentUnknown, ApprovalUnknown, ApprovalDecided, Invalid)
 
 
-@router.get("/me/spend-approvals", responses=problems(Unauthorized, Forbidden, Invalid))
+@router.get("/me/spend-approvals", responses=problems(Unauthorized, Invalid))
 async def read_own_approvals(
     agent: CurrentAgent,
     db: Db,
@@ -50,7 +50,7 @@ async def read_own_approvals(
     )
 
 
-@router.get("/{did}/spend-approvals", responses=problems(Unauthorized, ScopeMissing, AgentUnknown, Invalid))
+@router.get("/{did}/spend-approvals", responses=problems(Unauthorized, AgentUnknown, Invalid))
 async def read_approvals(
     did: Did,
     developer: ReadingDeveloper,

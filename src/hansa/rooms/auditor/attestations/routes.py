@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -125,8 +125,6 @@ async def read_attestation(
     "/admin/set-native-baseline",
     responses=problems(
         Unauthorized,
-        AreaMissing,
-        ScopeMissing,
         NoNativeBaseline,
         BaselineRefused,
         Invalid,
@@ -148,9 +146,7 @@ async def set_native_baseline(
 
 @admin_router.post(
     "/admin/rebaseline-transit",
-    responses=problems(
-        Unauthorized, AreaMissing, ScopeMissing, NotAuditedYet, Invalid, BodyInvalid, AuditorKeySealed
-    ),
+    responses=problems(Unauthorized, NotAuditedYet, Invalid, BodyInvalid, AuditorKeySealed),
 )
 async def rebaseline_transit(
     body: TransitBaselineIn, administrator: TreasuryAdministrator, db: Db, settings: Config, seal: Sealing
@@ -164,7 +160,7 @@ async def rebaseline_transit(
 @admin_router.post(
     "/admin/auditor-signing-key/rotate",
     response_model_exclude_none=True,
-    responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, Invalid, BodyInvalid),
 )
 async def rotate_auditor_signing_key(
     administrator: PlatformAdministrator,

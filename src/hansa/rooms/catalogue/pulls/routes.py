@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/admin/agent-card-pullsync", tags=["agent cards"], ro
 Administrator = Annotated[Developer, admin_holding("admin_platform")]
 
 
-@router.get("/status", responses=problems(Unauthorized, AreaMissing))
+@router.get("/status", responses=problems(Unauthorized))
 async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullStatus:
     """The status of the pulls of agents' cards, and why some fail."""
     interval = settings.card_pull_interval_seconds
@@ -31,7 +31,7 @@ async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullSt
     )
 
 
-@router.get("/events", responses=problems(Unauthorized, AreaMissing, Invalid, journal.CursorInvalid))
+@router.get("/events", responses=problems(Unauthorized, Invalid, journal.CursorInvalid))
 async def read_pull_events(
     _: Administrator, db: Db, query: Annotated[PullEventsQuery, Query()]
 ) -> journal.EventsPageOut:

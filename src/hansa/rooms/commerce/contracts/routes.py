@@ -10,7 +10,6 @@ from hansa.foundation.plumbing.bodies import BodyInvalid
 from hansa.foundation.plumbing.caller import (
     Agent,
     CurrentAgent,
-    PermissionMissing,
     agent_holding,
 )
 from hansa.foundation.plumbing.database import Tx
@@ -21,6 +20,7 @@ from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyR
 from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.commerce.bonds import BOND_ADMITS, BondAdmits
 from hansa.rooms.commerce.payments.errors import (
+    CapturedByPayee,
     SettlementInProgress,
     TokenExpired,
     TokenMismatch,
@@ -74,7 +74,6 @@ _EVERY_ACT: tuple[type[Refused], ...] = (
     TooManyRequests,
 )
 _SPEND_POLICY: tuple[type[Refused], ...] = (
-    PermissionMissing,
     errors.PaymentNeedsApproval,
     agents.PayeeNotAllowed,
     agents.OverPaymentLimit,
@@ -216,6 +215,7 @@ async def request_contract_changes(
         errors.TokenForFunded,
         TokenUnknown,
         TokenMismatch,
+        CapturedByPayee,
         SettlementInProgress,
         TokenStatus,
         TokenExpired,

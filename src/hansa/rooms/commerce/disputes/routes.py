@@ -7,7 +7,6 @@ from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import (
-    AreaMissing,
     CurrentAgent,
     Developer,
     DeveloperOrAgent,
@@ -240,7 +239,7 @@ async def read_bundle_of_dispute(
 
 @admin_router.put(
     "/{dispute_id}/open-voting",
-    responses=problems(Unauthorized, AreaMissing, errors.DisputeUnknown, errors.WrongState, Invalid),
+    responses=problems(Unauthorized, errors.DisputeUnknown, errors.WrongState, Invalid),
 )
 async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administrator, db: Db) -> DisputeOut:
     """End the time for evidence."""
@@ -251,7 +250,6 @@ async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administr
     "/{dispute_id}/ruling",
     responses=problems(
         Unauthorized,
-        AreaMissing,
         errors.DisputeUnknown,
         errors.WrongState,
         errors.RulingTooLate,

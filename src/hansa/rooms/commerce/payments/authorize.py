@@ -76,6 +76,13 @@ class Presented:
         return self.quoted.fee if self.quoted else None
 
 
+def require_payee(caller: str, payee: str) -> None:
+    """The DID can be that of a payee. Raises: TargetMalformed, SystemAccountRefused."""
+    rules.require_target(caller, payee)
+    if is_system_did(payee):
+        raise ledger.SystemAccountRefused
+
+
 async def authorize(
     tx: Tx,
     agent: Agent,
@@ -88,9 +95,7 @@ async def authorize(
     Raises: TargetMalformed, SystemAccountRefused, what a spend policy or a capability refuses with, PayeeNotAdmitted,
     ReserveNotPossible, TooManyUnusedTokens, QuoteUsed, InsufficientBalance.
     """
-    rules.require_target(agent.did, order.payee)
-    if is_system_did(order.payee):
-        raise ledger.SystemAccountRefused
+    require_payee(agent.did, order.payee)
     presented = presented or Presented()
     budget = await _budget(tx, agent, order, settings, presented)
     status = (await agents.statuses_of(tx, [order.payee])).get(order.payee)

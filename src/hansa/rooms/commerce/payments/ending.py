@@ -55,7 +55,7 @@ def _failed(token: Token, book: ledger.Book) -> A2APaymentFailed:
         token_id=str(token.id),
         caller=token.caller,
         payee=token.payee,
-        amount=format_amount(token.amount),
+        amount=format_amount(token.paid),
         currency=book.currency,
         task_id=token.task_id,
         reason=token.reason,

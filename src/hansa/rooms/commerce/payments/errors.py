@@ -36,6 +36,7 @@ class TooManyUnusedTokens(TooManyRequests):
     """The caller has as many unused payment tokens as it may have."""
 
     code = "TOO_MANY_UNUSED_TOKENS"
+    remedy = "Settle or release a token, or wait for the time in the Retry-After header, when the first one expires."
 
 
 class ReserveNotPossible(Invalid):

@@ -12,14 +12,13 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import agents, ledger
 
 from . import rules, store
 from .authorize import NO_BUDGET, TOKEN_PREFIX, AuthorizeOrder, new_token
-from .errors import AnswerUnreadable, TargetMalformed
+from .errors import AnswerUnreadable
 from .extensions import AUTHORIZE, RELEASE, SETTLE, Authorization, Release, Settlement, payment_line, settled
 from .kept_answer import AuthorizeAnswer
 from .known import KNOWN_TOKENS
@@ -41,7 +40,7 @@ class Gathered:
     async def authorize(
         self, agent: Agent, answer: AuthorizeAnswer, capability_token: str | None
     ) -> ledger.OrderAnswer | None:
-        """The answer with a new token, or a repetition of it; None where it has to be judged by itself.
+        """The answer with a new token for a payee that was judged, or a repetition; None where it has to be judged by itself.
 
         Raises: CallerChanged, KeyReused, KeyInProgress, AnswerUnreadable, Unavailable.
         """
@@ -111,14 +110,8 @@ GATHERED: Slot[Gathered] = Slot("commerce: payment tokens in the batch")
 
 
 def _is_plain(agent: Agent, order: AuthorizeOrder, capability_token: str | None) -> bool:
-    """Whether no budget, reserve or account of the registry is in play."""
-    if order.is_reserved or not agents.pays_plainly(agent, capability_token) or is_system_did(order.payee):
-        return False
-    try:
-        rules.require_target(agent.did, order.payee)
-    except TargetMalformed:
-        return False
-    return True
+    """Whether neither a budget nor a reserve is in play."""
+    return not order.is_reserved and agents.pays_plainly(agent, capability_token)
 
 
 def _authorization(agent: Agent, answer: AuthorizeAnswer, secret: str) -> Authorization:

@@ -3,27 +3,38 @@
 import re
 from typing import Annotated
 
-from fastapi import Header
+from fastapi import Depends, Header, Request
 
 WAIT_MAX_SECONDS = 30
-PREFER_MAX_CHARACTERS = 256
 
-_WAIT = re.compile(r"(?:^|,)\s*wait\s*=\s*\"?([0-9]{1,9})\"?\s*(?=[;,]|$)", re.ASCII | re.IGNORECASE)
-
-Preference = Annotated[
-    str | None,
-    Header(
-        alias="Prefer",
-        max_length=PREFER_MAX_CHARACTERS,
-        description="`wait=N`: answer with the outcome, after up to N seconds; more than 30 count as 30.",
-    ),
-]
+_WAIT = re.compile(r"(?:^|,)\s*wait\s*=\s*\"?([0-9]+)\"?\s*(?=[;,]|$)", re.ASCII | re.IGNORECASE)
 
 
-def wait_seconds(preference: str | None) -> int | None:
+async def _preferred(
+    request: Request,
+    _: Annotated[
+        str | None,
+        Header(
+            alias="Prefer",
+            description="`wait=N`: answer with the outcome, after up to N seconds; more than 30 count as 30.",
+        ),
+    ] = None,
+) -> int | None:
+    """The seconds to wait of all the Prefer headers of a request."""
+    stated = request.headers.getlist("prefer")
+    return wait_seconds(", ".join(stated)) if stated else None
+
+
+WaitSeconds = Annotated[int | None, Depends(_preferred)]
+
+
+def wait_seconds(preference: str) -> int | None:
     """The seconds that a Prefer header names; None where it names none."""
-    found = _WAIT.search(preference) if preference else None
-    return min(int(found.group(1)), WAIT_MAX_SECONDS) if found else None
+    found = _WAIT.search(preference)
+    if found is None:
+        return None
+    # Three digits decide whether it is more than the maximum; an integer has no room for as many as a header has.
+    return min(int(found.group(1).lstrip("0")[:3] or "0"), WAIT_MAX_SECONDS)
 
 
 def applied(wait: int | None) -> list[tuple[bytes, bytes]]:

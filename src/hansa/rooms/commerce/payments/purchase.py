@@ -166,6 +166,8 @@ class Purchases:
         payload = {"token_id": token_id, "settle_on_timeout": order.settle_on_timeout}
         await enqueue(tx, ENDS, token_id, payload, due_at)
         if request:
+            # The answer of an earlier purchase was kept later than its key, which is free now.
+            await idempotency.forget(tx, _answer_of(request).scope)
             await idempotency.remember(tx, request, json.dumps({"token_id": token_id}))
         return _Begun(made, interface)
 

@@ -2,16 +2,22 @@
 
 from uuid import UUID
 
+import structlog
+
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import ledger
 
 from . import rules, store
 from .ending import end_unpaid
 from .rules import Token
+from .store import DueToken
 
 EXPIRED_AT_ONCE = 1000
+
+_log = structlog.get_logger()
 
 
 async def release(tx: Tx, secret: str, by: str, book: ledger.Book) -> Token:
@@ -31,8 +37,21 @@ async def expire_due_tokens(runtime: Runtime) -> None:
     database = runtime.database
     while await database.act(lambda tx: store.expire_plain(tx, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
         pass
-    for token_id in await database.look(lambda tx: store.due(tx, EXPIRED_AT_ONCE)):
+    last: DueToken | None = None
+    while due := await database.look(lambda tx, after=last: store.due(tx, after, EXPIRED_AT_ONCE)):  # type: ignore[misc]
+        for token in due:
+            await _expire_or_leave(runtime, token.id)
+        last = due[-1]
+
+
+async def _expire_or_leave(runtime: Runtime, token_id: UUID) -> None:
+    """Expire a token; one that cannot be ended is left for the next round and hinders none behind it. Raises: Unavailable."""
+    try:
         await expire(runtime, token_id)
+    except Unavailable:
+        raise
+    except Exception:  # noqa: BLE001
+        _log.exception("payment token cannot be expired", token_id=str(token_id))
 
 
 async def expire(runtime: Runtime, token_id: UUID) -> None:

@@ -10,11 +10,13 @@ from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText
 from hansa.foundation.plumbing.caller import (
     CAPABILITY_HEADER,
     Agent,
+    AgentToJudge,
     ComparedAgent,
     CurrentAgent,
     PermissionMissing,
     Public,
     agent_holding,
+    agent_to_judge,
     confirm_caller,
 )
 from hansa.foundation.plumbing.database import Tx
@@ -32,7 +34,6 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import (
-    Forbidden,
     Invalid,
     Refused,
     TooManyRequests,
@@ -44,11 +45,11 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
 from .answers import authorize_alone, settle_alone, settle_at_once, settle_many
-from .authorize import PERMISSION
+from .authorize import PERMISSION, require_payee
 from .firm_quote import SIGNATORY, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
-from .preferences import Preference, applied, wait_seconds
+from .preferences import WaitSeconds, applied
 from .quote import Quote, quote
 from .quote_schemas import QuoteOut
 from .reading import list_tokens
@@ -83,7 +84,7 @@ SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
 GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
-ComparedPayer = Annotated[Agent, agent_holding(PERMISSION, or_capability=True, is_compared=True)]
+AuthorizingAgent = Annotated[AgentToJudge, agent_to_judge(PERMISSION)]
 CapabilityToken = Annotated[
     str | None,
     Header(
@@ -94,7 +95,6 @@ CapabilityToken = Annotated[
 ]
 # What an agent meets that may not spend, or not so much.
 SPENDING_REFUSALS: tuple[type[Refused], ...] = (
-    Forbidden,
     PermissionMissing,
     ledger.SystemAccountRefused,
     ledger.AccountSuspended,
@@ -133,7 +133,7 @@ SPENDING_REFUSALS: tuple[type[Refused], ...] = (
 )
 async def authorize_payment(
     body: AuthorizeIn,
-    agent: ComparedPayer,
+    asking: AuthorizingAgent,
     gathered: GatheredOfHere,
     db: Db,
     config: Config,
@@ -145,13 +145,16 @@ async def authorize_payment(
     capability: CapabilityToken = None,
 ) -> Response:
     """Make a single-use token with which a service can be paid; it is shown once."""
-    await writes.admit(agent.did)
+    await writes.admit(asking.did)
     request = (
-        Repeatable(agent.did, "/a2a-payment/authorize", key, body.model_dump(exclude={"approval_id"}))
+        Repeatable(asking.did, "/a2a-payment/authorize", key, body.model_dump(exclude={"approval_id"}))
         if key
         else None
     )
     answer = AuthorizeAnswer(body.order(), config, seal, request)
+    # The specification judges the payee before the permission.
+    require_payee(asking.did, answer.order.payee)
+    agent = asking.permitted()
     outcome = None
     if body.quote_token is None:
         outcome = await gathered.authorize(agent, answer, capability)
@@ -180,7 +183,6 @@ async def verify_payment(
         errors.TokenStatus,
         errors.TokenExpired,
         Unauthorized,
-        Forbidden,
         errors.NotTheCaller,
         errors.CapturedByPayee,
         errors.TokenUnknown,
@@ -200,11 +202,10 @@ async def settle_payment(
     *,
     http: Request,
     writes: WriteLimit,
-    prefer: Preference = None,
+    wait: WaitSeconds,
 ) -> Response:
     """Pay what a token is for; the transfer runs after the answer. With success false nothing is paid."""
     await writes.admit(agent.did)
-    wait = wait_seconds(prefer)
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     token = await settle_at_once(settlements, order, wait, agent.version)
     if token is None:
@@ -216,7 +217,7 @@ async def settle_payment(
 @hot_router.post(
     "/settle-many",
     response_model=SettleManyOut,
-    responses=problems(Unauthorized, Forbidden, Invalid, TooManyRequests, Unavailable),
+    responses=problems(Unauthorized, Invalid, TooManyRequests, Unavailable),
 )
 async def settle_payments(
     body: SettleManyIn,
@@ -226,11 +227,10 @@ async def settle_payments(
     config: Config,
     *,
     writes: WriteLimit,
-    prefer: Preference = None,
+    wait: WaitSeconds,
 ) -> Response:
     """As settle, of up to 500 tokens; a refused one is named in its line and hinders no other."""
     await writes.admit(agent.did)
-    wait = wait_seconds(prefer)
     book = ledger.Book.of(config)
     outcomes = await settle_many(db, settlements, body.orders_by(agent.did), book, wait)
     out = SettleManyOut.of(outcomes, config.settlement_currency)
@@ -240,7 +240,6 @@ async def settle_payments(
 RELEASE_REFUSALS = (
     errors.TokenStatus,
     Unauthorized,
-    Forbidden,
     errors.NotTheCaller,
     errors.TokenUnknown,
     Invalid,
@@ -295,7 +294,7 @@ async def release_payment_by_id(
     return await once(db, request, released)
 
 
-@router.get("/my-tokens", responses=problems(Unauthorized, Forbidden, Invalid))
+@router.get("/my-tokens", responses=problems(Unauthorized, Invalid))
 async def read_my_tokens(
     agent: CurrentAgent,
     db: Db,
@@ -328,7 +327,6 @@ async def read_my_tokens(
     responses=problems(
         errors.TargetMalformed,
         Unauthorized,
-        Forbidden,
         catalogue.CardUnknown,
         Invalid,
         errors.QuoteNotFirm,

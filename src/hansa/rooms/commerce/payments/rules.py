@@ -1,5 +1,6 @@
 """What a payment token is and what may be done with it, without I/O. Amounts are minor units."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -26,7 +27,7 @@ from .errors import (
 
 UNUSED_MAX = 20
 SETTLING_SECONDS = 90
-TIMEOUT = "timeout"
+TIMEOUT, REFUSED = "timeout", "refused"
 TARGET_MIN_CHARACTERS = 10
 MEMO_MAX_CHARACTERS = 256
 
@@ -35,6 +36,10 @@ CaptureBy: TypeAlias = Literal["caller", "payee"]
 OPEN = ("authorized", "consumed")
 PART_USE = "x402:"
 USED_FOR_PART = "Token verified for a part of its amount"
+
+# The syntax of W3C: neither a path nor a query or fragment belongs to a DID.
+_DID = re.compile(r"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]++|%[0-9A-Fa-f]{2})++(?<!:)", re.ASCII)
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,9 @@ REASONS = {
 
 
 def reason_of(code: str) -> str:
-    """Why a settlement failed, of the code of a refusal or of an ABORT."""
+    """Why a settlement failed, of the code of a refusal or of an ABORT, which another registry may have chosen."""
+    if _CODE.fullmatch(code) is None:
+        return REFUSED
     return REASONS.get(code, code.lower())
 
 
@@ -144,9 +151,7 @@ def require_target(caller: str, target: str) -> None:
     """Raises: TargetMalformed."""
     if len(target) < TARGET_MIN_CHARACTERS:
         raise TargetMalformed(f"target_agent_did must have at least {TARGET_MIN_CHARACTERS} characters.")
-    scheme, _, rest = target.partition(":")
-    method, _, name = rest.partition(":")
-    if scheme != "did" or not method or not name or not target.isprintable() or " " in target:
+    if _DID.fullmatch(target) is None:
         raise TargetMalformed("target_agent_did must be a DID: did:<method>:<identifier>.")
     if target == caller:
         raise TargetMalformed("target_agent_did must be another agent than the caller.")
@@ -274,7 +279,10 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 def require_matching(token: Token, terms: Terms) -> None:
-    """The token pays exactly this and may be settled now. Raises: TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired."""
+    """The token pays exactly this and may be settled now by its caller.
+
+    Raises: TokenMismatch, CapturedByPayee, SettlementInProgress, TokenStatus, TokenExpired.
+    """
     if token.status not in OPEN:
         raise refusal_of(token)
     if token.is_expired:
@@ -283,3 +291,6 @@ def require_matching(token: Token, terms: Terms) -> None:
         raise TokenMismatch("The payment token is for another caller, payee or amount.")
     if token.contract_id not in {None, terms.contract_id}:
         raise TokenMismatch("The payment token names another contract.")
+    # Its payee works for a call with it, and would find it settled: the caller pays for that and for this once.
+    if token.capture_by == "payee" and token.status == "consumed":
+        raise CapturedByPayee

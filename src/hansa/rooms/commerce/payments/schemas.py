@@ -22,7 +22,7 @@ from .verify import Verification, first_use_of
 
 TTL_SECONDS_DEFAULT = 900
 ISSUER_HEADER = "X-Payment-Issuer"
-BIGINT_MAX = 2**63 - 1
+BIGINT_MIN, BIGINT_MAX = -(2**63), 2**63 - 1
 LINES_MAX = 500
 QUOTE_TOKEN_MAX_CHARACTERS = 4096
 
@@ -54,7 +54,15 @@ class AuthorizeIn(RequestBody):
     target_agent_did: Annotated[str, Field(max_length=DID_MAX_CHARACTERS, description="The payee.")]
     amount: SignedAmount
     ttl_seconds: Annotated[int, Field(ge=60, le=3600, strict=True)] = TTL_SECONDS_DEFAULT
-    contract_id: Annotated[int | None, Field(ge=0, le=BIGINT_MAX, strict=True)] = None
+    contract_id: Annotated[
+        int | None,
+        Field(
+            ge=BIGINT_MIN,
+            le=BIGINT_MAX,
+            strict=True,
+            description="A contract between caller and payee, which the token may pay; any other number is kept and returned.",
+        ),
+    ] = None
     resource: Annotated[
         str | None,
         Field(min_length=1, max_length=512, description="What the token is for: a URI or the id of a skill."),
@@ -268,22 +276,14 @@ class SettleOut(LazyModel):
         }
 
 
-class SettleLine(RequestBody):
-    """One token of a bulk."""
-
-    token: Secret
-    task_id: Annotated[str | None, Field(max_length=1024)] = None
-    success: StrictBool = True
-
-
 class SettleManyIn(RequestBody):
     """Tokens whose calls are over."""
 
-    tokens: Annotated[list[SettleLine], Field(min_length=1, max_length=LINES_MAX)]
+    tokens: Annotated[list[SettleIn], Field(min_length=1, max_length=LINES_MAX)]
 
     def orders_by(self, did: str) -> list[SettleOrder]:
         """The orders that this request makes when `did` sends it."""
-        return [SettleOrder(line.token, did, line.task_id or None, line.success) for line in self.tokens]
+        return [line.order_by(did) for line in self.tokens]
 
 
 class SettleError(LazyModel):

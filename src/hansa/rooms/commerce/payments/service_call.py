@@ -105,7 +105,8 @@ def read_answer(answer: Answer) -> ServiceAnswer:
         body = parse_json(answer.body)
     except BodyInvalid:
         return ServiceAnswer(_outcome(answer, None), trouble="answer_unreadable")
-    result = body.get("result") if isinstance(body, dict) else None
+    # With an error there is no result in JSON-RPC, whatever else the answer has.
+    result = body.get("result") if isinstance(body, dict) and body.get("error") is None else None
     outcome = _outcome(answer, result)
     trouble = None if outcome is Outcome.DELIVERED else f"status_{answer.status}"
     return ServiceAnswer(outcome, body, _task_of(result).get("id"), trouble)

@@ -73,7 +73,7 @@ async def settle_within(
 ) -> Token:
     """Settle a token in the commit of what it pays for; `is_part` of a contract, whose own event counts it.
 
-    Raises: TokenUnknown, TokenMismatch, SettlementInProgress, TokenStatus, TokenExpired, AccountUnknown,
+    Raises: TokenUnknown, TokenMismatch, CapturedByPayee, SettlementInProgress, TokenStatus, TokenExpired, AccountUnknown,
     AccountSuspended, InsufficientBalance.
     """
     token = await store.lock_by_hash(tx, fingerprint(secret))

@@ -8,11 +8,13 @@
 """
 
 import asyncio
+from collections.abc import Sequence
 from uuid import UUID
 
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, ledger, transfers
@@ -22,7 +24,8 @@ from .ending import end_unpaid, pay
 from .gathered import GATHERED
 from .rules import TIMEOUT, Token
 from .settle import SettleOrder
-from .settling_across import settle_across
+from .settling_across import reserve_across
+from .store import SettlingToken
 
 LEFT_SECONDS = 2.0
 # Connections to the database that settlements of one process use at once.
@@ -40,6 +43,8 @@ class Settlements:
         self._runtime = runtime
         self._places = asyncio.Semaphore(PLACES)
         self._under_way: dict[UUID, asyncio.Task[None]] = {}
+        # Many wait for outcomes at the same moment, those of one bulk above all.
+        self._looked_at = Gathering[UUID, Token](self._load)
 
     async def at_once(self, order: SettleOrder, caller_version: int | None = None) -> Token | None:
         """The token, settled in the ledger's batch; None where it has to be judged by itself. Raises: CallerChanged, Unavailable."""
@@ -58,7 +63,8 @@ class Settlements:
         try:
             async with asyncio.timeout(seconds):
                 if own is not None:
-                    await asyncio.wait([own])
+                    # Most end at once; one that asks another registry may be decided while that is silent.
+                    await asyncio.wait([own], timeout=LONGEST_PAUSE_SECONDS)
                 while (token := await self._found(token_id)).status == "settling":
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
@@ -69,34 +75,42 @@ class Settlements:
     async def _settle(self, token_id: UUID) -> None:
         try:
             async with self._places:
-                await settle_token(self._runtime, token_id)
+                is_reserved = await settle_token(self._runtime, token_id)
+            # A peer that stays silent keeps no place from the others.
+            if is_reserved:
+                await transfers.ask_to_prepare(self._runtime, token_id)
         except Unavailable:
             # The row says that it is settling: the next round takes it up.
             _log.warning("payment left for the next round", token_id=str(token_id))
 
     async def _found(self, token_id: UUID) -> Token:
-        token = await self._runtime.database.look(lambda tx: store.find(tx, token_id))
+        token = await self._looked_at.find(token_id)
         assert token is not None, "tokens are not deleted"
         return token
+
+    async def _load(self, ids: Sequence[UUID]) -> dict[UUID, Token]:
+        return await self._runtime.database.look(lambda tx: store.find_many(tx, ids))
 
 
 SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
 
 
-async def settle_token(runtime: Runtime, token_id: UUID) -> None:
-    """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable."""
+async def settle_token(runtime: Runtime, token_id: UUID) -> bool:
+    """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable.
+
+    Returns whether a transfer to another registry was reserved for it: that one is to be asked, now or by the job of transfers.
+    """
     book = ledger.Book.of(runtime.settings)
     token = await runtime.database.look(lambda tx: store.find(tx, token_id))
     if token is None:
-        return
+        return False
     try:
         is_abroad = await transfers.is_elsewhere(runtime, token.payee)
     except federation.FrameSilent:
         await runtime.database.act(lambda tx: _unpaid(tx, token_id, book))
         raise
     if is_abroad:
-        await settle_across(runtime, token)
-        return
+        return await reserve_across(runtime, token)
     try:
         await runtime.database.act(lambda tx: _pay_or_time_out(tx, token_id, book))
     except Unavailable:
@@ -104,6 +118,7 @@ async def settle_token(runtime: Runtime, token_id: UUID) -> None:
     except Refused as refusal:
         reason = rules.reason_of(refusal.code)
         await runtime.database.act(lambda tx: _fail(tx, token_id, book, reason))
+    return False
 
 
 HAS_LEFT = store.has_settling(LEFT_SECONDS)
@@ -111,16 +126,24 @@ HAS_LEFT = store.has_settling(LEFT_SECONDS)
 
 
 async def resume_settlements(runtime: Runtime) -> None:
-    """Take up the tokens that a process left settling."""
-    left = await runtime.database.look(lambda tx: store.settling(tx, LEFT_SECONDS, AT_ONCE))
-    for token_id in left:
-        try:
-            await settle_token(runtime, token_id)
-        except Unavailable:
-            _log.warning("payment left for the next round", token_id=str(token_id))
-        except Exception:  # noqa: BLE001
-            # Those behind it go on; it is tried again in the next round, and fails when its time is over.
-            _log.exception("payment cannot be settled", token_id=str(token_id))
+    """Take up the tokens that a process left settling. No peer is waited for: a silent one would hold up all behind it."""
+    last: SettlingToken | None = None
+    while left := await runtime.database.look(
+        lambda tx, after=last: store.settling(tx, LEFT_SECONDS, after, AT_ONCE)  # type: ignore[misc]
+    ):
+        for token in left:
+            await _resume(runtime, token.id)
+        last = left[-1]
+
+
+async def _resume(runtime: Runtime, token_id: UUID) -> None:
+    try:
+        await settle_token(runtime, token_id)
+    except Unavailable:
+        _log.warning("payment left for the next round", token_id=str(token_id))
+    except Exception:  # noqa: BLE001
+        # Those behind it go on; it is tried again in the next round, and fails when its time is over.
+        _log.exception("payment cannot be settled", token_id=str(token_id))
 
 
 async def _pay_or_time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:

@@ -5,7 +5,7 @@ a conditional UPDATE only, so that of several acts at once one succeeds.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
@@ -30,6 +30,11 @@ _NOW_EXPIRED = "clock_timestamp() > t.expires_at AS is_expired"
 _FIND = f"SELECT {COLUMNS}, {_NOW_EXPIRED} FROM commerce_payment_token t"  # noqa: S608
 
 _INSERT = "SELECT * FROM commerce_new_token($1::jsonb)"
+
+_SECONDS_TO_SLOT = """
+SELECT ceil(extract(epoch FROM min(expires_at) - clock_timestamp()))::int FROM commerce_payment_token
+WHERE caller = $1 AND status = 'authorized' AND slot IS NOT NULL
+"""
 
 _FIND_EACH = f"""
 SELECT {COLUMNS}, {_NOW_EXPIRED}, t.token_sha256 FROM commerce_payment_token t WHERE t.token_sha256 = ANY($1)
@@ -69,14 +74,14 @@ SELECT extract(epoch FROM settling_at - clock_timestamp())::float + {SETTLING_SE
 
 _PAST = "FROM commerce_payment_token WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()"
 
-_DUE = f"SELECT id {_PAST} ORDER BY expires_at LIMIT $1"
+_DUE = f"SELECT id, expires_at {_PAST} AND (expires_at, id) > ($1, $2) ORDER BY expires_at, id LIMIT $3"
 
 _PLAIN_DUE = """
 UPDATE commerce_payment_token t SET status = 'expired', ended_at = clock_timestamp()
-WHERE t.status IN ('authorized', 'consumed') AND NOT t.is_reserved AND NOT t.is_counted AND t.capability_id IS NULL
-  AND t.id IN (
+WHERE t.id IN (
     SELECT id FROM commerce_payment_token
     WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()
+      AND NOT is_reserved AND NOT is_counted AND capability_id IS NULL
     ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING 1
 """
@@ -84,6 +89,8 @@ RETURNING 1
 _LISTED = f"""
 {_FIND} WHERE t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2) ORDER BY t.created_at DESC, t.id DESC LIMIT $3
 """
+
+_BEFORE_ALL = (datetime.min.replace(tzinfo=UTC), UUID(int=0))
 
 # A statement of its own: with a condition that may be absent, a plan for all values would read every token of the agent.
 _LISTED_ONE = f"{_FIND} WHERE t.id = $3 AND t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2)"
@@ -140,6 +147,20 @@ class Verified(msgspec.Struct, frozen=True):
     caller_status: str | None
 
 
+class DueToken(msgspec.Struct, frozen=True):
+    """An open token past its expiry."""
+
+    id: UUID
+    expires_at: datetime
+
+
+class SettlingToken(msgspec.Struct, frozen=True):
+    """A token that is settling since then."""
+
+    id: UUID
+    settling_at: datetime
+
+
 async def insert(tx: Tx, new: NewToken) -> Token:
     """Write a token into a free slot of its caller. Raises: TooManyUnusedTokens, QuoteUsed."""
     row = await tx.fetchrow(_INSERT, msgspec.json.encode(new).decode())
@@ -147,7 +168,8 @@ async def insert(tx: Tx, new: NewToken) -> Token:
     match row["refusal"]:
         case "SLOTS_TAKEN":
             raise TooManyUnusedTokens(
-                f"The caller has {UNUSED_MAX} unused payment tokens; release some, or retry after one has expired."
+                f"The caller has {UNUSED_MAX} unused payment tokens; release some, or retry after one has expired.",
+                retry_after=await tx.fetchval(_SECONDS_TO_SLOT, new.caller) or 1,
             )
         case "QUOTE_USED":
             raise QuoteUsed
@@ -162,6 +184,11 @@ async def write_hold(tx: Tx, token_id: UUID, hold_id: int) -> None:
 async def find(tx: Tx, token_id: UUID) -> Token | None:
     """A token by its id."""
     return _token(await tx.fetchrow(f"{_FIND} WHERE t.id = $1", token_id))
+
+
+async def find_many(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, Token]:
+    """The tokens with these ids."""
+    return {row["id"]: Token(**row) for row in await tx.fetch(f"{_FIND} WHERE t.id = ANY($1)", ids)}
 
 
 async def find_by_hashes(tx: Tx, hashes: Sequence[bytes]) -> dict[bytes, Token]:
@@ -276,9 +303,10 @@ async def expire_plain(tx: Tx, limit: int) -> int:
     return len(await tx.fetch(_PLAIN_DUE, limit))
 
 
-async def due(tx: Tx, limit: int) -> list[UUID]:
-    """Open tokens past their expiry."""
-    return [row["id"] for row in await tx.fetch(_DUE, limit)]
+async def due(tx: Tx, after: DueToken | None, limit: int) -> list[DueToken]:
+    """Open tokens past their expiry, the oldest expiry first."""
+    moment, last = (after.expires_at, after.id) if after else _BEFORE_ALL
+    return [DueToken(**row) for row in await tx.fetch(_DUE, moment, last, limit)]
 
 
 HAS_DUE = Question(f"SELECT EXISTS (SELECT {_PAST})")
@@ -290,14 +318,20 @@ def has_settling(older_than_seconds: float) -> Question:
     return Question(f"SELECT EXISTS (SELECT {_SETTLING.format(older_than_seconds)})")
 
 
-async def settling(tx: Tx, older_than_seconds: float, limit: int) -> list[UUID]:
+async def settling(
+    tx: Tx, older_than_seconds: float, after: SettlingToken | None, limit: int
+) -> list[SettlingToken]:
     """Tokens that have been settling for so long, the oldest first."""
+    moment, last = (after.settling_at, after.id) if after else _BEFORE_ALL
     rows = await tx.fetch(
-        f"SELECT id {_SETTLING.format('$1')} ORDER BY settling_at LIMIT $2",
+        f"SELECT id, settling_at {_SETTLING.format('$1')} AND (settling_at, id) > ($2, $3)"
+        " ORDER BY settling_at, id LIMIT $4",
         older_than_seconds,
+        moment,
+        last,
         limit,
     )
-    return [row["id"] for row in rows]
+    return [SettlingToken(**row) for row in rows]
 
 
 async def listed(tx: Tx, did: str, *, is_payee: bool, status: str | None, limit: int) -> Sequence[Token]:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, runtime_of
@@ -50,7 +50,7 @@ SettlementId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 PeerId = Annotated[
     str, Path(min_length=1, max_length=512, description="The number of the peer, or its name.")
 ]
-ADMIN_REFUSALS = (Unauthorized, AreaMissing, ScopeMissing, Invalid)
+ADMIN_REFUSALS = (Unauthorized, Invalid)
 
 
 @admin_router.get("/settlements", responses=problems(*ADMIN_REFUSALS))

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -19,17 +19,13 @@ router = APIRouter(prefix="/admin/federation/licence-keys", tags=["administrator
 
 Administrator = Annotated[Developer, admin_holding("admin_federation")]
 
-CHANGES = problems(
-    Unauthorized, AreaMissing, ScopeMissing, LicenceUnknown, LicenceState, Invalid, BodyInvalid
-)
+CHANGES = problems(Unauthorized, LicenceUnknown, LicenceState, Invalid, BodyInvalid)
 
 
 @router.post(
     "",
     status_code=201,
-    responses=problems(
-        Unauthorized, AreaMissing, ScopeMissing, LicenceAlreadyHeld, LicenceForOwnDomain, Invalid, BodyInvalid
-    ),
+    responses=problems(Unauthorized, LicenceAlreadyHeld, LicenceForOwnDomain, Invalid, BodyInvalid),
 )
 async def issue_licence_key(
     body: LicenceIn, administrator: Administrator, db: Db, settings: Config
@@ -48,7 +44,7 @@ async def issue_licence_key(
     return IssuedLicenceOut.issued(issued)
 
 
-@router.get("", responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid))
+@router.get("", responses=problems(Unauthorized, Invalid))
 async def list_licence_keys(
     _: Administrator, query: Annotated[LicencesQuery, Query()], db: Db
 ) -> LicencesPage:

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
@@ -36,8 +36,6 @@ ReadContract = Annotated[ReadAttestedContract, Depends(jurisdiction.ATTESTED_CON
     response_model_exclude_none=True,
     responses=problems(
         Unauthorized,
-        AreaMissing,
-        ScopeMissing,
         BodyInvalid,
         Invalid,
         jurisdiction.EvidenceRefused,
@@ -68,9 +66,7 @@ async def record_authorization(
 @authorizations_admin_router.delete(
     "/{authorization_id:uuid}",
     response_model_exclude_none=True,
-    responses=problems(
-        Unauthorized, AreaMissing, ScopeMissing, Invalid, jurisdiction.AuthorizationUnknown, KeyDoesNotOpen
-    ),
+    responses=problems(Unauthorized, Invalid, jurisdiction.AuthorizationUnknown, KeyDoesNotOpen),
 )
 async def withdraw_authorization(
     authorization_id: UUID, administrator: PlatformAdministrator, db: Db, settings: Config, seal: Sealing

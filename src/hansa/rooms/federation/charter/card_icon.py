@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.entity_tags import tagged
 from hansa.foundation.plumbing.limits import within_read_limit
@@ -74,8 +74,6 @@ async def read_registry_icon(_: Public, request: Request, db: Db) -> Response:
     openapi_extra=FORM,
     responses=problems(
         Unauthorized,
-        AreaMissing,
-        ScopeMissing,
         BodyInvalid,
         IconUnusable,
         KeyDoesNotOpen,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Header, Path
 from fastapi.responses import JSONResponse, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -98,9 +98,7 @@ async def read_registry_card_version(
     return Response(found.document, media_type="application/json", headers=headers)
 
 
-@card_admin_router.get(
-    "/admin/registry-card", responses=problems(Unauthorized, AreaMissing, ScopeMissing, CardUnsigned)
-)
+@card_admin_router.get("/admin/registry-card", responses=problems(Unauthorized, CardUnsigned))
 async def read_editable_registry_card(_: PlatformAdministrator, db: Db) -> RegistryCardEdited:
     """What the operator wrote of the card, and the published version."""
 
@@ -114,8 +112,6 @@ async def read_editable_registry_card(_: PlatformAdministrator, db: Db) -> Regis
     "/admin/registry-card",
     responses=problems(
         Unauthorized,
-        AreaMissing,
-        ScopeMissing,
         BodyInvalid,
         CardBlockLocked,
         CardMemberInvalid,

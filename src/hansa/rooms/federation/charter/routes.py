@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
@@ -50,7 +50,7 @@ async def read_registry_keys(_: Public, response: Response, db: Db) -> RegistryK
 
 @admin_router.post(
     "/admin/registry-signing-key/rotate",
-    responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, Invalid, BodyInvalid),
 )
 async def rotate_registry_signing_key(
     administrator: Administrator,

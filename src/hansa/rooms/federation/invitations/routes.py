@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import runtime_of
@@ -41,7 +41,7 @@ invitations_router = APIRouter(
 
 Administrator = Annotated[Developer, admin_holding("admin_federation")]
 
-ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid, FederationOff, KeyDoesNotOpen)
+ADMINISTERED = (Unauthorized, Invalid, BodyInvalid, FederationOff, KeyDoesNotOpen)
 VERIFIED = (InvitationRefused, HostRefused, PeerNameRefused, PeerUnreachable, RootCollision)
 
 

@@ -12,6 +12,7 @@ from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.authority import NotRecognised
 from hansa.foundation.plumbing.client_certificate import shown_certificate
+from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
@@ -36,6 +37,7 @@ class Operator(msgspec.Struct, frozen=True):
     spiffe_id: str
 
 
+@refuses_with(CertificateMissing, NotAnOperator)
 @evaluated_once
 async def operator_caller(request: Request, _: Annotated[Any, Depends(CERTIFICATE_SCHEME)]) -> Operator:
     """The operator asking, by its certificate. Raises: CertificateMissing, NotAnOperator."""

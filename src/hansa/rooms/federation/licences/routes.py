@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.peer_caller import CertificateMissing
 from hansa.foundation.plumbing.problem_docs import problems
@@ -62,7 +62,7 @@ admin_router = APIRouter(
 Administrator = Annotated[Developer, admin_holding("admin_federation")]
 Lid = Annotated[str, Path(min_length=1, max_length=128, pattern=r"^[0-9A-Za-z-]+$")]
 
-ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid)
+ADMINISTERED = (Unauthorized, Invalid)
 CHANGES = problems(*ADMINISTERED, BodyInvalid, CertificateUnknown, CertificateState, NotAMainframe)
 
 
@@ -170,7 +170,7 @@ async def install_licence_certificate(
     return OwnLicenceOut.of(own)
 
 
-@admin_router.get("/key", responses=problems(Unauthorized, AreaMissing, ScopeMissing, LicensingKeySealed))
+@admin_router.get("/key", responses=problems(Unauthorized, LicensingKeySealed))
 async def read_licensing_key(_: Administrator, db: Db) -> LicensingJwk:
     """The public licence-signing key of this registry; a genesis needs it to issue a frame certificate."""
     key = await db.look(licensing_public_key)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, Public, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
 from hansa.foundation.plumbing.problem_docs import problems
@@ -23,7 +23,7 @@ peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
 SHORTLY_CACHED = "public, max-age=5"
 
 
-@router.get("/admin/federation/peer-trust", responses=problems(Unauthorized, AreaMissing, ScopeMissing))
+@router.get("/admin/federation/peer-trust", responses=problems(Unauthorized))
 async def read_peer_trust(
     _: Annotated[Developer, admin_holding("admin_platform")], db: Db, settings: Config
 ) -> AdminTrustReport:

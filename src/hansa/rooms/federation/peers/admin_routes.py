@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 import hansa.foundation.plumbing.peer_names  # noqa: F401  # the type of names in paths
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import HostRefused, Invalid, Unauthorized
@@ -55,7 +55,7 @@ Name = Annotated[
     ),
 ]
 
-ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid)
+ADMINISTERED = (Unauthorized, Invalid)
 NAMED = (*ADMINISTERED, PeerUnknown, PeerAmbiguous)
 CHANGES = problems(*NAMED, BodyInvalid, PeerRemoving, PeerStateRefused)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import Unauthorized
@@ -20,14 +20,14 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 router = APIRouter(prefix="/admin/event-emission-policies", route_class=GuardedRoute)
 
 
-@router.get("", responses=problems(Unauthorized, AreaMissing))
+@router.get("", responses=problems(Unauthorized))
 async def read_policies(_: Administrator, db: Db) -> PoliciesOut:
     """Every emission policy."""
     policies, fail_closed = await db.read(list_policies)
     return PoliciesOut(items=[PolicyOut.of(policy) for policy in policies], fail_closed=fail_closed)
 
 
-@router.put("/{event_type}", responses=problems(Unauthorized, AreaMissing, EmissionRequired))
+@router.put("/{event_type}", responses=problems(Unauthorized, EmissionRequired))
 async def put_policy(
     event_type: EventType, body: PolicyChange, administrator: Administrator, db: Db
 ) -> PolicyOut:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Unauthorized
@@ -20,7 +20,7 @@ router = APIRouter(route_class=GuardedRoute)
 
 @router.post(
     "/admin/projection-snapshot",
-    responses=problems(Unauthorized, AreaMissing, SnapshotsDisabled, ProjectionDiverges, SnapshotWithheld),
+    responses=problems(Unauthorized, SnapshotsDisabled, ProjectionDiverges, SnapshotWithheld),
 )
 async def write_projection_snapshot(
     administrator: Annotated[Developer, admin_holding("admin_platform")],

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.room import REACTORS
@@ -25,7 +25,7 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 Reactors = Annotated[tuple[Reactor, ...], Depends(REACTORS.given)]
 
 
-@router.get("", responses=problems(Unauthorized, AreaMissing))
+@router.get("", responses=problems(Unauthorized))
 async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settings: Config) -> ReactorsOut:
     """The progress of each reactor, and the events that it set aside."""
     readings = await db.read(lambda tx: read_reactors(tx, reactors))
@@ -35,7 +35,7 @@ async def read_all_reactors(_: Administrator, reactors: Reactors, db: Db, settin
     )
 
 
-@router.post("/{name}/retry", responses=problems(Unauthorized, AreaMissing, ReactorUnknown, Invalid))
+@router.post("/{name}/retry", responses=problems(Unauthorized, ReactorUnknown, Invalid))
 async def retry_what_was_set_aside(
     name: Annotated[str, Path(max_length=80)], administrator: Administrator, reactors: Reactors, db: Db
 ) -> ResumedOut:

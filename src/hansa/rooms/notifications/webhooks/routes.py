@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query
 from msgspec.structs import asdict, replace
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.caller import Developer, developer_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import Limit, admit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -42,7 +42,7 @@ SENT_ON_REQUEST = Limit("webhook-sent-on-request", 30)
 @router.post(
     "",
     status_code=201,
-    responses=problems(Unauthorized, ScopeMissing, TooManyWebhooks, Invalid, BodyInvalid, HostRefused),
+    responses=problems(Unauthorized, TooManyWebhooks, Invalid, BodyInvalid, HostRefused),
 )
 async def create_webhook(
     body: WebhookIn, developer: Owner, db: Db, config: Config, seal: Sealing
@@ -55,14 +55,14 @@ async def create_webhook(
     return NewWebhookOut(**asdict(webhook), secret=secret)
 
 
-@router.get("", responses=problems(Unauthorized, ScopeMissing, Invalid))
+@router.get("", responses=problems(Unauthorized, Invalid))
 async def list_webhooks(developer: Owner, query: Annotated[PageQuery, Query()], db: Db) -> WebhookPage:
     """Own webhooks, oldest first."""
     webhooks = await db.read(lambda tx: reading.webhooks_of(tx, developer.id))
     return WebhookPage.of(webhooks, query)
 
 
-@router.get("/{webhook_id}", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid))
+@router.get("/{webhook_id}", responses=problems(Unauthorized, WebhookUnknown, Invalid))
 async def read_webhook(webhook_id: Id, developer: Owner, db: Db) -> WebhookOut:
     """One own webhook."""
     return WebhookOut.of(await db.read(lambda tx: subscribing.find(tx, developer.id, webhook_id)))
@@ -70,7 +70,7 @@ async def read_webhook(webhook_id: Id, developer: Owner, db: Db) -> WebhookOut:
 
 @router.put(
     "/{webhook_id}",
-    responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid, BodyInvalid, HostRefused),
+    responses=problems(Unauthorized, WebhookUnknown, Invalid, BodyInvalid, HostRefused),
 )
 async def change_webhook(
     webhook_id: Id, body: WebhookChangeIn, developer: Owner, db: Db, config: Config
@@ -85,7 +85,7 @@ async def change_webhook(
     return WebhookOut.of(await db.act(change))
 
 
-@router.delete("/{webhook_id}", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid))
+@router.delete("/{webhook_id}", responses=problems(Unauthorized, WebhookUnknown, Invalid))
 async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut:
     """Delete a webhook with its deliveries."""
     await db.act(lambda tx: subscribing.unsubscribe(tx, developer.id, webhook_id))
@@ -95,7 +95,7 @@ async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut
 @router.post(
     "/{webhook_id}/rotate-secret",
     operation_id="rotate_webhook_secret",
-    responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid),
+    responses=problems(Unauthorized, WebhookUnknown, Invalid),
 )
 async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing) -> RotatedSecretOut:
     """Create a new secret, shown only once. For one day deliveries are also signed with the former one."""
@@ -105,7 +105,7 @@ async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing)
 
 @router.post(
     "/{webhook_id}/test",
-    responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, WebhookStopped, Invalid, TooManyRequests),
+    responses=problems(Unauthorized, WebhookUnknown, WebhookStopped, Invalid, TooManyRequests),
 )
 async def test_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeliveryOut:
     """Send a `webhook.test` now, with one attempt; the result is among the deliveries."""
@@ -113,9 +113,7 @@ async def test_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeliveryOut:
     return DeliveryOut.of(await db.act(lambda tx: deliveries.send_test(tx, developer.id, webhook_id)))
 
 
-@router.get(
-    "/{webhook_id}/deliveries", responses=problems(Unauthorized, ScopeMissing, WebhookUnknown, Invalid)
-)
+@router.get("/{webhook_id}/deliveries", responses=problems(Unauthorized, WebhookUnknown, Invalid))
 async def list_deliveries(
     webhook_id: Id, developer: Owner, query: Annotated[DeliveriesQuery, Query()], db: Db
 ) -> DeliveryPage:
@@ -130,7 +128,6 @@ async def list_deliveries(
     "/{webhook_id}/deliveries/{delivery_id}/resend",
     responses=problems(
         Unauthorized,
-        ScopeMissing,
         WebhookUnknown,
         DeliveryUnknown,
         WebhookStopped,

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.caller import Developer, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -20,9 +20,7 @@ ManagingDeveloper = Annotated[Developer, developer_holding("keys:manage")]
 ReadingDeveloper = Annotated[Developer, developer_holding("keys:read")]
 
 
-@router.post(
-    "", responses=problems(Unauthorized, ScopeMissing, ScopeBroader, TooManyKeys, Invalid, BodyInvalid)
-)
+@router.post("", responses=problems(Unauthorized, ScopeBroader, TooManyKeys, Invalid, BodyInvalid))
 async def make_api_key(
     body: ApiKeyIn | KeyName, developer: ManagingDeveloper, db: Db, config: Config
 ) -> MadeKeyOut:
@@ -35,7 +33,7 @@ async def make_api_key(
     return MadeKeyOut.of(made)
 
 
-@router.get("", responses=problems(Unauthorized, ScopeMissing, Invalid))
+@router.get("", responses=problems(Unauthorized, Invalid))
 async def list_api_keys(
     developer: ReadingDeveloper, query: Annotated[ApiKeysQuery, Query()], db: Db
 ) -> ApiKeysPage:
@@ -46,7 +44,7 @@ async def list_api_keys(
     return ApiKeysPage.of(keys, total, query)
 
 
-@router.delete("/{key_id}", responses=problems(Unauthorized, ScopeMissing, KeyUnknown, Invalid))
+@router.delete("/{key_id}", responses=problems(Unauthorized, KeyUnknown, Invalid))
 async def revoke_api_key(
     key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)], developer: ManagingDeveloper, db: Db
 ) -> ApiKeyInfo:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -16,7 +16,7 @@ from .schemas import AuditLogPage, AuditLogQuery
 router = APIRouter(prefix="/admin", tags=["administrators"], route_class=GuardedRoute)
 
 
-@router.get("/audit-log", responses=problems(Unauthorized, AreaMissing, Invalid))
+@router.get("/audit-log", responses=problems(Unauthorized, Invalid))
 async def audit_log(
     _: Annotated[Developer, admin_holding("admin_platform")],
     query: Annotated[AuditLogQuery, Query()],

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.room import ACCOUNT_END, AccountEnd
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
@@ -20,7 +20,7 @@ OwnedData = Annotated[AccountEnd, Depends(ACCOUNT_END.given)]
 router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRoute)
 
 
-@router.post("/request-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionBlocked))
+@router.post("/request-deletion", responses=problems(Unauthorized, DeletionBlocked))
 async def request_deletion(
     developer: CurrentDeveloper, account_end: OwnedData, db: Db, config: Config, seal: Sealing
 ) -> DeletionOut:
@@ -33,13 +33,13 @@ async def request_deletion(
     )
 
 
-@router.post("/cancel-deletion", responses=problems(Unauthorized, ScopeMissing, DeletionNotRequested))
+@router.post("/cancel-deletion", responses=problems(Unauthorized, DeletionNotRequested))
 async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
     """Cancel the deletion of the own account."""
     return DeletionOut.of(await db.act(lambda tx: request.cancel_deletion(tx, developer)))
 
 
-@router.get("/deletion-status", responses=problems(Unauthorized, ScopeMissing))
+@router.get("/deletion-status", responses=problems(Unauthorized))
 async def deletion_status(
     developer: Annotated[Developer, developer_holding("profile:read")], account_end: OwnedData, db: Db
 ) -> DeletionOut:

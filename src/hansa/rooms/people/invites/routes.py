@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -22,7 +22,7 @@ Administrator = Annotated[Developer, admin_holding("admin_support")]
 @router.post(
     "/generate",
     status_code=201,
-    responses=problems(Unauthorized, AreaMissing, ScopeMissing, AreaOverreach, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, AreaOverreach, Invalid, BodyInvalid),
 )
 async def generate_invites(
     body: InvitesIn, administrator: Administrator, db: Db, config: Config
@@ -43,14 +43,14 @@ async def generate_invites(
     return [MadeInviteOut.made(one, config.base_url) for one in made]
 
 
-@router.get("", responses=problems(Unauthorized, AreaMissing, ScopeMissing, Invalid))
+@router.get("", responses=problems(Unauthorized, Invalid))
 async def list_invites(_: Administrator, query: Annotated[InvitesQuery, Query()], db: Db) -> InvitesPage:
     """Every invitation, newest first."""
     invites, total = await db.read(lambda tx: invite.list_invites(tx, limit=query.limit, offset=query.offset))
     return InvitesPage.of(invites, total, query)
 
 
-@router.delete("/{code}", responses=problems(Unauthorized, AreaMissing, ScopeMissing, InviteGone, Invalid))
+@router.delete("/{code}", responses=problems(Unauthorized, InviteGone, Invalid))
 async def revoke_invite(
     code: Annotated[str, Path(max_length=64)], administrator: Administrator, db: Db
 ) -> InviteInfo:

@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import AreaMissing, Developer, ScopeMissing, admin_holding
+from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
@@ -70,7 +70,7 @@ async def pools_of(db: Db, config: Config, *, peer: OfPeer = None) -> PoolsOf:
 
 Pools = Annotated[PoolsOf, Depends(pools_of)]
 PEERS = (federation.PeerUnknown, federation.PeerAmbiguous)
-ADMINISTERED = (Unauthorized, AreaMissing, ScopeMissing, Invalid, BodyInvalid)
+ADMINISTERED = (Unauthorized, Invalid, BodyInvalid)
 OF_A_POOL = (*ADMINISTERED, *PEERS, PoolUnknown, CurrencyAmbiguous)
 
 

@@ -1,0 +1,20 @@
+"""How a usage error reads: what the parser of options refuses, in words for somebody who does not know the parser."""
+
+from typer.exceptions import TyperException
+
+PARSER_PREFIX = "Value error, "
+PARSER_INTEGER = (
+    "Input should be a valid integer, unable to parse string as an integer",
+    "it must be a whole number",
+)
+
+
+def usage_sentence(trouble: TyperException, program: str) -> str | None:
+    """What was wrong and where the help is; None for a group without a command, which has printed its help by now."""
+    message = trouble.format_message().rstrip(".").replace(PARSER_PREFIX, "").replace(*PARSER_INTEGER)
+    if not message:
+        return None
+    context = getattr(trouble, "ctx", None)
+    path = context.command_path if context else program
+    end = "" if message.endswith("?") else "."
+    return f"{message}{end} See `{path} --help`."
