@@ -8,9 +8,12 @@
 import random
 from dataclasses import dataclass
 
+import httpx2
+
 from .errors import KeyInProgress, Refusal
 
 TOO_MANY_REQUESTS = 429
+UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 OF_THE_SERVER = 500
 """From this status on an answer does not decide: the server, or a proxy before it, failed before, while or after it acted."""
 OF_A_GATEWAY = frozenset({502, 503, 504})

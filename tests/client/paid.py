@@ -44,6 +44,8 @@ class Works:
                 raise RuntimeError("the work failed")
             case "/refuse":
                 await _send(send, 422, b'{"detail": "no such city"}')
+            case "/moved":
+                await _send(send, 307, b"")
             case "/stream":
                 await _stream(send, [f"data: {number}\n\n".encode() for number in range(3)])
             case _:
@@ -61,6 +63,38 @@ class LosesPaidAnswers(httpx2.AsyncHTTPTransport):
         await response.aread()
         await response.aclose()
         raise httpx2.ReadError("the answer was lost", request=request)
+
+
+class RefusesPaidCalls(httpx2.AsyncHTTPTransport):
+    """A service that cannot be reached any more once a payment is to be sent."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if "X-Payment-Token" in request.headers:
+            raise httpx2.ConnectError("connection refused", request=request)
+        return await super().handle_async_request(request)
+
+
+class HoldsSettlements(httpx2.AsyncHTTPTransport):
+    """A registry that does not answer settlements until `gate` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/settle"):
+            await self.gate.wait()
+        return await super().handle_async_request(request)
+
+
+class BreaksPaidAnswers(httpx2.AsyncHTTPTransport):
+    """A service, or a proxy before it, that states an encoding which its paid answers do not have."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if "X-Payment-Token" in request.headers:
+            response.headers["Content-Encoding"] = "gzip"
+        return response
 
 
 @dataclass

@@ -23,9 +23,18 @@ from hansa_client.pay import (
     Progress,
     paying,
 )
-from hansa_client.service import PaidService
+from hansa_client.pay.outcome import read_outcome
+from hansa_client.service import PaidService, admission
 from tests.client.faults import Faults
-from tests.client.paid import PRICE, LosesPaidAnswers, Shop, shop_of
+from tests.client.paid import (
+    PRICE,
+    BreaksPaidAnswers,
+    HoldsSettlements,
+    LosesPaidAnswers,
+    RefusesPaidCalls,
+    Shop,
+    shop_of,
+)
 from tests.doors.served import served
 from tests.registry import StartRegistry, TestRegistry, at_once
 
@@ -110,6 +119,54 @@ async def test_work_that_fails_is_not_paid(shop: Shop) -> None:
         response = await shop.client().post(shop.url + path, content=b"one")
         assert (response.status_code, response.headers["x-payment-outcome"]) == (status, "failed")
     assert {token["status"] for token in await shop.tokens()} == {"released"}
+
+
+async def test_a_call_that_is_sent_elsewhere_is_not_paid(shop: Shop) -> None:
+    response = await shop.client().post(f"{shop.url}/moved", content=b"one")
+    assert (response.status_code, response.headers["x-payment-outcome"]) == (307, "failed")
+    assert {token["status"] for token in await shop.tokens()} == {"released"}
+
+
+@pytest.mark.parametrize(("status", "reading"), [(200, "delivered"), (303, "delivered"), (307, "failed")])
+def test_a_service_that_states_no_outcome_is_paid_for_what_it_did_itself(status: int, reading: str) -> None:
+    assert read_outcome(status, {}).value == reading
+
+
+async def test_a_service_that_is_not_reached_is_not_paid_and_leaves_nothing_pending(shop: Shop) -> None:
+    client = shop.client(transport=RefusesPaidCalls(), patience_seconds=0.0)
+    with pytest.raises(PaymentFailed, match=r"not reached, and nothing was paid\. No answer: ConnectError"):
+        await client.post(f"{shop.url}/work", content=b"one", extensions=paying(call_id="order-1"))
+    assert [token["status"] for token in await shop.tokens()] == ["released"]
+    assert await asyncio.wrap_future(client.journal.open_entries()) == []
+    response = await shop.client().post(
+        f"{shop.url}/work", content=b"one", extensions=paying(call_id="order-1")
+    )
+    assert response.status_code == 200
+
+
+async def test_a_capture_that_the_registry_does_not_answer_is_left_to_the_service(
+    registry: TestRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "CAPTURE_SECONDS", 0.2)
+    silent = HoldsSettlements()
+    async with shop_of(registry, tmp_path, http_transport=silent) as shop:
+        token = await shop.token(capture_by="payee")
+        answer = await shop.call(token)
+        assert (answer.status_code, answer.json()["code"]) == (503, "CAPTURE_PENDING")
+        silent.gate.set()
+        monkeypatch.undo()
+        assert (await shop.call(token)).json() == {"echo": "one", "execution": 1}
+        assert [token["status"] for token in await shop.tokens()] == ["settled"]
+
+
+async def test_an_answer_in_a_broken_encoding_leaves_the_payment_pending(shop: Shop) -> None:
+    client = shop.client(transport=BreaksPaidAnswers(), patience_seconds=0.0)
+    with pytest.raises(PaymentUnresolved, match="No answer: DecodingError"):
+        await client.post(f"{shop.url}/work", content=b"one", extensions=paying(call_id="order-1"))
+    response = await shop.client().post(
+        f"{shop.url}/work", content=b"one", extensions=paying(call_id="order-1")
+    )
+    assert response.json() == {"echo": "one", "execution": 1}
 
 
 async def test_a_stream_is_paid_at_its_end(shop: Shop) -> None:

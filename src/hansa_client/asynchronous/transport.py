@@ -19,14 +19,12 @@ from hansa_client.errors import (
     Unreachable,
 )
 from hansa_client.primitives import async_sleep
-from hansa_client.retries import OF_THE_SERVER, RetryPolicy, may_repeat
+from hansa_client.retries import OF_THE_SERVER, UNSENT, RetryPolicy, may_repeat
 from hansa_client.sending import AsyncSender
 
 from .session import AsyncSession
 
 T = TypeVar("T")
-
-UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class AsyncTransport:

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
+from uuid import UUID
 
 import typer
 
@@ -114,7 +115,7 @@ def tokens(
     rich_help_panel=USE, epilog=examples("hansa-client release 8d3c7e1a-5b0e-4f57-9a1c-2f6f0a6e9b11")
 )
 def release(
-    token_id: Annotated[str, typer.Argument(help="Id of the token, as `tokens` shows it.")],
+    token_id: Annotated[UUID, typer.Argument(help="Id of the token, as `tokens` shows it.")],
     *,
     key: Key = None,
     agent: AgentName = None,
@@ -125,7 +126,7 @@ def release(
     from .opening import as_agent, show
 
     with as_agent(profile, agent) as registry:
-        released = registry.payments.release(token_id, key=key)
+        released = registry.payments.release(str(token_id), key=key)
         show(f"{released.status}  {released.token_id}", released, as_json=as_json)
 
 

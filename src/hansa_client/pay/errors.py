@@ -15,7 +15,7 @@ class BudgetExceeded(OfferDeclined):
 
 
 class PaymentFailed(HansaError):
-    """Nothing was paid: the registry did not authorize the payment."""
+    """Nothing was paid: the registry did not authorize the payment, or the service was not reached."""
 
 
 class PaymentRefused(HansaError):

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from enum import Enum
 
+from hansa_client.delivery import is_delivered
+
 OUTCOME_HEADER = "x-payment-outcome"
 
 PAYMENT_REQUIRED = 402
 # What these statuses say is not about the work; the same request with the same token is repeated.
 REPEATED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-SUCCESS_MAX = 399
 
 
 class Reading(Enum):
@@ -33,7 +34,7 @@ def read_outcome(status: int, headers: Mapping[str, str]) -> Reading:
         return Reading.FAILED
     if status in REPEATED:
         return Reading.UNKNOWN
-    return Reading.DELIVERED if status <= SUCCESS_MAX else Reading.FAILED
+    return Reading.DELIVERED if is_delivered(status) else Reading.FAILED
 
 
 def pause_before_repeat(headers: Mapping[str, str], attempt: int) -> float:

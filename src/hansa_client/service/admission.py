@@ -32,6 +32,8 @@ T = TypeVar("T")
 RENEWALS_PER_LEASE = 4
 CONFIRM_SECONDS = 30.0
 PAUSE_SECONDS = 0.1
+# With the time for the verification less than the minute that a payer waits for an answer.
+CAPTURE_SECONDS = 25.0
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,15 @@ class Admission:
         return Stored(sealed[1:], _OUTCOMES[sealed[:1]], facts_from_text(entry.facts), entry.settlement_tx_id)
 
     async def _collected(self, entry: Entry | None, token: str) -> Entry | None:
-        """The entry after its due payment was tried once."""
+        """The entry after its due payment was tried once; what takes longer is left to the rounds that collect."""
         if entry is None or entry.payment not in DUE:
             return entry
-        return await collect(self.store, self.registry_at(self.issuers.own), entry, token)
+        try:
+            async with asyncio.timeout(CAPTURE_SECONDS):
+                return await collect(self.store, self.registry_at(self.issuers.own), entry, token)
+        except TimeoutError:
+            log.warning("a payment is not yet settled: the registry does not answer")
+            return entry
 
     def _sealed(self, token: str) -> bytes:
         return seal(self.secret, TOKEN_PURPOSE, token.encode(), hash_of(token))

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
+from hansa_client.delivery import SUCCESS_MAX, is_delivered
+
 Message = MutableMapping[str, Any]
 Headers = list[tuple[bytes, bytes]]
 
-SUCCESS_MAX = 399
 EVENT_STREAM = b"text/event-stream"
 STREAMED_TYPES = (EVENT_STREAM, b"application/x-ndjson", b"application/stream+json")
 # They describe one connection, or are computed anew for a stored answer.
@@ -51,7 +52,7 @@ class HttpAnswer:
     @property
     def is_success(self) -> bool:
         """Whether its status counts as delivered work."""
-        return self.status <= SUCCESS_MAX
+        return is_delivered(self.status)
 
     def with_headers(self, more: Iterable[tuple[str, str]]) -> "HttpAnswer":
         """The same answer with further headers."""

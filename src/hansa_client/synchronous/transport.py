@@ -20,14 +20,12 @@ from hansa_client.errors import (
     Unreachable,
 )
 from hansa_client.primitives import sleep
-from hansa_client.retries import OF_THE_SERVER, RetryPolicy, may_repeat
+from hansa_client.retries import OF_THE_SERVER, UNSENT, RetryPolicy, may_repeat
 from hansa_client.sending import Sender
 
 from .session import Session
 
 T = TypeVar("T")
-
-UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 
 
 class Transport:

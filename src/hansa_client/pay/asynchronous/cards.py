@@ -63,6 +63,10 @@ async def _signed_card(registry: AsyncRegistry, did: str) -> Mapping[str, Any]:
     """The card of an agent that this registry signed. Raises: NotFound, OfferDeclined, HansaError."""
     exported = await registry.fetch(Call("GET", f"/api/v1/agents/{quote(did, safe=':')}/card-export"))
     verdict = verify_card(exported.content, await _keys(registry))
+    if verdict.code == "from_the_future":
+        raise OfferDeclined(
+            f"The card of {did} was signed later than the clock of this machine states: set the clock."
+        )
     if not verdict.is_valid or verdict.card is None:
         raise OfferDeclined(f"The card of {did} is not signed by {registry.url}: {verdict.code}.")
     if verdict.card.get("did") not in {None, did}:

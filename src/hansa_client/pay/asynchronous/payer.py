@@ -26,6 +26,7 @@ from hansa_client.pay.wallet import WALLET, WalletSigner
 from hansa_client.primitives import async_sleep
 from hansa_client.receipts import RECEIPT_HEADER, ReceiptInvalid, StreamDigest, digest_of, read_receipt
 from hansa_client.records.payments import AuthorizedToken
+from hansa_client.retries import UNSENT
 
 from .cards import AsyncSignedCards
 from .ending import AsyncEnding
@@ -153,7 +154,7 @@ class AsyncPayer:
             token = await self._authorized(begun)
             await self._require_agreed(token, entry, offer)
             await async_result(self._journal.move(entry.payment_id, Progress.SENT, token_id=token.token_id))
-            return await self._answered(entry, token, request, send)
+            return await self._answered(begun, token, request, send)
         except PaymentUnresolved as unresolved:
             await async_result(self._journal.interrupt(entry.payment_id, str(unresolved)))
             raise
@@ -195,9 +196,10 @@ class AsyncPayer:
         raise OfferDeclined(sentence)
 
     async def _answered(
-        self, entry: Entry, token: AuthorizedToken, request: httpx2.Request, send: AsyncSend
+        self, begun: Begun, token: AuthorizedToken, request: httpx2.Request, send: AsyncSend
     ) -> httpx2.Response:
         """Send with the token until the outcome is known."""
+        entry, may_have_arrived = begun.entry, begun.is_continued
         header = token.issuer_header or "X-Payment-Issuer"
         waited, attempt, reason = 0.0, 0, ""
         while True:
@@ -210,9 +212,11 @@ class AsyncPayer:
                 ):
                     return self._streamed(request, response, entry, token)
                 await response.aread()
-            except httpx2.TransportError as trouble:
+            except (httpx2.TransportError, httpx2.DecodingError) as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
+                may_have_arrived = may_have_arrived or not isinstance(trouble, UNSENT)
             else:
+                may_have_arrived = True
                 reading = read_outcome(response.status_code, response.headers)
                 if reading is not Reading.UNKNOWN:
                     call = PaidCall(entry, token, digest_of(request.content))
@@ -221,8 +225,15 @@ class AsyncPayer:
                 pause = pause_before_repeat(response.headers, attempt)
             waited, attempt = waited + pause, attempt + 1
             if waited > self._patience_seconds:
+                if not may_have_arrived:
+                    await self._free_unsent(entry, token, reason)
                 raise PaymentUnresolved(reason, entry.payment_id)
             await async_sleep(pause)
+
+    async def _free_unsent(self, entry: Entry, token: AuthorizedToken, reason: str) -> None:
+        """No attempt reached the service. Raises: PaymentFailed, once the token is freed."""
+        if await self._ending.free(entry, token, reason) is Progress.RELEASED:
+            raise PaymentFailed(f"The service was not reached, and nothing was paid. {reason}")
 
     async def _concluded(
         self, reading: Reading, response: httpx2.Response, call: PaidCall

@@ -27,6 +27,7 @@ from hansa_client.pay.wallet import WALLET, WalletSigner
 from hansa_client.primitives import sleep
 from hansa_client.receipts import RECEIPT_HEADER, ReceiptInvalid, StreamDigest, digest_of, read_receipt
 from hansa_client.records.payments import AuthorizedToken
+from hansa_client.retries import UNSENT
 
 from .cards import SignedCards
 from .ending import Ending
@@ -152,7 +153,7 @@ class Payer:
             token = self._authorized(begun)
             self._require_agreed(token, entry, offer)
             result(self._journal.move(entry.payment_id, Progress.SENT, token_id=token.token_id))
-            return self._answered(entry, token, request, send)
+            return self._answered(begun, token, request, send)
         except PaymentUnresolved as unresolved:
             result(self._journal.interrupt(entry.payment_id, str(unresolved)))
             raise
@@ -194,9 +195,10 @@ class Payer:
         raise OfferDeclined(sentence)
 
     def _answered(
-        self, entry: Entry, token: AuthorizedToken, request: httpx2.Request, send: Send
+        self, begun: Begun, token: AuthorizedToken, request: httpx2.Request, send: Send
     ) -> httpx2.Response:
         """Send with the token until the outcome is known."""
+        entry, may_have_arrived = begun.entry, begun.is_continued
         header = token.issuer_header or "X-Payment-Issuer"
         waited, attempt, reason = 0.0, 0, ""
         while True:
@@ -209,9 +211,11 @@ class Payer:
                 ):
                     return self._streamed(request, response, entry, token)
                 response.read()
-            except httpx2.TransportError as trouble:
+            except (httpx2.TransportError, httpx2.DecodingError) as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
+                may_have_arrived = may_have_arrived or not isinstance(trouble, UNSENT)
             else:
+                may_have_arrived = True
                 reading = read_outcome(response.status_code, response.headers)
                 if reading is not Reading.UNKNOWN:
                     call = PaidCall(entry, token, digest_of(request.content))
@@ -220,8 +224,15 @@ class Payer:
                 pause = pause_before_repeat(response.headers, attempt)
             waited, attempt = waited + pause, attempt + 1
             if waited > self._patience_seconds:
+                if not may_have_arrived:
+                    self._free_unsent(entry, token, reason)
                 raise PaymentUnresolved(reason, entry.payment_id)
             sleep(pause)
+
+    def _free_unsent(self, entry: Entry, token: AuthorizedToken, reason: str) -> None:
+        """No attempt reached the service. Raises: PaymentFailed, once the token is freed."""
+        if self._ending.free(entry, token, reason) is Progress.RELEASED:
+            raise PaymentFailed(f"The service was not reached, and nothing was paid. {reason}")
 
     def _concluded(self, reading: Reading, response: httpx2.Response, call: PaidCall) -> httpx2.Response:
         entry, token = call.entry, call.token
