@@ -304,6 +304,23 @@ async def test_a_file_that_cannot_be_used_is_named(terminal: Callable[..., Termi
         )
 
 
+async def test_the_card_of_a_named_agent_has_its_address_and_nothing_of_the_example(
+    terminal: Callable[..., Terminal], address: str
+):
+    at = terminal()
+    await logged_in(at, address)
+    options = ("--price", "0.05", "--url", "https://painter.example/a2a")
+    made = (await at.json("agent", "create", "--name", "Painter", *options))["agent_did"]
+    card = (await at.json("agent", "show", made))["card_data"]
+    assert [one["url"] for one in card["supportedInterfaces"]] == ["https://painter.example/a2a"]
+    assert "example.com" not in json.dumps(card)
+    (extension,) = card["extensions"]
+    assert extension["required"] is True
+    assert "created with --name" in await at.run(
+        "agent", "create", "--card", "card.json", "--price", "1", code=1
+    )
+
+
 async def test_a_usage_error_names_the_help_of_its_command(terminal: Callable[..., Terminal]):
     at = terminal()
     assert await at.run("find", "words", "--pricing", "cheap", code=2) == (
