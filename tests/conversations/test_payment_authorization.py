@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from hansa.foundation.plumbing import idempotency
+from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.paying import ELSEWHERE, Payments
 from tests.properties.proof import prove_book
@@ -39,6 +40,21 @@ async def test_the_answer_has_the_token_and_all_that_the_specification_names(pay
     assert made["contract_id"] == 7
     assert made["issuer"] == payments.registry.settings.base_url
     assert made["issuer_header"] == "X-Payment-Issuer"
+
+
+@pytest.mark.parametrize("contract_id", [0, -1, 2**63 - 1, -(2**63), None])
+async def test_a_contract_id_is_kept_and_returned_as_it_was_given(
+    payments: Payments, contract_id: int | None
+):
+    made = await payments.authorized("0.01", contract_id=contract_id)
+    verified = await payments.verify(made["token"])
+    listed = await payments.listed(made["token_id"])
+    assert [answer["contract_id"] for answer in (made, verified, listed)] == [contract_id] * 3
+
+
+@pytest.mark.parametrize("contract_id", [2**63, -(2**63) - 1, "7", 7.0, True])
+async def test_a_contract_id_that_is_no_integer_of_64_bits_is_refused(any_two: Payments, contract_id: object):
+    assert (await any_two.ask(contract_id=contract_id)).status_code == 422
 
 
 async def test_the_token_lives_900_seconds_unless_another_time_is_named(payments: Payments):
@@ -429,6 +445,53 @@ async def test_a_capability_bounds_what_is_authorized_holds_it_and_gets_it_back(
     assert settled.status_code == 200, settled.text
     assert (await payments.settle(settled.json()["token"], wait=10)).json()["status"] == "settled"
     assert (await ask("1")).json()["error"]["code"] == "CAPABILITY_BUDGET"
+
+
+@pytest.mark.parametrize(
+    ("end", "spent"),
+    [("part", "2"), ("whole", "5"), ("released", "0"), ("given_up", "0"), ("nothing", "0"), ("expired", "0")],
+)
+async def test_of_a_token_with_every_bound_what_is_not_paid_goes_back_to_each(
+    payments: Payments, end: str, spent: str
+):
+    """A firm quote, payee capture, a spend policy and a capability together."""
+    governed = await bounded(payments, {"per_day_max": "5"})
+    shown = await capability_of(governed, budget_total="5")
+    query = {"target_agent_did": payments.service.did, "amount": "5", "firm": "true"}
+    quoted = await payments.registry.get("/a2a-payment/quote", params=query, headers=governed.caller.headers)
+    body = {
+        "target_agent_did": payments.service.did,
+        "amount": "5",
+        "capture_by": "payee",
+        "resource": "translate",
+        "quote_token": quoted.json()["quote_token"],
+    }
+    made = (await governed.post("authorize", governed.caller, body, **shown)).json()
+    assert await governed.caller.balance() == "94.975"
+    ask = {"target_agent_did": payments.service.did, "amount": "0.00000001"}
+    refused = await governed.post("authorize", governed.caller, ask, **shown)
+    assert refused.json()["error"]["code"] in {"CAPABILITY_BUDGET", "SPEND_OVER_PER_DAY_MAX"}
+    match end:
+        case "released":
+            await governed.release(made["token"])
+        case "given_up":
+            await governed.settle(made["token"], success=False)
+        case "expired":
+            await governed.past_expiry(made["token_id"])
+            await expire_due_tokens(payments.registry.runtime)
+        case _:
+            amounts = {"part": {"capture_amount": "2"}, "whole": {}, "nothing": {"capture_amount": "0"}}
+            await governed.settle(made["token"], by=payments.service, wait=10, **amounts[end])
+    left = format_amount(5 * 10**8 - parse_amount(spent))
+    paid = parse_amount(spent)
+    assert await governed.caller.balance() == format_amount(100 * 10**8 - paid - paid // 200)
+    for headers in (shown, {}):
+        if left != "0":
+            again = await governed.post("authorize", governed.caller, {**ask, "amount": left}, **headers)
+            assert again.status_code == 200, again.text
+            await governed.release(again.json()["token"])
+        more = {**ask, "amount": format_amount(parse_amount(left) + 1)}
+        assert (await governed.post("authorize", governed.caller, more, **headers)).status_code == 403
 
 
 async def test_an_owner_who_acts_as_the_agent_authorizes_within_the_agents_limits_and_settles(

@@ -47,6 +47,26 @@ async def test_the_extension_states_the_price_where_the_block_says_nothing(regis
     assert (found["source"], found["amount"], found["fee"]) == ("extension", "3.5", "0.0175")
 
 
+@pytest.mark.parametrize(
+    ("price", "amount"),
+    [
+        ("0.000000001", "0.00000001"),
+        ("1." + "0" * 40 + "1", "1.00000001"),
+        ("0." + "0" * 2000 + "1", "0.00000001"),
+        ("9999999999.99999999" + "0" * 40 + "1", "10000000000"),
+        ("10000000000", "10000000000"),
+        ("10000000000." + "0" * 40 + "1", None),
+        ("9" * 400, None),
+        (1e-9, "0.00000001"),
+    ],
+)
+async def test_the_amount_is_the_least_that_covers_the_price_to_its_last_digit(
+    registry: TestRegistry, price: str | float, amount: str | None
+):
+    found = await quoted(registry, pricing={"base_rate": price})
+    assert (found["source"], found["amount"]) == ("legacy", amount)
+
+
 async def test_a_free_card_is_quoted_as_nothing(registry: TestRegistry):
     found = await quoted(registry)
     assert (found["source"], found["amount"], found["total"]) == ("none", "0", "0")

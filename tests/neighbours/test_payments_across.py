@@ -6,6 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.outgoing import HostUnreachable
+from hansa.rooms import federation
+from hansa.rooms.commerce.payments.settlements import PLACES
 from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, Message, MessageType
 from hansa_verify import read_signal, scores_of
 from tests.neighbours.crossing_scene import (
@@ -333,6 +336,53 @@ async def test_payments_to_a_silent_peer_hinder_none_that_a_process_left_behind_
         await settle(pair.a, pair.b)
         for one in made:
             assert await status_of(pair, one["token_id"]) == ("settled", None)
+
+
+async def test_a_local_payment_does_not_wait_for_those_to_a_silent_peer(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    speaks = asyncio.Event()
+
+    async def silent(*_: object, **__: object) -> None:
+        await speaks.wait()
+        raise HostUnreachable
+
+    paying = await abroad(pair)
+    local = await pair.a.registry.agent()
+    unpaid = await paying.authorized("60", target_agent_did=local.did)
+    across = [await paying.authorized("1") for _ in range(PLACES)]
+    assert (await paying.caller.transfer(local, "60")).status_code == 200
+    with monkeypatch.context() as patch:
+        patch.setattr(federation, "call_peer", silent)
+        for one in across:
+            assert (await paying.settle(one["token"])).json()["status"] == "settling"
+        failed = await paying.settle(unpaid["token"], wait=10)
+        assert (failed.json()["status"], failed.json()["reason"]) == ("failed", "insufficient_balance")
+    speaks.set()
+    async with quiet_after(pair):
+        await settle(pair.a, pair.b)
+
+
+async def test_a_decision_ends_the_wait_although_the_first_request_to_the_peer_has_no_answer_yet(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    asked, speaks = asyncio.Event(), asyncio.Event()
+
+    async def silent(*_: object, **__: object) -> None:
+        asked.set()
+        await speaks.wait()
+        raise HostUnreachable
+
+    paying = await abroad(pair)
+    made = await paying.authorized("10")
+    with monkeypatch.context() as patch:
+        patch.setattr(federation, "call_peer", silent)
+        waiting = asyncio.create_task(paying.settle(made["token"], wait=30))
+        await asked.wait()
+    async with quiet_after(pair), asyncio.timeout(20):
+        await settle(pair.a, pair.b)
+        assert (await waiting).json()["status"] == "settled"
+    speaks.set()
 
 
 async def test_what_was_never_reserved_in_90_seconds_fails(pair: Neighbours):

@@ -93,11 +93,16 @@ class Meeting:
     def runtime(self, tx: Tx) -> Runtime:
         return within_transaction(self.world.registry.runtime, tx)
 
+    async def _paid(self, tx: Tx) -> None:
+        assert not await settle_token(self.runtime(tx), self.token_id), (
+            "the payee is an agent of this registry"
+        )
+
     def act(self, name: str) -> UseCase:
         return {
             "verify": lambda tx: store.verify(tx, [fingerprint(self.secret)], [None], ["store.1"]),
             "settle": lambda tx: settle(tx, SettleOrder(self.secret, self.settler), self.book),
-            "transfer": lambda tx: settle_token(self.runtime(tx), self.token_id),
+            "transfer": self._paid,
             "end of a purchase": lambda tx: self._purchase_ended(tx, Outcome.DELIVERED),
             "end of a purchase without an answer": lambda tx: self._purchase_ended(tx, Outcome.UNKNOWN),
             "settle in the batch": self._settled_in_the_batch,

@@ -14,16 +14,17 @@ schema_app = typer.Typer(help="Generate schemas.", no_args_is_help=True)
 
 @app.command("map", rich_help_panel=DEVELOP, epilog=examples("hansa map --write docs/map.md"))
 def write_map(
+    context: typer.Context,
     write: Annotated[
         Path | None,
         typer.Option(help="File to write; by default the reference is printed.", show_default=False),
     ] = None,
 ) -> None:
     """Generate the reference of routes, commands, settings, tables, events and background jobs (docs/map.md)."""
-    from hansa.doors.commands.program import app as program
     from hansa.doors.reference_map import draw_map
 
-    # The command that runs knows no others.
+    # The command that runs knows no others; the program is the object of the context.
+    program: typer.Typer = context.find_root().obj
     drawn = draw_map(typer.main.get_command(program))
     if write is None:
         typer.echo(drawn, nl=False)

@@ -41,7 +41,7 @@ def run_command_line(app: typer.Typer) -> None:
         completion_init()
     command = _build_command(app, None if is_completion else next(iter(sys.argv[1:]), None))
     try:
-        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
+        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False, obj=app)
     except TyperException as trouble:
         _end_usage_error(trouble)
     except typer.Abort:

@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
 from .counting import EVENT_COUNTS, EventCounts
 from .emission import router as emission_router
@@ -76,7 +76,7 @@ async def read_event_stats(_: Public, counts: Counts, settings: Config) -> Event
     return EventStats.of(await counts.now(), scope=settings.ledger_id)
 
 
-@router.get("/agents/me/events", responses=problems(Unauthorized, Forbidden, CursorInvalid))
+@router.get("/agents/me/events", responses=problems(Unauthorized, CursorInvalid))
 async def read_own_events(
     agent: CurrentAgent,
     db: Db,

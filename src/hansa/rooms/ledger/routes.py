@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.values.errors import Forbidden, Unauthorized, Unavailable
+from hansa.foundation.values.errors import Unauthorized, Unavailable
 from hansa.foundation.values.money import format_amount
 
 from .accounts import balance_of
@@ -41,6 +41,6 @@ async def read_balance(
 router.add_api_route(
     "/teg/balance",
     read_balance,
-    responses=problems(Unauthorized, Forbidden, MomentInvalid, Unavailable),
+    responses=problems(Unauthorized, MomentInvalid, Unavailable),
     route_class_override=DirectRoute,
 )

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.tokens import TokenIssuer
-from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 
 from . import login, partial_login, profile, recovery, register, sessions, two_factor, verify_email
@@ -187,7 +187,7 @@ async def log_out(developer: CurrentDeveloper, db: Db) -> MessageOut:
     return MessageOut(message="Logged out everywhere.")
 
 
-@router.get("/sessions", responses=problems(Unauthorized, Forbidden, Invalid))
+@router.get("/sessions", responses=problems(Unauthorized, Invalid))
 async def list_sessions(
     developer: Annotated[Developer, developer_holding("profile:read")],
     db: Db,
@@ -199,7 +199,7 @@ async def list_sessions(
     return Page(items=shown, pagination=Pagination.of(total=total, limit=limit, offset=offset))
 
 
-@router.delete("/sessions/{session_id}", responses=problems(Unauthorized, Forbidden, SessionUnknown, Invalid))
+@router.delete("/sessions/{session_id}", responses=problems(Unauthorized, SessionUnknown, Invalid))
 async def end_session(
     session_id: UUID, developer: Annotated[Developer, developer_holding("profile:write")], db: Db
 ) -> MessageOut:

@@ -51,7 +51,6 @@ REFUSALS: tuple[type[Refused], ...] = (
     ledger.SelfTransfer,
     Unauthorized,
     ledger.InsufficientBalance,
-    Forbidden,
     PermissionMissing,
     ledger.AccountSuspended,
     AccountRevoked,

@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress,
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.errors import Forbidden, Invalid, Unauthorized
+from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentUnknown
 
 from . import errors
@@ -75,7 +75,7 @@ async def issue_capability(body: CapabilityIn, agent: DelegatingAgent, db: Db, c
     return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.recipient, config)))
 
 
-@router.get("/capabilities/mine", responses=problems(Unauthorized, Forbidden))
+@router.get("/capabilities/mine", responses=problems(Unauthorized))
 async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> OwnCapabilitiesOut:
     """The capabilities that the calling agent issued or holds, newest first, without their tokens."""
     chains = await db.read(lambda tx: own_capabilities(tx, agent.did))
@@ -90,7 +90,6 @@ async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> 
     "/capabilities/{capability_id:uuid}/attenuate",
     responses=problems(
         Unauthorized,
-        Forbidden,
         errors.CapabilityUnknown,
         errors.CapabilityEnded,
         errors.NotRedelegable,
@@ -117,7 +116,6 @@ async def attenuate_capability(
     response_model=ConsumedOut,
     responses=problems(
         Unauthorized,
-        Forbidden,
         errors.CapabilityUnknown,
         errors.CapabilityEnded,
         errors.DelegatorMayNot,
@@ -153,7 +151,7 @@ async def consume_capability(
 
 
 @router.delete(
-    "/capabilities/{capability_id:uuid}", responses=problems(Unauthorized, Forbidden, errors.CapabilityAbsent)
+    "/capabilities/{capability_id:uuid}", responses=problems(Unauthorized, errors.CapabilityAbsent)
 )
 async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) -> CapabilityRevokedOut:
     """Revoke a capability and all derived ones; allowed for its holder and every issuer of its chain."""

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.caller import CurrentAgent, Developer, developer_
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.errors import Forbidden, Invalid, Unauthorized
+from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.agents.errors import AgentUnknown
 
@@ -32,7 +32,7 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
 DECISIONS = problems(Unauthorized, AgentUnknown, ApprovalUnknown, ApprovalDecided, Invalid)
 
 
-@router.get("/me/spend-approvals", responses=problems(Unauthorized, Forbidden, Invalid))
+@router.get("/me/spend-approvals", responses=problems(Unauthorized, Invalid))
 async def read_own_approvals(
     agent: CurrentAgent,
     db: Db,

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
-from hansa.foundation.values.errors import Forbidden, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import TooManyRequests, Unauthorized
 from hansa.rooms.auditor.attestations import Attestation, prove_records
 from hansa.rooms.auditor.transparency import Inclusion
 
@@ -28,7 +28,7 @@ liabilities_router = APIRouter(
 
 @balance_proof_router.get(
     "/teg/balance/proof",
-    responses=problems(Unauthorized, Forbidden, NoLiabilities, NotCounted, TooManyRequests),
+    responses=problems(Unauthorized, NoLiabilities, NotCounted, TooManyRequests),
 )
 async def prove_own_balance(agent: CurrentAgent, db: Db) -> BalanceProofOut:
     """The proof that the newest audit cycle counts the whole balance of the calling agent."""

@@ -1,7 +1,7 @@
 """The price of a service, as its card states it, in the registry's unit and with the fee that its payment would bear now."""
 
 from datetime import datetime, timedelta
-from decimal import ROUND_CEILING, Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +14,9 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import rules
 from .store import now
+
+# A price may have more digits than the 28 of an ordinary context: rounded to those, its amount would not cover it.
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 QUOTED_FOR = timedelta(seconds=60)
 PRICING_MODEL_DEFAULT = "per_request"
@@ -118,8 +121,9 @@ def effective_price(card_data: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
 
 def amount_of(price: Decimal) -> Minor | None:
     """The least amount that covers a price; None beyond what one payment can be."""
-    minor = int((price * UNIT).to_integral_value(ROUND_CEILING))
-    return Minor(minor) if minor <= AMOUNT_MAX_UNITS * UNIT else None
+    if price > AMOUNT_MAX_UNITS:
+        return None
+    return Minor(int(_EXACT.multiply(price, UNIT).to_integral_value(ROUND_CEILING)))
 
 
 def plain_price(price: Decimal) -> str:

@@ -34,7 +34,6 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import (
-    Forbidden,
     Invalid,
     Refused,
     TooManyRequests,
@@ -96,7 +95,6 @@ CapabilityToken = Annotated[
 ]
 # What an agent meets that may not spend, or not so much.
 SPENDING_REFUSALS: tuple[type[Refused], ...] = (
-    Forbidden,
     PermissionMissing,
     ledger.SystemAccountRefused,
     ledger.AccountSuspended,
@@ -185,7 +183,6 @@ async def verify_payment(
         errors.TokenStatus,
         errors.TokenExpired,
         Unauthorized,
-        Forbidden,
         errors.NotTheCaller,
         errors.CapturedByPayee,
         errors.TokenUnknown,
@@ -220,7 +217,7 @@ async def settle_payment(
 @hot_router.post(
     "/settle-many",
     response_model=SettleManyOut,
-    responses=problems(Unauthorized, Forbidden, Invalid, TooManyRequests, Unavailable),
+    responses=problems(Unauthorized, Invalid, TooManyRequests, Unavailable),
 )
 async def settle_payments(
     body: SettleManyIn,
@@ -243,7 +240,6 @@ async def settle_payments(
 RELEASE_REFUSALS = (
     errors.TokenStatus,
     Unauthorized,
-    Forbidden,
     errors.NotTheCaller,
     errors.TokenUnknown,
     Invalid,
@@ -298,7 +294,7 @@ async def release_payment_by_id(
     return await once(db, request, released)
 
 
-@router.get("/my-tokens", responses=problems(Unauthorized, Forbidden, Invalid))
+@router.get("/my-tokens", responses=problems(Unauthorized, Invalid))
 async def read_my_tokens(
     agent: CurrentAgent,
     db: Db,
@@ -331,7 +327,6 @@ async def read_my_tokens(
     responses=problems(
         errors.TargetMalformed,
         Unauthorized,
-        Forbidden,
         catalogue.CardUnknown,
         Invalid,
         errors.QuoteNotFirm,

@@ -22,7 +22,7 @@ from .verify import Verification, first_use_of
 
 TTL_SECONDS_DEFAULT = 900
 ISSUER_HEADER = "X-Payment-Issuer"
-BIGINT_MAX = 2**63 - 1
+BIGINT_MIN, BIGINT_MAX = -(2**63), 2**63 - 1
 LINES_MAX = 500
 QUOTE_TOKEN_MAX_CHARACTERS = 4096
 
@@ -54,7 +54,15 @@ class AuthorizeIn(RequestBody):
     target_agent_did: Annotated[str, Field(max_length=DID_MAX_CHARACTERS, description="The payee.")]
     amount: SignedAmount
     ttl_seconds: Annotated[int, Field(ge=60, le=3600, strict=True)] = TTL_SECONDS_DEFAULT
-    contract_id: Annotated[int | None, Field(ge=0, le=BIGINT_MAX, strict=True)] = None
+    contract_id: Annotated[
+        int | None,
+        Field(
+            ge=BIGINT_MIN,
+            le=BIGINT_MAX,
+            strict=True,
+            description="A contract between caller and payee, which the token may pay; any other number is kept and returned.",
+        ),
+    ] = None
     resource: Annotated[
         str | None,
         Field(min_length=1, max_length=512, description="What the token is for: a URI or the id of a skill."),

@@ -24,7 +24,7 @@ from .ending import end_unpaid, pay
 from .gathered import GATHERED
 from .rules import TIMEOUT, Token
 from .settle import SettleOrder
-from .settling_across import settle_across
+from .settling_across import reserve_across
 from .store import SettlingToken
 
 LEFT_SECONDS = 2.0
@@ -63,7 +63,8 @@ class Settlements:
         try:
             async with asyncio.timeout(seconds):
                 if own is not None:
-                    await asyncio.wait([own])
+                    # Most end at once; one that asks another registry may be decided while that is silent.
+                    await asyncio.wait([own], timeout=LONGEST_PAUSE_SECONDS)
                 while (token := await self._found(token_id)).status == "settling":
                     await asyncio.sleep(pause)
                     pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
@@ -74,7 +75,10 @@ class Settlements:
     async def _settle(self, token_id: UUID) -> None:
         try:
             async with self._places:
-                await settle_token(self._runtime, token_id)
+                is_reserved = await settle_token(self._runtime, token_id)
+            # A peer that stays silent keeps no place from the others.
+            if is_reserved:
+                await transfers.ask_to_prepare(self._runtime, token_id)
         except Unavailable:
             # The row says that it is settling: the next round takes it up.
             _log.warning("payment left for the next round", token_id=str(token_id))
@@ -91,23 +95,22 @@ class Settlements:
 SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
 
 
-async def settle_token(runtime: Runtime, token_id: UUID, *, asks_peer: bool = True) -> None:
-    """Pay one settling token, or fail it; what has ended is left alone.
+async def settle_token(runtime: Runtime, token_id: UUID) -> bool:
+    """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable.
 
-    Without `asks_peer` the registry of a payee elsewhere is asked by the job of transfers. Raises: Unavailable.
+    Returns whether a transfer to another registry was reserved for it: that one is to be asked, now or by the job of transfers.
     """
     book = ledger.Book.of(runtime.settings)
     token = await runtime.database.look(lambda tx: store.find(tx, token_id))
     if token is None:
-        return
+        return False
     try:
         is_abroad = await transfers.is_elsewhere(runtime, token.payee)
     except federation.FrameSilent:
         await runtime.database.act(lambda tx: _unpaid(tx, token_id, book))
         raise
     if is_abroad:
-        await settle_across(runtime, token, asks_peer=asks_peer)
-        return
+        return await reserve_across(runtime, token)
     try:
         await runtime.database.act(lambda tx: _pay_or_time_out(tx, token_id, book))
     except Unavailable:
@@ -115,6 +118,7 @@ async def settle_token(runtime: Runtime, token_id: UUID, *, asks_peer: bool = Tr
     except Refused as refusal:
         reason = rules.reason_of(refusal.code)
         await runtime.database.act(lambda tx: _fail(tx, token_id, book, reason))
+    return False
 
 
 HAS_LEFT = store.has_settling(LEFT_SECONDS)
@@ -134,7 +138,7 @@ async def resume_settlements(runtime: Runtime) -> None:
 
 async def _resume(runtime: Runtime, token_id: UUID) -> None:
     try:
-        await settle_token(runtime, token_id, asks_peer=False)
+        await settle_token(runtime, token_id)
     except Unavailable:
         _log.warning("payment left for the next round", token_id=str(token_id))
     except Exception:  # noqa: BLE001

@@ -21,37 +21,39 @@ from .errors import TokenExpired, TokenUnknown
 from .rules import Terms, Token
 
 
-async def settle_across(runtime: Runtime, token: Token, *, asks_peer: bool) -> None:
-    """Reserve the transfer of a settling token, or fail the token; ask the payee's registry once. Raises: Unavailable."""
+async def reserve_across(runtime: Runtime, token: Token) -> bool:
+    """Reserve the transfer of a settling token, or fail the token. Returns whether it was reserved now. Raises: Unavailable."""
     database = runtime.database
     if await database.look(lambda tx: transfers.find_payment(tx, token.id)) is not None:
-        return
+        return False
     try:
         corridor = await database.look(lambda tx: transfers.corridor_to(tx, token.payee, runtime))
-        await database.act(lambda tx: reserve_or_time_out(tx, corridor, token.id))
+        return await database.act(lambda tx: reserve_or_time_out(tx, corridor, token.id))
     except Unavailable:
         raise
     except Refused as refusal:
         reason = rules.reason_of(refusal.code)
         await database.act(lambda tx: _fail_unreserved(tx, token.id, runtime.settings, reason))
-        return
-    if asks_peer:
-        await transfers.ask_to_prepare(runtime, token.id)
+        return False
 
 
-async def reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UUID) -> None:
-    """Reserve the transfer of a settling token, once, or fail a token whose time is over. Raises: as `reserve_payment`."""
+async def reserve_or_time_out(tx: Tx, corridor: transfers.Corridor, token_id: UUID) -> bool:
+    """Reserve the transfer of a settling token, once, or fail a token whose time is over.
+
+    Returns whether it was reserved. Raises: as `reserve_payment`.
+    """
     token = await _unreserved(tx, token_id)
     if token is None:
-        return
+        return False
     seconds = await store.seconds_to_settle(tx, token_id)
     if seconds <= 0:
         await end_unpaid(tx, token, "failed", corridor.book, rules.TIMEOUT)
-        return
+        return False
     order = ledger.TransferOrder(token.caller, token.payee, token.paid, rules.memo_of(token.task_id))
     await transfers.reserve_payment(
         tx, corridor, transfers.CrossingPayment(token.id, order, seconds, transfers.PAYMENT_TOKEN)
     )
+    return True
 
 
 async def _fail_unreserved(tx: Tx, token_id: UUID, settings: Settings, reason: str) -> None:

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress,
 from hansa.foundation.plumbing.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, InsufficientBalance
@@ -67,7 +67,6 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
     responses=problems(
         Unauthorized,
         InsufficientBalance,
-        Forbidden,
         AccountSuspended,
         errors.StakingDisabled,
         AccountUnknown,
@@ -105,7 +104,6 @@ async def stake_units(
     response_model=UnstakeOut,
     responses=problems(
         Unauthorized,
-        Forbidden,
         AccountSuspended,
         errors.InsufficientUnlockedStake,
         errors.PositionLocked,
@@ -139,7 +137,7 @@ async def unstake_units(
 
 @router.post(
     "/claim-rewards",
-    responses=problems(Unauthorized, Forbidden, AccountSuspended, errors.RewardsDisabled, AccountUnknown),
+    responses=problems(Unauthorized, AccountSuspended, errors.RewardsDisabled, AccountUnknown),
 )
 async def claim_earned_rewards(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> ClaimOut:
     """Pay the rewards of the agent's stakes, limited by the balance of the fee collector."""
@@ -147,7 +145,7 @@ async def claim_earned_rewards(agent: CurrentAgent, policy: Policy, book: BookOf
     return ClaimOut.of_result(claim, agent.did, book.currency)
 
 
-@router.get("/status", responses=problems(Unauthorized, Forbidden, AccountUnknown))
+@router.get("/status", responses=problems(Unauthorized, AccountUnknown))
 async def read_staking_status(
     agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db
 ) -> StakingStatusOut:
@@ -156,13 +154,13 @@ async def read_staking_status(
     return StakingStatusOut.of(holdings, agent.did, policy, book.currency)
 
 
-@router.get("/balance", responses=problems(Unauthorized, Forbidden, AccountUnknown))
+@router.get("/balance", responses=problems(Unauthorized, AccountUnknown))
 async def read_staking_balance(agent: CurrentAgent, db: Db) -> StakingBalanceOut:
     """The calling agent's liquid, staked and locked balances."""
     return StakingBalanceOut.of(await db.read(lambda tx: read_holdings(tx, agent.did)))
 
 
-@router.get("/my-positions", responses=problems(Unauthorized, Forbidden, AccountUnknown, Invalid))
+@router.get("/my-positions", responses=problems(Unauthorized, AccountUnknown, Invalid))
 async def read_own_positions(
     agent: CurrentAgent, db: Db, limit: Limit = PAGE_DEFAULT, offset: Offset = 0
 ) -> Page[PositionOut]:
@@ -174,14 +172,14 @@ async def read_own_positions(
     )
 
 
-@router.get("/my-stats", responses=problems(Unauthorized, Forbidden, AccountUnknown))
+@router.get("/my-stats", responses=problems(Unauthorized, AccountUnknown))
 async def read_own_stats(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> StakingStatsOut:
     """The calling agent's staking totals."""
     stats = await db.read(lambda tx: read_stats(tx, agent.did, policy))
     return StakingStatsOut.of(stats, agent.did, book.currency)
 
 
-@router.get("/history", responses=problems(Unauthorized, Forbidden, AccountUnknown, Invalid))
+@router.get("/history", responses=problems(Unauthorized, AccountUnknown, Invalid))
 async def read_own_history(
     agent: CurrentAgent, db: Db, limit: Limit = PAGE_DEFAULT, offset: Offset = 0
 ) -> Page[HistoryLineOut]:

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.caller import CurrentAgent, Public
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
-from hansa.foundation.values.errors import Forbidden, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.rules import FeePolicy
@@ -28,7 +28,7 @@ router = APIRouter(route_class=GuardedRoute)
     response_model=Statement,
     responses={
         200: {"content": {CSV: {"schema": {"type": "string"}}}},
-        **problems(Unauthorized, Forbidden, Invalid),
+        **problems(Unauthorized, Invalid),
     },
 )
 async def read_own_transactions(

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.rooms import ledger
 
 from . import errors
@@ -37,7 +37,6 @@ Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 
 _EVERY_ACT: tuple[type[Refused], ...] = (
     Unauthorized,
-    Forbidden,
     errors.BondOfAnother,
     Invalid,
     KeyReused,
