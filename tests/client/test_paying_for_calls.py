@@ -1,6 +1,7 @@
 """Paid calls end to end: a paying client, a paid service and a registry, over HTTP."""
 
 import asyncio
+import base64
 import hashlib
 import json
 import socket
@@ -157,6 +158,24 @@ async def test_a_capture_that_the_registry_does_not_answer_is_left_to_the_servic
         monkeypatch.undo()
         assert (await shop.call(token)).json() == {"echo": "one", "execution": 1}
         assert [token["status"] for token in await shop.tokens()] == ["settled"]
+
+
+async def test_a_refused_payment_of_x402_is_answered_with_its_settlement_response(capturing: Shop) -> None:
+    payload = {"token": f"apt_{'0' * 64}", "issuer": capturing.registry.settings.base_url}
+    stated = base64.b64encode(json.dumps({"x402Version": 2, "payload": payload}).encode()).decode()
+    async with httpx2.AsyncClient() as http:
+        refused = await http.post(f"{capturing.url}/work", headers={"PAYMENT-SIGNATURE": stated})
+        unpaid = await http.post(f"{capturing.url}/work")
+    response = json.loads(base64.b64decode(refused.headers["PAYMENT-RESPONSE"]))
+    (network,) = json.loads(base64.b64decode(refused.headers["PAYMENT-REQUIRED"]))["accepts"]
+    assert refused.status_code == 402
+    assert response == {
+        "success": False,
+        "errorReason": "token_refused",
+        "transaction": "",
+        "network": network["network"],
+    }
+    assert "PAYMENT-RESPONSE" not in unpaid.headers
 
 
 async def test_an_answer_in_a_broken_encoding_leaves_the_payment_pending(shop: Shop) -> None:
