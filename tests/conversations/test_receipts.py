@@ -1,11 +1,12 @@
 """GET /pay/{token_id}: the signed receipt of a settled payment."""
 
+import json
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from hansa_verify import canonical_json, read_entry, read_keys
+from hansa_verify import canonical_json, read_entry, read_keys, verify_document
 from tests.paying import Payments
 from tests.registry import TestRegistry
 
@@ -62,6 +63,20 @@ async def test_its_signature_is_verified_offline_with_the_published_keys(payment
     key = keys[entry.kid or ""]
     assert entry.is_by(key, canonical_json(receipt))
     assert not entry.is_by(key, canonical_json({**receipt, "amount": "3"}))
+
+
+async def test_the_verifier_judges_the_text_of_a_receipt_offline(payments: Payments):
+    receipt = await receipt_of(payments, (await settled(payments))["token_id"])
+    keys = read_keys((await payments.registry.http.get("/.well-known/registry-jwks.json")).json())
+    verdict = verify_document(json.dumps(receipt), keys, typ="payment-receipt+jws")
+    assert (verdict.code, dict(verdict.card or {})) == (
+        "verified",
+        {name: value for name, value in receipt.items() if name != "signatures"},
+    )
+    for changed in ({"amount": "3"}, {"target_agent_did": payments.caller.did}, {"status": "failed"}):
+        text = json.dumps({**receipt, **changed})
+        assert verify_document(text, keys, typ="payment-receipt+jws").code == "bad_signature"
+    assert verify_document(json.dumps(receipt), keys, typ="JOSE").code == "malformed"
 
 
 async def test_it_is_a_page_for_a_browser(payments: Payments):

@@ -6,13 +6,16 @@ from typing import Annotated, Any
 import httpx2
 import pytest
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 
 from hansa.doors.http import problems
 from hansa.doors.http.app import service_routes
 from hansa.doors.http.guard import RequestGuard
 from hansa.foundation.plumbing.bodies import GuardedRoute
+from hansa.foundation.plumbing.caller import compared_agent_caller
 from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers, direct_members, direct_trees
 from hansa.foundation.values.errors import Forbidden
 from tests.registry import TestRegistry
@@ -215,6 +218,27 @@ def test_every_direct_route_of_the_service_finds_its_parameters() -> None:
     assert routes
     for route in routes:
         assert route.get_route_handler()
+
+
+def depends_on(dependant: Dependant, function: object) -> bool:
+    return any(
+        dependency.call is function or depends_on(dependency, function)
+        for dependency in dependant.dependencies
+    )
+
+
+def test_only_direct_routes_act_on_what_was_read_of_their_caller_before() -> None:
+    # Others would not judge a refused request again for the caller as it is now.
+    found = {
+        route.path: isinstance(route, DirectRoute)
+        for route in service_routes().routes
+        if isinstance(route, APIRoute) and depends_on(route.dependant, compared_agent_caller)
+    }
+    assert found == {
+        "/api/v1/teg/transfer": True,
+        "/api/v1/a2a-payment/authorize": True,
+        "/api/v1/a2a-payment/settle": True,
+    }
 
 
 async def test_a_direct_route_of_the_last_part_answers_as_an_ordinary_one(registry: TestRegistry) -> None:
