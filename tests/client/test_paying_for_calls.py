@@ -7,6 +7,7 @@ import json
 import socket
 import sqlite3
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from pathlib import Path
 
 import httpx2
@@ -24,6 +25,7 @@ from hansa_client.pay import (
     Progress,
     paying,
 )
+from hansa_client.pay.offer import Offer, require_agreement
 from hansa_client.pay.outcome import read_outcome
 from hansa_client.service import PaidService, admission
 from tests.client.faults import Faults
@@ -176,6 +178,20 @@ async def test_a_refused_payment_of_x402_is_answered_with_its_settlement_respons
         "network": network["network"],
     }
     assert "PAYMENT-RESPONSE" not in unpaid.headers
+
+
+async def test_a_demand_that_cannot_be_read_is_returned_as_it_came(capturing: Shop) -> None:
+    demand = httpx2.Response(402, content=b"[" * 200_000)
+    client = capturing.client(transport=httpx2.MockTransport(lambda _: demand))
+    assert (await client.get("https://service.example/")).status_code == 402
+    assert await capturing.tokens() == []
+
+
+def test_an_address_of_a_card_that_is_none_names_no_service() -> None:
+    card = {"url": "http://[::1", "endpoints": [{"url": "http://a:99999"}], "pricing": {"base_rate": "1"}}
+    for url in ("https://service.example/", "http://[::1"):
+        with pytest.raises(OfferDeclined, match="does not name"):
+            require_agreement(Offer("did:hansa:x", Decimal(1), None), card, url)
 
 
 async def test_an_answer_in_a_broken_encoding_leaves_the_payment_pending(shop: Shop) -> None:

@@ -12,6 +12,8 @@ from .errors import OfferDeclined
 EXTENSION_SUFFIX = "/extensions/v1/auth/a2a-payment"
 PRICE = re.compile(r"[0-9]{1,20}(\.[0-9]{1,18})?", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
+# What a card states in place of an address may be no address.
+NO_ORIGIN = ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def require_agreement(offer: Offer, card: Mapping[str, Any], url: str) -> None:
         raise OfferDeclined(
             f"The service demands {offer.currency}; the signed card of its payee says {currency}."
         )
-    if _origin(url) not in {_origin(address) for address in addresses_on_card(card)}:
+    if _origin(url) not in {_origin(address) for address in addresses_on_card(card)} - {NO_ORIGIN}:
         raise OfferDeclined(f"The signed card of {offer.payee} does not name {_origin(url)} as its address.")
 
 
@@ -121,6 +123,9 @@ def _objects(value: object) -> Sequence[Mapping[str, Any]]:
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
+    try:
+        parts = urlsplit(url)
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return NO_ORIGIN
     return f"{parts.scheme}://{(parts.hostname or '').rstrip('.')}:{port}"
