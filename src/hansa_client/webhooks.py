@@ -68,7 +68,7 @@ class WebhookVerifier:
             raise WebhookRefused("no signature of the message was made with the secret of this webhook")
         try:
             members = msgspec.json.decode(body, type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise WebhookRefused("the body is not a JSON object") from None
         return WebhookMessage(message_id, int(moment), members)
 

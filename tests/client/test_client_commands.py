@@ -295,6 +295,13 @@ async def test_a_file_that_cannot_be_used_is_named(terminal: Callable[..., Termi
     at = terminal()
     await logged_in(at, address)
     await at.run("agent", "create", "--name", "Customer")
+    journal = at.home / ".local" / "share" / "hansa" / "payments.db"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("no database, and longer than its header")
+    for command in (("pending", "list"), ("receipt", "1")):
+        assert f"The journal of payments, {journal}, cannot be used: file is not a database" in await at.run(
+            *command, code=1
+        )
     absent, page = str(at.home / "absent.json"), at.home / "page.json"
     page.write_text("<html>")
     for command in (("agent", "create", "--card"), ("send-many",)):
@@ -302,6 +309,30 @@ async def test_a_file_that_cannot_be_used_is_named(terminal: Callable[..., Termi
         assert f"{page} does not hold what is expected: JSON is malformed" in await at.run(
             *command, str(page), code=1
         )
+
+
+async def test_the_card_of_a_named_agent_has_its_address_and_nothing_of_the_example(
+    terminal: Callable[..., Terminal], address: str
+):
+    at = terminal()
+    await logged_in(at, address)
+    options = ("--price", "0.05", "--url", "https://painter.example/a2a")
+    made = (await at.json("agent", "create", "--name", "Painter", *options))["agent_did"]
+    card = (await at.json("agent", "show", made))["card_data"]
+    assert [one["url"] for one in card["supportedInterfaces"]] == ["https://painter.example/a2a"]
+    assert "example.com" not in json.dumps(card)
+    (extension,) = card["extensions"]
+    assert extension["required"] is True
+    assert "created with --name" in await at.run(
+        "agent", "create", "--card", "card.json", "--price", "1", code=1
+    )
+
+
+async def test_damaged_credentials_are_named(terminal: Callable[..., Terminal], address: str):
+    at = terminal()
+    await logged_in(at, address)
+    (at.directory / "credentials.json").write_text("nothing")
+    assert "credentials.json is not a file of credentials" in await at.run("agent", "list", code=1)
 
 
 async def test_a_usage_error_names_the_help_of_its_command(terminal: Callable[..., Terminal]):

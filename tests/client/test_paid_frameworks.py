@@ -230,10 +230,12 @@ async def mcp_shop(registry: TestRegistry, tmp_path: Path) -> AsyncIterator[Shop
         await shop.service.stop()
 
 
-async def called(shop: Shop, arguments: dict[str, Any], token: Any = None) -> Any:
+async def called(shop: Shop, arguments: dict[str, Any], token: Any = None, payment: Any = None) -> Any:
     """A call by the stock MCP client; a payment goes in `_meta`, as x402's binding for MCP says."""
-    payload = {"token": token.token, "issuer": token.issuer} if token else {}
-    meta = {"x402/payment": {"x402Version": 2, "payload": payload, "accepted": {}}} if token else None
+    if token:
+        payload = {"token": token.token, "issuer": token.issuer}
+        payment = {"x402Version": 2, "payload": payload, "accepted": {}}
+    meta = {"x402/payment": payment} if payment is not None else None
     async with (
         streamable_http_client(f"{shop.url}/a2a") as (read, write),
         ClientSession(read, write) as session,
@@ -248,6 +250,16 @@ async def test_a_tool_that_is_not_paid_answers_with_its_terms(mcp_shop: Shop) ->
     assert result.structured_content["x402Version"] == 2
     assert json.loads(result.content[0].text) == result.structured_content
     assert result.meta["hansa/problem"]["payment"]["amount"] == "0.05"
+    assert not mcp_shop.works.executions
+
+
+@pytest.mark.parametrize("payment", ["[" * 100_000, "{", 5, [], {"payload": {"token": 5}}])
+async def test_a_payment_of_a_tool_that_cannot_be_read_is_answered_with_the_terms(
+    payment: Any, mcp_shop: Shop
+) -> None:
+    result = await called(mcp_shop, {"city": "Oslo"}, payment=payment)
+    assert result.meta["hansa/problem"]["code"] == "TOKEN_MALFORMED"
+    assert result.structured_content["accepts"]
     assert not mcp_shop.works.executions
 
 

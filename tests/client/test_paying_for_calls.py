@@ -1,11 +1,13 @@
 """Paid calls end to end: a paying client, a paid service and a registry, over HTTP."""
 
 import asyncio
+import base64
 import hashlib
 import json
 import socket
 import sqlite3
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from pathlib import Path
 
 import httpx2
@@ -23,6 +25,7 @@ from hansa_client.pay import (
     Progress,
     paying,
 )
+from hansa_client.pay.offer import Offer, require_agreement
 from hansa_client.pay.outcome import read_outcome
 from hansa_client.service import PaidService, admission
 from tests.client.faults import Faults
@@ -157,6 +160,38 @@ async def test_a_capture_that_the_registry_does_not_answer_is_left_to_the_servic
         monkeypatch.undo()
         assert (await shop.call(token)).json() == {"echo": "one", "execution": 1}
         assert [token["status"] for token in await shop.tokens()] == ["settled"]
+
+
+async def test_a_refused_payment_of_x402_is_answered_with_its_settlement_response(capturing: Shop) -> None:
+    payload = {"token": f"apt_{'0' * 64}", "issuer": capturing.registry.settings.base_url}
+    stated = base64.b64encode(json.dumps({"x402Version": 2, "payload": payload}).encode()).decode()
+    async with httpx2.AsyncClient() as http:
+        refused = await http.post(f"{capturing.url}/work", headers={"PAYMENT-SIGNATURE": stated})
+        unpaid = await http.post(f"{capturing.url}/work")
+    response = json.loads(base64.b64decode(refused.headers["PAYMENT-RESPONSE"]))
+    (network,) = json.loads(base64.b64decode(refused.headers["PAYMENT-REQUIRED"]))["accepts"]
+    assert refused.status_code == 402
+    assert response == {
+        "success": False,
+        "errorReason": "token_refused",
+        "transaction": "",
+        "network": network["network"],
+    }
+    assert "PAYMENT-RESPONSE" not in unpaid.headers
+
+
+async def test_a_demand_that_cannot_be_read_is_returned_as_it_came(capturing: Shop) -> None:
+    demand = httpx2.Response(402, content=b"[" * 200_000)
+    client = capturing.client(transport=httpx2.MockTransport(lambda _: demand))
+    assert (await client.get("https://service.example/")).status_code == 402
+    assert await capturing.tokens() == []
+
+
+def test_an_address_of_a_card_that_is_none_names_no_service() -> None:
+    card = {"url": "http://[::1", "endpoints": [{"url": "http://a:99999"}], "pricing": {"base_rate": "1"}}
+    for url in ("https://service.example/", "http://[::1"):
+        with pytest.raises(OfferDeclined, match="does not name"):
+            require_agreement(Offer("did:hansa:x", Decimal(1), None), card, url)
 
 
 async def test_an_answer_in_a_broken_encoding_leaves_the_payment_pending(shop: Shop) -> None:

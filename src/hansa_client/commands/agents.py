@@ -13,19 +13,22 @@ app = typer.Typer(help="Create, list and show agents.", no_args_is_help=True)
 @app.command(
     "create",
     epilog=examples(
-        'hansa-client agent create --name Painter --description "Paints portraits." --price 0.05',
+        'hansa-client agent create --name Painter --description "Paints portraits." --price 0.05 --url https://painter.example/a2a',
         "hansa-client agent create --card card.json",
     ),
 )
 def create_agent(
+    *,
     name: Annotated[str | None, typer.Option(help="Name of the agent; a card is made from it.")] = None,
     description: Annotated[str, typer.Option(help="One sentence about what it does.")] = "",
     price: Annotated[str | None, typer.Option(help="Price of one call; none: free.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Address at which the agent is called (JSON-RPC of A2A), for its card.")
+    ] = None,
     card: Annotated[Path | None, typer.Option(help="File of a whole card, instead of a name.")] = None,
     host: Annotated[
         str | None, typer.Option(help="Address of the agent that serves its card, instead of a name.")
     ] = None,
-    *,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
@@ -36,12 +39,14 @@ def create_agent(
 
     if sum(given is not None for given in (name, card, host)) != 1:
         opening.fail("state exactly one of --name, --card and --host")
+    if name is None and (description or price is not None or url is not None):
+        opening.fail("--description, --price and --url describe an agent that is created with --name")
     with opening.as_developer(profile) as (registry, profile_name):
         whole: dict[str, Any] | None = None
         if card is not None:
             whole = opening.read_json_file(card, dict[str, Any])
         elif name is not None:
-            whole = _card(registry.agents.card_template(), name, description, price)
+            whole = _card(registry.agents.card_template(), name, description, price, url)
         made = registry.agents.create(card=whole, host=host)
         store_secret(profile_name, opening.secret_of(made.agent_did), made.client_secret)
         if made.private_key_pem is not None:
@@ -153,12 +158,23 @@ def export_agent(
         opening.show(f"Written to {file}.", {"agent_did": chosen.did, "file": file}, as_json=as_json)
 
 
-def _card(template: dict[str, Any], name: str, description: str, price: str | None) -> dict[str, Any]:
+def _card(
+    template: dict[str, Any], name: str, description: str, price: str | None, url: str | None
+) -> dict[str, Any]:
     text = description or f"{name}, an agent."
     skill = {"id": "main", "name": name, "description": text, "tags": ["agent"]}
-    card = {**template, "name": name, "description": text, "skills": [skill]}
+    # The template's provider and tags are examples: they would be published as those of this agent.
+    kept = {member: value for member, value in template.items() if member not in {"provider", "tags"}}
+    card = {**kept, "name": name, "description": text, "skills": [skill]}
+    if url is not None:
+        interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        card["supportedInterfaces"] = [interface]
     if price is not None:
         from hansa_client.amounts import amount_text
 
-        card["pricing"] = {"model": "per_request", "base_rate": amount_text(price)}
+        card["pricing"] = {
+            "model": "per_request",
+            "base_rate": amount_text(price),
+            "payment_required": True,
+        }
     return card

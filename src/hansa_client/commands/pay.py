@@ -94,7 +94,7 @@ def receipt(
 
     from .opening import as_agent, fail, show
 
-    with as_agent(profile, agent) as registry:
+    with as_agent(profile, agent) as registry, _reported():
         journal = Journal()
         try:
             evidence = DeliveryReceipts(registry, journal).evidence(payment)
@@ -155,7 +155,7 @@ def _pending(profile: str | None, agent: str | None) -> "Iterator[PendingPayment
 
     from .opening import as_agent, fail
 
-    with as_agent(profile, agent) as registry:
+    with as_agent(profile, agent) as registry, _reported():
         journal = Journal()
         try:
             yield PendingPayments(registry, journal)
@@ -167,13 +167,19 @@ def _pending(profile: str | None, agent: str | None) -> "Iterator[PendingPayment
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """End the command with one line where the service does not answer."""
+    """End the command with one line where the service does not answer, or the journal cannot be used."""
+    from sqlite3 import Error
+
     import httpx2
+
+    from hansa_client.pay.journal import default_path
 
     from .opening import fail
 
     try:
         yield
+    except Error as trouble:
+        fail(f"The journal of payments, {default_path()}, cannot be used: {trouble}.")
     except (httpx2.HTTPError, httpx2.InvalidURL) as trouble:
         fail(f"The service does not answer: {type(trouble).__name__}: {trouble}".rstrip(": "))
 

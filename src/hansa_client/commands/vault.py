@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from .profiles import directory, write_privately
+from .profiles import NothingStored, directory, write_privately
 
 SERVICE = "hansa-client"
 USABLE_PRIORITY = 1
@@ -57,10 +57,13 @@ def _keyring_error() -> type[Exception]:
 
 
 def _read_file() -> dict[str, str]:
+    file = directory() / "credentials.json"
     try:
-        return msgspec.json.decode((directory() / "credentials.json").read_bytes(), type=dict[str, str])
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
+    except msgspec.DecodeError as trouble:
+        raise NothingStored(f"{file} is not a file of credentials: {trouble}") from None
 
 
 def _change_file(name: str, secret: str | None) -> None:

@@ -12,6 +12,8 @@ from .errors import OfferDeclined
 EXTENSION_SUFFIX = "/extensions/v1/auth/a2a-payment"
 PRICE = re.compile(r"[0-9]{1,20}(\.[0-9]{1,18})?", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
+# What a card states in place of an address may be no address.
+NO_ORIGIN = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class CardTerms:
     def of(cls, card: Mapping[str, Any]) -> Self:
         """The terms on a card. Raises: OfferDeclined."""
         price, currency = price_on_card(card) or (None, None)
-        return cls(price, currency, frozenset(map(_origin, addresses_on_card(card))))
+        origins = frozenset(map(_origin, addresses_on_card(card))) - {NO_ORIGIN}
+        return cls(price, currency, origins)
 
 
 def require_agreement(offer: Offer, terms: CardTerms, url: str) -> None:
@@ -137,6 +140,9 @@ def _objects(value: object) -> Sequence[Mapping[str, Any]]:
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
+    try:
+        parts = urlsplit(url)
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return NO_ORIGIN
     return f"{parts.scheme}://{(parts.hostname or '').rstrip('.')}:{port}"

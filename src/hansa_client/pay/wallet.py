@@ -202,7 +202,7 @@ def decoded(header: str | None) -> Mapping[str, Any]:
     """The members of an x402 header; none where it is missing or unreadable."""
     try:
         members = msgspec.json.decode(base64.b64decode((header or "")[:HEADER_MAX_CHARACTERS], validate=True))
-    except (binascii.Error, ValueError, msgspec.DecodeError):
+    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
         return {}
     return members if isinstance(members, dict) else {}
 

@@ -9,7 +9,7 @@ from hansa_client.receipts import RECEIPT_HEADER, stream_comment
 
 from . import refusals
 from .admission import Stored, Working
-from .challenge import Challenge, payment_headers, presented_in, refusal_as_http
+from .challenge import Challenge, payment_headers, presented_in, refusal_as_http, x402_failure
 from .http_answers import HttpAnswer, Message, Recorder
 from .paid_calls import PaidCalls
 from .refusals import Outcome, Refused
@@ -34,6 +34,7 @@ class CallPayment:
         self._service, self._send = service, send
         self._decision: Stored | Refused | None = None
         self._challenge: Challenge | None = None
+        self._presented = presented_in(request.headers)
 
     @property
     def is_demanded(self) -> bool:
@@ -47,7 +48,7 @@ class CallPayment:
         try:
             terms = await self._service.terms(priced.price)
             self._challenge = await self._service.challenge(terms, self.request.url)
-            decision = await self._service.admit(presented_in(self.request.headers), terms, priced.order)
+            decision = await self._service.admit(self._presented, terms, priced.order)
         except HansaError as trouble:
             log.warning("the registry of this service does not answer: %s", trouble)
             decision = refusals.issuer_unavailable()
@@ -108,6 +109,9 @@ class CallPayment:
     async def refuse(self, refused: Refused) -> None:
         """Send a refusal."""
         status, headers, body = refusal_as_http(refused, self._challenge)
+        by_x402 = self._presented is not None and self._presented.by_x402
+        if by_x402 and refused.is_challenge and self._challenge and self._challenge.x402:
+            headers.append(x402_failure(refused, self._challenge.x402))
         await self._send_whole(HttpAnswer.of(status, headers, body))
 
     async def _send_whole(self, answer: HttpAnswer) -> None:

@@ -109,6 +109,17 @@ def payment_headers(
     return headers
 
 
+def x402_failure(refused: Refused, network: X402Network) -> tuple[str, str]:
+    """The header `PAYMENT-RESPONSE` of a refused payment: nothing was settled."""
+    failure = {
+        "success": False,
+        "errorReason": refused.code.lower(),
+        "transaction": "",
+        "network": network.network,
+    }
+    return X402_RESPONSE_HEADER, encoded(failure)
+
+
 def x402_receipt(
     outcome: Outcome, facts: Facts, settlement_tx_id: str | None, network: X402Network
 ) -> dict[str, Any]:

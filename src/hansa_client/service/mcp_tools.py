@@ -145,7 +145,7 @@ def _presented(context: "Context[Any, Any]") -> Presented | None:
     if isinstance(payment, str):
         try:
             payment = json.loads(payment)
-        except ValueError:
+        except (ValueError, RecursionError):
             payment = {}
     if payment is not None:
         return presented_by_x402(payment)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from hansa_client import AsyncRegistry
-from hansa_client.calls import Call
+from hansa_client.calls import NOT_READABLE, Call
 from hansa_client.errors import BadRequest, HansaError, Invalid, Refusal
 from hansa_client.pay.journal import Entry, Journal, Progress
 from hansa_client.pay.primitives import async_result
@@ -140,7 +140,7 @@ class AsyncEnding:
         try:
             content = (await self._registry.fetch(call)).content
             reason = msgspec.json.decode(content, type=dict[str, Any]).get("invalidReason")
-        except (HansaError, msgspec.DecodeError) as trouble:
+        except (HansaError, *NOT_READABLE) as trouble:
             return await self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
         if ended := WALLET_ENDED.get(reason or ""):
             return await self._ended(entry, ended, None)

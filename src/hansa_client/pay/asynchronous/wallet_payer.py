@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-import msgspec
 
 from hansa_client import AsyncRegistry
-from hansa_client.calls import Call
+from hansa_client.calls import Call, read_answer
 from hansa_client.pay.errors import AnswerLost, PaymentRefused, PaymentUnresolved
 from hansa_client.pay.journal import Begun, Entry, Journal, Progress
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
@@ -52,7 +51,7 @@ class AsyncWalletPayer:
         if REQUIRED_HEADER not in response.headers:
             return None
         answer = await self.registry.fetch(Call("GET", "/x402/supported"))
-        network = WalletNetwork.of(msgspec.json.decode(answer.content))
+        network = WalletNetwork.of(read_answer(answer, dict[str, Any]))
         return read_wallet_offer(response.headers, network, payee)
 
     def authorization(self, offer: WalletOffer) -> Authorization:

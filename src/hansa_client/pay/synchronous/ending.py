@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from hansa_client import Registry
-from hansa_client.calls import Call
+from hansa_client.calls import NOT_READABLE, Call
 from hansa_client.errors import BadRequest, HansaError, Invalid, Refusal
 from hansa_client.pay.journal import Entry, Journal, Progress
 from hansa_client.pay.primitives import result
@@ -137,7 +137,7 @@ class Ending:
         try:
             content = (self._registry.fetch(call)).content
             reason = msgspec.json.decode(content, type=dict[str, Any]).get("invalidReason")
-        except (HansaError, msgspec.DecodeError) as trouble:
+        except (HansaError, *NOT_READABLE) as trouble:
             return self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
         if ended := WALLET_ENDED.get(reason or ""):
             return self._ended(entry, ended, None)

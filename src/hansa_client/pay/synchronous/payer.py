@@ -10,6 +10,7 @@ import httpx2
 import msgspec
 
 from hansa_client import Registry
+from hansa_client.calls import NOT_READABLE
 from hansa_client.errors import HansaError, Refusal
 from hansa_client.pay.budget import Budget
 from hansa_client.pay.errors import (
@@ -313,6 +314,6 @@ def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issue
 def _problem(response: httpx2.Response) -> dict[str, Any]:
     try:
         problem = msgspec.json.decode(response.content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_READABLE:
         return {}
     return problem if isinstance(problem, dict) else {}
