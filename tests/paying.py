@@ -55,10 +55,10 @@ class Payments:
     async def listed(self, token_id: str, by: TestAgent | None = None) -> dict[str, Any]:
         role = "payee" if by == self.service else "caller"
         answer = await self.registry.get(
-            f"/a2a-payment/my-tokens?limit=200&role={role}", headers=(by or self.caller).headers
+            f"/a2a-payment/my-tokens?token_id={token_id}&role={role}", headers=(by or self.caller).headers
         )
         assert answer.status_code == 200, answer.text
-        [found] = [token for token in answer.json() if token["token_id"] == token_id]
+        [found] = answer.json()
         return found
 
     async def ended(self, token_id: str) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """One request to a registry, and how its answer is read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 import httpx2
@@ -96,35 +96,65 @@ class Call:
         return arguments
 
 
-def read_answer(response: httpx2.Response, shape: type[T]) -> T:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a registry answered, and where httpx2 received it as it has it."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+    content: bytes
+    """Decoded."""
+    received: httpx2.Response | None = None
+
+    @classmethod
+    def of(cls, response: httpx2.Response) -> Self:
+        """The answer in a response that was read whole."""
+        return cls(response.status_code, response.headers.raw, response.content, response)
+
+    @classmethod
+    def of_wire(cls, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> Self:
+        """The answer that was sent like this. Raises: httpx2.DecodingError."""
+        if any(name.lower() == b"content-encoding" for name, _ in headers):
+            return cls.of(httpx2.Response(status, headers=list(headers), content=body))
+        return cls(status, headers, body)
+
+    def header(self, name: str) -> str | None:
+        """The value of a header."""
+        return self.response().headers.get(name)
+
+    def response(self) -> httpx2.Response:
+        """The same as httpx2 has it."""
+        return self.received or httpx2.Response(self.status, headers=list(self.headers), content=self.content)
+
+
+def read_answer(content: bytes, shape: type[T], call: Call) -> T:
     """The body of a success. Raises: AnswerInvalid."""
     try:
-        return msgspec.json.decode(response.content, type=shape)
+        return msgspec.json.decode(content, type=shape)
     except NOT_READABLE as trouble:
         raise AnswerInvalid(
-            f"{response.request.method} {response.request.url.path} did not return the documented shape: {trouble}"
+            f"{call.method} {call.path} did not return the documented shape: {trouble}"
         ) from trouble
 
 
-def read_redirection(response: httpx2.Response) -> AnswerInvalid:
+def read_redirection(answer: Answer, call: Call) -> AnswerInvalid:
     """The client follows no redirection: it would send the credentials elsewhere."""
-    request = response.request
-    target = response.headers.get("Location", "an address that it does not name")
+    target = answer.header("Location") or "an address that it does not name"
     return AnswerInvalid(
-        f"{request.method} {request.url.path} was redirected to {target}: use the address that the registry itself has"
+        f"{call.method} {call.path} was redirected to {target}: use the address that the registry itself has"
     )
 
 
-def read_refusal(response: httpx2.Response) -> Refusal:
-    """The refusal that a response carries; one without a problem document has the code `HTTP_<status>`."""
+def read_refusal(answer: Answer) -> Refusal:
+    """The refusal that an answer carries; one without a problem document has the code `HTTP_<status>`."""
     try:
-        members = msgspec.json.decode(response.content)
+        members = msgspec.json.decode(answer.content)
     except NOT_READABLE:
         members = {}
     return refusal(
-        response.status_code,
+        answer.status,
         members if isinstance(members, dict) else {},
-        retry_after_seconds=_retry_after_seconds(response.headers.get("Retry-After")),
+        retry_after_seconds=_retry_after_seconds(answer.header("Retry-After")),
     )
 
 

@@ -1,7 +1,10 @@
 """One writer for a local SQLite file.
 
-One thread runs the uses. Those that arrive while it commits are committed together, so that the cost of making them
-durable is shared. What a use returned is on the disk.
+- One thread runs the uses. Those that arrive while it commits are committed together, so that the cost of making them durable is
+  shared.
+- What a use returned is on the disk. What one that is not durable returned is in the file: it survives the end of the process, and a
+  loss of power once a later durable use has returned. Of several uses a loss of power takes the last ones, never one in their midst.
+- A use that raises changes nothing. A use may run twice, the second time after all that it changed was undone.
 """
 
 import asyncio
@@ -12,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -20,7 +23,11 @@ LOCK_SECONDS = 4.0
 STOP_SECONDS = 5.0
 BATCH_MAX = 64
 
-_Job = tuple[Callable[[sqlite3.Connection], Any], "Future[Any]"]
+
+class _Job(NamedTuple):
+    use: Callable[[sqlite3.Connection], Any]
+    future: "Future[Any]"
+    is_durable: bool
 
 
 class SqliteWriter:
@@ -53,20 +60,27 @@ class SqliteWriter:
                 self._thread.join(STOP_SECONDS)
                 self._thread = None
 
-    def submit(self, use: Callable[[sqlite3.Connection], T]) -> "Future[T]":
+    def submit(self, use: Callable[[sqlite3.Connection], T], *, is_durable: bool = True) -> "Future[T]":
         """Run `use` in a transaction. The future raises what it raised, or sqlite3.Error or OSError of the file."""
         future: Future[T] = Future()
-        self._jobs.put((use, future))
+        self._jobs.put(_Job(use, future, is_durable))
         return future
 
     def _work(self) -> None:
         connection: sqlite3.Connection | None = None
+        is_durable = True
+        by_loop: _ByLoop = {}
+        _WAITERS.by_loop = by_loop
         while batch := self._batch():
             try:
-                connection = connection or self._connect()
+                if connection is None:
+                    connection, is_durable = self._connect(), True
+                if is_durable != any(job.is_durable for job in batch):
+                    is_durable = not is_durable
+                    _make_durable(connection, is_durable=is_durable)
                 results = _in_one_transaction(connection, batch)
             except (sqlite3.Error, OSError) as trouble:
-                results = [(future, None, trouble) for _, future in batch]
+                results = [(job.future, None, trouble) for job in batch]
                 if connection:
                     connection.close()
                 connection = None
@@ -75,6 +89,7 @@ class SqliteWriter:
                     future.set_exception(error)
                 else:
                     future.set_result(value)
+            _wake(by_loop)
         if connection:
             connection.close()
 
@@ -89,7 +104,7 @@ class SqliteWriter:
                 break
             batch.append(following)
         # A use that is no longer awaited may still run; one that was cancelled does not.
-        return [job for job in batch if job[1].set_running_or_notify_cancel()] or (
+        return [job for job in batch if job.future.set_running_or_notify_cancel()] or (
             [] if not first else self._batch()
         )
 
@@ -98,23 +113,30 @@ class SqliteWriter:
         if not self._path.exists():
             self._path.touch(mode=0o600)
         connection = sqlite3.connect(self._path, timeout=LOCK_SECONDS, isolation_level=None)
-        # What was reported as stored survives a loss of power.
-        for pragma in ("journal_mode = WAL", "synchronous = FULL"):
-            connection.execute(f"PRAGMA {pragma}")
-        if self._prepare:
-            self._prepare(connection)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            _make_durable(connection, is_durable=True)
+            if self._prepare:
+                self._prepare(connection)
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
 
 async def awaited(pending: "Future[T]", seconds: float) -> T:
     """What a use returned; one that has not begun by then is given up. Raises: TimeoutError, and what the use raised."""
+    if pending.done():
+        return pending.result()
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[bool] = loop.create_future()
 
     def has_ended(_: "Future[T]") -> None:
-        # A loop that was closed meanwhile awaits nothing any more.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_settle, waiter, True)
+        by_loop: _ByLoop | None = getattr(_WAITERS, "by_loop", None)
+        if by_loop is None:
+            _wake({loop: [waiter]})
+        else:
+            by_loop.setdefault(loop, []).append(waiter)
 
     pending.add_done_callback(has_ended)
     timer = loop.call_later(seconds, _settle, waiter, False)
@@ -133,24 +155,72 @@ def _settle(waiter: "asyncio.Future[bool]", is_in_time: bool) -> None:
         waiter.set_result(is_in_time)
 
 
+_ByLoop = dict[asyncio.AbstractEventLoop, list["asyncio.Future[bool]"]]
+# In a writer's thread: whose uses have ended in the transaction that was just committed.
+_WAITERS = threading.local()
+
+
+def _wake(by_loop: _ByLoop) -> None:
+    """Wake each loop once for all that awaited something, and forget them."""
+    while by_loop:
+        loop, waiters = by_loop.popitem()
+        # A loop that was closed meanwhile awaits nothing any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle_all, waiters)
+
+
+def _settle_all(waiters: "Sequence[asyncio.Future[bool]]") -> None:
+    for waiter in waiters:
+        _settle(waiter, True)
+
+
 _Result = tuple["Future[Any]", Any, Exception | None]
 
 
+def _make_durable(connection: sqlite3.Connection, *, is_durable: bool) -> None:
+    """Whether a transaction is on the disk once it is committed, from the next one on."""
+    connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+
+
+class _UseRaised(Exception):
+    """What the transaction changed is undone, and each of its uses runs again."""
+
+
 def _in_one_transaction(connection: sqlite3.Connection, batch: Sequence[_Job]) -> list[_Result]:
-    results: list[_Result] = []
+    try:
+        return _committed(connection, batch, _run)
+    except _UseRaised:
+        return _committed(connection, batch, _run_apart)
+
+
+def _committed(
+    connection: sqlite3.Connection, batch: Sequence[_Job], run: Callable[[sqlite3.Connection, _Job], _Result]
+) -> list[_Result]:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for use, future in batch:
-            connection.execute("SAVEPOINT one_use")
-            try:
-                results.append((future, use(connection), None))
-            except Exception as trouble:  # noqa: BLE001
-                connection.execute("ROLLBACK TO one_use")
-                results.append((future, None, trouble))
-            connection.execute("RELEASE one_use")
+        results = [run(connection, job) for job in batch]
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
     return results
+
+
+def _run(connection: sqlite3.Connection, job: _Job) -> _Result:
+    try:
+        return job.future, job.use(connection), None
+    except Exception as trouble:
+        raise _UseRaised from trouble
+
+
+def _run_apart(connection: sqlite3.Connection, job: _Job) -> _Result:
+    """Each use between two savepoints, which cost as much as its own statements."""
+    connection.execute("SAVEPOINT one_use")
+    try:
+        result: _Result = job.future, job.use(connection), None
+    except Exception as trouble:  # noqa: BLE001
+        connection.execute("ROLLBACK TO one_use")
+        result = job.future, None, trouble
+    connection.execute("RELEASE one_use")
+    return result

@@ -141,3 +141,34 @@ def test_what_was_given_back_can_be_spent_again(tmp_path: Path):
     with pytest.raises(BudgetExceeded, match=r"0\.05 of today's budget is left"):
         journal.begin(intent(call_id="third"), small).result()
     journal.close()
+
+
+def test_a_new_journal_can_be_used_after_its_first_payment_was_refused(tmp_path: Path):
+    journal = Journal(tmp_path / "payments.db")
+    with pytest.raises(BudgetExceeded):
+        journal.begin(intent(amount="3"), Budget.of(per_day="2")).result(60)
+    assert journal.begin(intent(amount="2"), Budget.of(per_day="2")).result(60).entry.amount == 2
+    journal.close()
+
+
+def test_that_a_token_is_sent_is_on_the_disk_before_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    seen: list[tuple[str, int]] = []
+
+    class Connection(sqlite3.Connection):
+        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+            if statement.startswith("UPDATE payment SET progress"):
+                level = super().execute("PRAGMA synchronous").fetchone()[0]
+                seen.append((str(values[0][0]), level))  # type: ignore[index]
+            return super().execute(statement, *values)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: connect(*args, factory=Connection, **more))
+    journal = Journal(tmp_path / "payments.db")
+    begun = journal.begin(intent(), MUCH).result(60)
+    for progress in (Progress.SENT, Progress.DELIVERED, Progress.SETTLED):
+        journal.move(begun.entry.payment_id, progress).result(60)
+    journal.close()
+    on_disk, in_file = 2, 1
+    assert seen == [("sent", on_disk), ("delivered", in_file), ("settled", in_file)]

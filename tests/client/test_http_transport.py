@@ -4,6 +4,7 @@ What any transport does, the one of httpx2 does as well: the tests of it run wit
 """
 
 import asyncio
+import gzip
 import socket
 import ssl
 import threading
@@ -15,8 +16,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from hansa_client import aiohttp_transport
+from hansa_client import AsyncRegistry, aiohttp_transport
 from hansa_client.aiohttp_transport import AsyncAiohttpTransport
+from hansa_client.calls import Call
 from tests.outside import Authority
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -180,6 +182,52 @@ async def test_a_body_without_a_length_is_sent_in_chunks(kind):
     async with answering(OK) as server, httpx2.AsyncClient(transport=kind()) as client:
         await client.post(server.url, content=parts())
     assert server.bodies == [b"5\r\nfirst\r\ne\r\nsecond, longer\r\n0\r\n\r\n"]
+
+
+@BOTH
+async def test_a_body_is_sent_in_chunks_where_its_headers_say_so(kind):
+    async with answering(OK, OK) as server, httpx2.AsyncClient(transport=kind()) as client:
+        for content in (b"whole", b"x" * 20_000):
+            await client.post(server.url, content=content, headers={"Transfer-Encoding": "chunked"})
+    assert server.connections == 1
+    assert server.bodies == [b"5\r\nwhole\r\n0\r\n\r\n", b"4e20\r\n" + b"x" * 20_000 + b"\r\n0\r\n\r\n"]
+
+
+@BOTH
+async def test_a_body_whose_source_fails_ends_its_request(kind):
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"first"
+        raise LookupError("no second part")
+
+    async with answering(OK, OK) as server, httpx2.AsyncClient(transport=kind(), timeout=60) as client:
+        with pytest.raises(LookupError, match="no second part"):
+            await client.post(server.url, content=parts())
+
+
+async def test_a_long_body_leaves_its_connection_for_the_next_request():
+    async with (
+        answering(OK, OK) as server,
+        httpx2.AsyncClient(transport=AsyncAiohttpTransport()) as client,
+    ):
+        for content in (b"x" * 3_000_000, b"short"):
+            assert (await client.post(server.url, content=content)).text == "ok"
+    assert server.connections == 1
+    assert server.bodies == [b"x" * 3_000_000, b"short"]
+
+
+async def test_a_registry_is_called_as_its_call_states_and_its_answer_is_decoded():
+    body = gzip.compress(b'{"status": "fine"}')
+    answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    async with answering(answer, answer) as server, AsyncRegistry(server.url) as registry:
+        read = await registry.fetch(Call("GET", "/one path/ü", query={"a": "1 2", "b": None, "c": [3, 4]}))
+        written = await registry.fetch(Call("POST", "/two", json={"text": "x" * 20_000}, key="once"))
+    assert read.json() == written.json() == {"status": "fine"}
+    assert str(read.request.url) == f"{server.url}/one%20path/%C3%BC?a=1+2&c=3&c=4"
+    assert server.heads[0].startswith(b"GET /one%20path/%C3%BC?a=1+2&c=3&c=4 HTTP/1.1\r\nHost: 127.0.0.1:")
+    assert b"content-length" not in server.heads[0].lower()
+    assert b"\r\nIdempotency-Key: once\r\n" in server.heads[1]
+    assert server.bodies == [b"", b'{"text":"' + b"x" * 20_000 + b'"}']
+    assert server.connections == 1
 
 
 @BOTH

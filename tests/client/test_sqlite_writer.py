@@ -60,3 +60,64 @@ async def test_a_cancelled_wait_leaves_the_writer_at_work(writer: SqliteWriter):
         await waiting
     held.gate.set()
     assert await awaited(writer.submit(lambda _: "next"), 60) == "next"
+
+
+async def test_of_uses_that_are_committed_together_one_that_raises_changes_nothing(writer: SqliteWriter):
+    await awaited(writer.submit(lambda connection: connection.execute("CREATE TABLE note (text TEXT)")), 60)
+
+    def fail_after_writing(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO note VALUES ('undone')")
+        raise ValueError("after writing")
+
+    held = Held()
+    first = writer.submit(held.use)
+    await asyncio.to_thread(held.has_begun.wait, 60)
+    together = [
+        writer.submit(lambda connection: connection.execute("INSERT INTO note VALUES ('one')").rowcount),
+        writer.submit(fail_after_writing),
+        writer.submit(lambda connection: connection.execute("INSERT INTO note VALUES ('two')").rowcount),
+    ]
+    held.gate.set()
+    await awaited(first, 60)
+    assert [await awaited(together[0], 60), await awaited(together[2], 60)] == [1, 1]
+    with pytest.raises(ValueError, match="after writing"):
+        await awaited(together[1], 60)
+    notes = writer.submit(lambda connection: connection.execute("SELECT text FROM note").fetchall())
+    assert await awaited(notes, 60) == [("one",), ("two",)]
+
+
+async def test_only_a_durable_use_waits_for_the_disk_and_those_committed_with_it(writer: SqliteWriter):
+    def synchronous(connection: sqlite3.Connection) -> int:
+        return int(connection.execute("PRAGMA synchronous").fetchone()[0])
+
+    normal, full = 1, 2
+    assert await awaited(writer.submit(synchronous, is_durable=False), 60) == normal
+    assert await awaited(writer.submit(synchronous), 60) == full
+    held = Held()
+    first = writer.submit(held.use, is_durable=False)
+    await asyncio.to_thread(held.has_begun.wait, 60)
+    together = [writer.submit(synchronous, is_durable=False), writer.submit(synchronous)]
+    held.gate.set()
+    await awaited(first, 60)
+    assert [await awaited(one, 60) for one in together] == [full, full]
+
+
+def test_uses_that_are_committed_together_wake_each_loop_that_awaits_them(writer: SqliteWriter):
+    async def use(number: int) -> int:
+        return await awaited(writer.submit(lambda _: number), 60)
+
+    def sum_of(first: int) -> int:
+        async def together() -> int:
+            return sum(await asyncio.gather(*(use(first + number) for number in range(100))))
+
+        return asyncio.run(together())
+
+    results: list[int] = []
+    threads = [
+        threading.Thread(target=lambda first=first: results.append(sum_of(first))) for first in (0, 1000)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(results) == [4950, 104_950]

@@ -10,7 +10,7 @@ from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
 from hansa_client.errors import CredentialMissing
 from hansa_client.records.accounts import RegistryConfig
 from hansa_client.retries import RetryPolicy
-from hansa_client.sending import AsyncSender
+from hansa_client.sending import AsyncSender, request_of
 
 from .accounts import AsyncAccounts
 from .agents import AsyncAgents
@@ -90,7 +90,10 @@ class AsyncRegistry:
 
     async def fetch(self, call: Call) -> httpx2.Response:
         """The response to a public request, its body as it was sent. Raises: Refusal, Unreachable, OutcomeUnknown."""
-        return await self._transport.response(call)
+        answer = await self._transport.response(call)
+        response = answer.response()
+        response.request = request_of(self.url, call, None, TIMEOUT_SECONDS)
+        return response
 
 
 class AsyncNoAgent:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import httpx2
 
-from hansa_client.calls import REDIRECTED, REFUSED, Call, read_answer, read_redirection, read_refusal
+from hansa_client.calls import REDIRECTED, REFUSED, Answer, Call, read_answer, read_redirection, read_refusal
 from hansa_client.errors import (
     AnswerInvalid,
     Forbidden,
@@ -42,8 +42,8 @@ class AsyncTransport:
         """
         return read_success(call, await self.response(call, session), shape)
 
-    async def response(self, call: Call, session: AsyncSession | None = None) -> httpx2.Response:
-        """The response of a success. Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid."""
+    async def response(self, call: Call, session: AsyncSession | None = None) -> Answer:
+        """The answer of a success. Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid."""
         failed_attempts = 0
         may_have_happened = False
         has_renewed = False
@@ -51,7 +51,7 @@ class AsyncTransport:
             with _before_sending(call, may_have_happened=may_have_happened):
                 token = await session.token() if session is not None else None
             try:
-                response = await self._sent(call, token)
+                answer = await self._sent(call, token)
             except httpx2.TransportError as trouble:
                 was_sent = not isinstance(trouble, UNSENT)
                 may_have_happened = may_have_happened or was_sent
@@ -61,9 +61,9 @@ class AsyncTransport:
                     raise _no_answer(call, trouble, may_have_happened=may_have_happened) from trouble
                 await async_sleep(pause)
                 continue
-            if response.status_code < REFUSED:
-                return response
-            refusal = read_refusal(response)
+            if answer.status < REFUSED:
+                return answer
+            refusal = read_refusal(answer)
             if (
                 isinstance(refusal, Unauthorized)
                 and session is not None
@@ -83,18 +83,18 @@ class AsyncTransport:
                 raise _final(call, refusal, may_have_happened=may_have_happened) from None
             await async_sleep(pause)
 
-    async def _sent(self, call: Call, token: str | None) -> httpx2.Response:
+    async def _sent(self, call: Call, token: str | None) -> Answer:
         """Raises: httpx2.TransportError, AnswerInvalid, OutcomeUnknown."""
         try:
-            response = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
+            answer = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
         except httpx2.DecodingError as trouble:
             unreadable = AnswerInvalid(
                 f"{call.method} {call.path} was answered in a broken encoding: {trouble}"
             )
             raise _unreadable(call, unreadable) from trouble
-        if REDIRECTED <= response.status_code < REFUSED:
-            raise read_redirection(response)
-        return response
+        if REDIRECTED <= answer.status < REFUSED:
+            raise read_redirection(answer, call)
+        return answer
 
 
 def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal | OutcomeUnknown:
@@ -122,10 +122,10 @@ def _before_sending(call: Call, *, may_have_happened: bool) -> Iterator[None]:
         raise OutcomeUnknown(sentence, call.key) from trouble
 
 
-def read_success(call: Call, response: httpx2.Response, shape: type[T]) -> T:
+def read_success(call: Call, answer: Answer, shape: type[T]) -> T:
     """The body of a success of this call. Raises: AnswerInvalid, OutcomeUnknown."""
     try:
-        return read_answer(response, shape)
+        return read_answer(answer.content, shape, call)
     except AnswerInvalid as trouble:
         raise _unreadable(call, trouble) from trouble
 

@@ -2,6 +2,8 @@
 
 - An entry is written before anything is asked of a registry. It holds the Idempotency-Key (its id) under which the
   registry returns the same token again, and never the token itself.
+- Everything that is written survives the end of the process. That a token is sent is on the disk before it is sent, with all that was
+  written before; what a loss of power may take is an entry whose token was not sent, and how an entry ended, which the registry states.
 - The budget is what the entries of the day hold (`spending.py`): reserved when an entry is made, given back when nothing was paid. Both
   happen in the transaction that makes or ends the entry.
 - An entry belongs to the process that made it while that process runs. An interrupted one is continued by the next
@@ -171,11 +173,10 @@ def default_path() -> Path:
 
 
 class Journal:
-    """The entries of one file. Every method returns a future whose result is on the disk."""
+    """The entries of one file. Every method returns a future whose result is in the file."""
 
     def __init__(self, path: Path | str | None = None) -> None:
-        self._writer = SqliteWriter(Path(path) if path else default_path())
-        self._has_schema = False
+        self._writer = SqliteWriter(Path(path) if path else default_path(), _prepare)
 
     def close(self) -> None:
         """Close the file."""
@@ -197,14 +198,17 @@ class Journal:
         detail: str | None = None,
         receipt: str | None = None,
     ) -> "Future[None]":
-        """Record progress; an entry that has ended stays as it is. A delivery receipt is kept as long as its entry."""
+        """Record progress; an entry that has ended stays as it is. A delivery receipt is kept as long as its entry.
+
+        `SENT` is on the disk: of a payment that the service may know no loss of power takes the entry.
+        """
 
         def use(connection: sqlite3.Connection) -> None:
             _move(connection, payment_id, progress, token_id, detail)
             if receipt is not None:
                 connection.execute(_KEEP_RECEIPT, (payment_id, receipt))
 
-        return self._run(use)
+        return self._run(use, is_durable=progress is Progress.SENT)
 
     def interrupt(self, payment_id: str, detail: str) -> "Future[None]":
         """Leave an entry to the next call that is the same."""
@@ -271,20 +275,20 @@ class Journal:
         """What a wallet signed or was to sign, of a payment by a wallet."""
         return self._run(lambda connection: _authorization(connection, payment_id))
 
-    def _run(self, use: Callable[[sqlite3.Connection], T]) -> "Future[T]":
+    def _run(self, use: Callable[[sqlite3.Connection], T], *, is_durable: bool = False) -> "Future[T]":
         self._writer.open()
+        return self._writer.submit(use, is_durable=is_durable)
 
-        def prepared(connection: sqlite3.Connection) -> T:
-            if not self._has_schema:
-                for statement in _SCHEMA:
-                    connection.execute(statement)
-                connection.execute("DELETE FROM payment WHERE created_at < ?", (time.time() - KEPT_SECONDS,))
-                for statement in _FORGET:
-                    connection.execute(statement)
-                self._has_schema = True
-            return use(connection)
 
-        return self._writer.submit(prepared)
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Create what is missing, and forget the payments of former years."""
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    connection.execute("DELETE FROM payment WHERE created_at < ?", (time.time() - KEPT_SECONDS,))
+    for statement in _FORGET:
+        connection.execute(statement)
+    connection.execute("COMMIT")
 
 
 def _begin(connection: sqlite3.Connection, intent: Intent, budget: Budget) -> Begun:

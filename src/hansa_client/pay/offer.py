@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from .errors import OfferDeclined
@@ -56,21 +56,38 @@ def price_on_card(card: Mapping[str, Any]) -> tuple[Decimal, str | None] | None:
     return None
 
 
-def require_agreement(offer: Offer, card: Mapping[str, Any], url: str) -> None:
+@dataclass(frozen=True)
+class CardTerms:
+    """What a card says of paying its agent; of a free one the price is None."""
+
+    price: Decimal | None
+    currency: str | None
+    origins: frozenset[str]
+    """Scheme, host and port of each address at which the agent can be called."""
+
+    @classmethod
+    def of(cls, card: Mapping[str, Any]) -> Self:
+        """The terms on a card. Raises: OfferDeclined."""
+        price, currency = price_on_card(card) or (None, None)
+        origins = frozenset(map(_origin, addresses_on_card(card))) - {NO_ORIGIN}
+        return cls(price, currency, origins)
+
+
+def require_agreement(offer: Offer, terms: CardTerms, url: str) -> None:
     """Refuse an offer that the payee's card does not support. Raises: OfferDeclined."""
-    priced = price_on_card(card)
-    if priced is None:
+    if terms.price is None:
         raise OfferDeclined(
             f"The signed card of {offer.payee} states no price; the service demands {offer.amount}."
         )
-    price, currency = priced
-    if offer.amount > price:
-        raise OfferDeclined(f"The service demands {offer.amount}; the signed card of its payee says {price}.")
-    if currency is not None and offer.currency is not None and currency != offer.currency:
+    if offer.amount > terms.price:
         raise OfferDeclined(
-            f"The service demands {offer.currency}; the signed card of its payee says {currency}."
+            f"The service demands {offer.amount}; the signed card of its payee says {terms.price}."
         )
-    if _origin(url) not in {_origin(address) for address in addresses_on_card(card)} - {NO_ORIGIN}:
+    if terms.currency is not None and offer.currency is not None and terms.currency != offer.currency:
+        raise OfferDeclined(
+            f"The service demands {offer.currency}; the signed card of its payee says {terms.currency}."
+        )
+    if _origin(url) not in terms.origins:
         raise OfferDeclined(f"The signed card of {offer.payee} does not name {_origin(url)} as its address.")
 
 

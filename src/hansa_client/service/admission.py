@@ -208,7 +208,7 @@ class Working:
         self.capture_amount: Decimal | None = None
         """What to capture of a payment that the service captures; None is all of it."""
         self._admission, self._entry, self._token = admission, entry, token
-        self._renewals = asyncio.create_task(self._renew())
+        self._renewals = _Renewals(admission, entry)
 
     async def finish(self, content: bytes, outcome: Outcome, receipt: str | None = None) -> Stored | Refused:
         """Store the answer and its delivery receipt, then collect. What is returned may be sent; never raises."""
@@ -221,7 +221,7 @@ class Working:
                 lambda: admission.store.finish(token_hash, self._entry.owner, answer),
                 admission.confirm_seconds,
             )
-            self._renewals.cancel()
+            self._renewals.end()
             if stored is None:
                 return refusals.work_lost()
             if answer.payment is Payment.REPORTED:
@@ -231,11 +231,11 @@ class Working:
             log.warning("an answer is not confirmed as stored: %s", trouble)
             return refusals.store_unavailable()
         finally:
-            self._renewals.cancel()
+            self._renewals.end()
 
     async def abandon(self) -> None:
         """End the work without an answer; it counts as lost. A store that does not answer gives it up later."""
-        self._renewals.cancel()
+        self._renewals.end()
         try:
             await self._admission.store.pause(self._entry.token_hash, self._entry.owner)
         except StoreUnavailable as trouble:
@@ -252,13 +252,30 @@ class Working:
             return None
         return format(min(self.capture_amount, self.facts.amount), "f")
 
+
+class _Renewals:
+    """Renews the lease of work until it ends; a task is made only for work that lasts so long."""
+
+    def __init__(self, admission: Admission, entry: Entry) -> None:
+        self._admission, self._entry = admission, entry
+        self._pause_seconds = admission.lease_seconds / RENEWALS_PER_LEASE
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(self._pause_seconds, self._begin)
+
+    def end(self) -> None:
+        """Renew no more."""
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._renew())
+
     async def _renew(self) -> None:
-        admission = self._admission
+        store, entry, lease_seconds = self._admission.store, self._entry, self._admission.lease_seconds
         while True:
-            await asyncio.sleep(admission.lease_seconds / RENEWALS_PER_LEASE)
             try:
-                await admission.store.renew(
-                    self._entry.token_hash, self._entry.owner, admission.lease_seconds
-                )
+                await store.renew(entry.token_hash, entry.owner, lease_seconds)
             except StoreUnavailable as trouble:
                 log.warning("a lease was not renewed: %s", trouble)
+            await asyncio.sleep(self._pause_seconds)

@@ -1,11 +1,11 @@
 """Capturing and releasing the payments that the payee settles. Every step may be repeated, by any process."""
 
-import json
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from decimal import Decimal
 from enum import Enum
+
+import msgspec
 
 from hansa_client import AsyncRegistry
 from hansa_client.errors import HansaError, Refusal, Unauthorized
@@ -42,13 +42,12 @@ _RECORDED = {
 
 def facts_as_text(facts: Facts) -> str:
     """The stored form of facts."""
-    return json.dumps({**asdict(facts), "amount": str(facts.amount)}, sort_keys=True)
+    return msgspec.json.encode(facts).decode()
 
 
 def facts_from_text(text: str) -> Facts:
     """Facts of a stored form."""
-    members = json.loads(text)
-    return Facts(**{**members, "amount": Decimal(members["amount"])})
+    return msgspec.json.decode(text, type=Facts)
 
 
 async def collect(store: Store, registry: AsyncRegistry, entry: Entry, token: str) -> Entry | None:

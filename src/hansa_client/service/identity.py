@@ -5,8 +5,8 @@ entry of, after it was lost or beside another store, and does not work for it ag
 """
 
 import hashlib
+import secrets
 from dataclasses import dataclass
-from uuid import uuid4
 
 MARK_LENGTH = 16
 
@@ -25,7 +25,7 @@ class UseIds:
 
     def new(self) -> str:
         """A use that was never named before."""
-        return f"{self.mark}-{self.store_id}.{uuid4().hex}"
+        return f"{self.mark}-{self.store_id}.{secrets.token_hex(16)}"
 
     def is_own(self, use_id: str | None) -> bool:
         """Whether a use is by this agent's kit, through this store or another."""

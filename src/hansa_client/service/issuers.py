@@ -3,16 +3,19 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 URL_MAX = 500
+ORIGINS_KEPT = 256
 
 
 class IssuerNotTrusted(Exception):
     """The issuer is not one of the registries that the service believes."""
 
 
+@lru_cache(ORIGINS_KEPT)
 def origin_of(url: str) -> str:
     """The one spelling of a registry's address: scheme, host, and a port that is not the default. Raises: ValueError."""
     if len(url) > URL_MAX or not url.isascii() or any(mark <= " " or mark == "\\" for mark in url):

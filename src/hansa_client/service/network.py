@@ -17,9 +17,9 @@ NATIVE = "hansa:"
 
 async def native_network(registry: AsyncRegistry) -> X402Network | None:
     """The network; None where the registry does not serve x402, or does not answer now."""
+    call = Call("GET", "/x402/supported")
     try:
-        response = await registry.fetch(Call("GET", "/x402/supported"))
-        supported = read_answer(response, dict[str, Any])
+        supported = read_answer((await registry.fetch(call)).content, dict[str, Any], call)
     except HansaError as trouble:
         log.info("the registry states no x402 network: %s", type(trouble).__name__)
         return None

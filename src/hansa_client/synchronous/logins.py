@@ -29,8 +29,11 @@ class AgentLogin:
 
     def token(self) -> str:
         """A token that is valid now. Raises: Unauthorized, Forbidden."""
+        issued = self._issued
+        if issued is not None and datetime.now(UTC) < issued[1]:
+            return issued[0]
         with self._lock:
-            if self._issued is None or self._issued[1] - EARLIER <= datetime.now(UTC):
+            if self._issued is None or self._issued[1] <= datetime.now(UTC):
                 self._issued = self._ask()
             return self._issued[0]
 
@@ -44,7 +47,7 @@ class AgentLogin:
         form = {"username": self._credentials.client_id, "password": self._credentials.client_secret}
         call = Call("POST", "/api/v1/auth/agent/token", form=form, is_without_effect=True)
         issued = self._transport.answer(call, IssuedToken)
-        return issued.access_token, datetime.now(UTC) + timedelta(seconds=issued.expires_in)
+        return issued.access_token, datetime.now(UTC) + timedelta(seconds=issued.expires_in) - EARLIER
 
 
 class DeveloperLogin:

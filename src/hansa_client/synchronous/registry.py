@@ -11,7 +11,7 @@ from hansa_client.credentials import AgentCredentials, ApiKey, DeveloperTokens
 from hansa_client.errors import CredentialMissing
 from hansa_client.records.accounts import RegistryConfig
 from hansa_client.retries import RetryPolicy
-from hansa_client.sending import Sender
+from hansa_client.sending import Sender, request_of
 
 from .accounts import Accounts
 from .agents import Agents
@@ -91,7 +91,10 @@ class Registry:
 
     def fetch(self, call: Call) -> httpx2.Response:
         """The response to a public request, its body as it was sent. Raises: Refusal, Unreachable, OutcomeUnknown."""
-        return self._transport.response(call)
+        answer = self._transport.response(call)
+        response = answer.response()
+        response.request = request_of(self.url, call, None, TIMEOUT_SECONDS)
+        return response
 
 
 class NoAgent:

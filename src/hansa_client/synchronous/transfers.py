@@ -123,7 +123,7 @@ class Transfers:
 
     def _moved(self, path: str, body: dict[str, Any], shape: type[T], key: str | None) -> T:
         call = Call("POST", path, json=body, key=new_key() if key is None else key)
-        response = self._transport.response(call, self._agent)
-        if response.status_code == ACCEPTED:
-            raise ApprovalNeeded(read_success(call, response, ApprovalPending), call.key or "")
-        return read_success(call, response, shape)
+        answer = self._transport.response(call, self._agent)
+        if answer.status == ACCEPTED:
+            raise ApprovalNeeded(read_success(call, answer, ApprovalPending), call.key or "")
+        return read_success(call, answer, shape)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import httpx2
 
-from hansa_client.calls import REDIRECTED, REFUSED, Call, read_answer, read_redirection, read_refusal
+from hansa_client.calls import REDIRECTED, REFUSED, Answer, Call, read_answer, read_redirection, read_refusal
 from hansa_client.errors import (
     AnswerInvalid,
     Forbidden,
@@ -43,8 +43,8 @@ class Transport:
         """
         return read_success(call, self.response(call, session), shape)
 
-    def response(self, call: Call, session: Session | None = None) -> httpx2.Response:
-        """The response of a success. Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid."""
+    def response(self, call: Call, session: Session | None = None) -> Answer:
+        """The answer of a success. Raises: Refusal, Unreachable, OutcomeUnknown, AnswerInvalid."""
         failed_attempts = 0
         may_have_happened = False
         has_renewed = False
@@ -52,7 +52,7 @@ class Transport:
             with _before_sending(call, may_have_happened=may_have_happened):
                 token = session.token() if session is not None else None
             try:
-                response = self._sent(call, token)
+                answer = self._sent(call, token)
             except httpx2.TransportError as trouble:
                 was_sent = not isinstance(trouble, UNSENT)
                 may_have_happened = may_have_happened or was_sent
@@ -62,9 +62,9 @@ class Transport:
                     raise _no_answer(call, trouble, may_have_happened=may_have_happened) from trouble
                 sleep(pause)
                 continue
-            if response.status_code < REFUSED:
-                return response
-            refusal = read_refusal(response)
+            if answer.status < REFUSED:
+                return answer
+            refusal = read_refusal(answer)
             if (
                 isinstance(refusal, Unauthorized)
                 and session is not None
@@ -84,18 +84,18 @@ class Transport:
                 raise _final(call, refusal, may_have_happened=may_have_happened) from None
             sleep(pause)
 
-    def _sent(self, call: Call, token: str | None) -> httpx2.Response:
+    def _sent(self, call: Call, token: str | None) -> Answer:
         """Raises: httpx2.TransportError, AnswerInvalid, OutcomeUnknown."""
         try:
-            response = self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
+            answer = self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
         except httpx2.DecodingError as trouble:
             unreadable = AnswerInvalid(
                 f"{call.method} {call.path} was answered in a broken encoding: {trouble}"
             )
             raise _unreadable(call, unreadable) from trouble
-        if REDIRECTED <= response.status_code < REFUSED:
-            raise read_redirection(response)
-        return response
+        if REDIRECTED <= answer.status < REFUSED:
+            raise read_redirection(answer, call)
+        return answer
 
 
 def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal | OutcomeUnknown:
@@ -123,10 +123,10 @@ def _before_sending(call: Call, *, may_have_happened: bool) -> Iterator[None]:
         raise OutcomeUnknown(sentence, call.key) from trouble
 
 
-def read_success(call: Call, response: httpx2.Response, shape: type[T]) -> T:
+def read_success(call: Call, answer: Answer, shape: type[T]) -> T:
     """The body of a success of this call. Raises: AnswerInvalid, OutcomeUnknown."""
     try:
-        return read_answer(response, shape)
+        return read_answer(answer.content, shape, call)
     except AnswerInvalid as trouble:
         raise _unreadable(call, trouble) from trouble
 

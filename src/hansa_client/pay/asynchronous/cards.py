@@ -10,6 +10,7 @@ from hansa_client import AsyncRegistry
 from hansa_client.calls import Call
 from hansa_client.errors import NotFound
 from hansa_client.pay.errors import OfferDeclined
+from hansa_client.pay.offer import CardTerms
 from hansa_verify import NotAKey, NotCanonical, RegistryKey, read_json, read_keys, verify_card
 
 KEPT_SECONDS = 300.0
@@ -17,25 +18,25 @@ CARDS_MAX = 1000
 
 
 class AsyncSignedCards:
-    """Cards that their registry signed; each is kept for five minutes. A verdict on a payment is never kept.
+    """Cards that their registry signed; what each says is kept for five minutes. A verdict on a payment is never kept.
 
     The home of an agent of another registry is the active peer that the caller's own registry lists for its DID.
     """
 
     def __init__(self, registry: AsyncRegistry) -> None:
         self._registry = registry
-        self._cards: dict[str, tuple[float, Mapping[str, Any]]] = {}
+        self._terms: dict[str, tuple[float, CardTerms]] = {}
 
-    async def card(self, did: str, *, is_fresh: bool = False) -> Mapping[str, Any]:
-        """The verified card of an agent; `is_fresh` reads it anew. Raises: OfferDeclined, HansaError."""
-        kept = self._cards.get(did)
+    async def terms(self, did: str, *, is_fresh: bool = False) -> CardTerms:
+        """What the verified card of an agent says; `is_fresh` reads it anew. Raises: OfferDeclined, HansaError."""
+        kept = self._terms.get(did)
         if kept and not is_fresh and kept[0] > time.monotonic():
             return kept[1]
-        card = await self._read(did)
-        if len(self._cards) >= CARDS_MAX:
-            self._cards.clear()
-        self._cards[did] = (time.monotonic() + KEPT_SECONDS, card)
-        return card
+        terms = CardTerms.of(await self._read(did))
+        if len(self._terms) >= CARDS_MAX:
+            self._terms.clear()
+        self._terms[did] = (time.monotonic() + KEPT_SECONDS, terms)
+        return terms
 
     async def _read(self, did: str) -> Mapping[str, Any]:
         try:

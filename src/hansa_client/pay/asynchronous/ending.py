@@ -55,12 +55,14 @@ class AsyncEnding:
         """Pay for what was delivered; a token that the payee captures was captured before its answer came."""
         is_captured = entry.capture_by == "payee"
         progress = Progress.SETTLED if is_captured else Progress.DELIVERED
-        await async_result(
-            self._journal.move(entry.payment_id, progress, token_id=token.token_id, receipt=receipt)
-        )
-        if is_captured:
-            return progress
-        return await self._settle(replace(entry, progress=progress), token, success=True, detail=None)
+        # Written while the registry settles. After a kill in between, the registry states what is settled, and what is only recorded is
+        # settled then.
+        recorded = self._journal.move(entry.payment_id, progress, token_id=token.token_id, receipt=receipt)
+        if not is_captured:
+            delivered = replace(entry, progress=progress)
+            progress = await self._settle(delivered, token, success=True, detail=None)
+        await async_result(recorded)
+        return progress
 
     async def free(self, entry: Entry, token: AuthorizedToken, detail: str) -> Progress:
         """Give up a token: nothing was delivered for it. One that its payee consumed is freed by the payee, or expires."""

@@ -19,7 +19,7 @@ from hansa_client.pay.errors import (
     PaymentUnresolved,
 )
 from hansa_client.pay.journal import Begun, Entry, Intent, Journal, Progress
-from hansa_client.pay.offer import Offer, price_on_card, read_offer, require_agreement
+from hansa_client.pay.offer import Offer, read_offer, require_agreement
 from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
 from hansa_client.pay.primitives import AsyncSend, AsyncStream, async_result
@@ -117,18 +117,18 @@ class AsyncPayer:
         return await self._wallet.paid(begun, request, send)
 
     async def _offer_on_card(self, payee: str) -> Offer | None:
-        priced = price_on_card(await self._cards.card(payee))
-        return Offer(payee, *priced) if priced else None
+        terms = await self._cards.terms(payee)
+        return None if terms.price is None else Offer(payee, terms.price, terms.currency)
 
     async def _require_acceptable(self, offer: Offer, request: httpx2.Request, options: PayOptions) -> None:
         if options.payee not in {None, offer.payee}:
             raise OfferDeclined(f"The service names the payee {offer.payee}, not {options.payee}.")
         url = str(request.url)
         try:
-            require_agreement(offer, await self._cards.card(offer.payee), url)
+            require_agreement(offer, await self._cards.terms(offer.payee), url)
         except OfferDeclined:
             # The card may have changed since it was read.
-            require_agreement(offer, await self._cards.card(offer.payee, is_fresh=True), url)
+            require_agreement(offer, await self._cards.terms(offer.payee, is_fresh=True), url)
         self._budget.require_call(offer.amount, options.max_amount)
 
     def _intent(self, request: httpx2.Request, offer: Offer, options: PayOptions) -> Intent:
@@ -300,15 +300,15 @@ def _receipt(call: PaidCall, text: str | None, answer_digest: str) -> str | None
 
 
 def _with_payment(request: httpx2.Request, token: str, issuer_header: str, issuer: str) -> httpx2.Request:
-    headers = httpx2.Headers(request.headers)
-    headers["X-Payment-Token"] = token
     # A delivery receipt has the digest of the answer's bytes as they are sent.
-    headers["Accept-Encoding"] = "identity"
-    headers[issuer_header] = issuer
+    stated = {"X-Payment-Token": token, "Accept-Encoding": "identity", issuer_header: issuer}
+    added = [(name.encode("ascii"), value.encode("ascii")) for name, value in stated.items()]
+    replaced = {name.lower() for name, _ in added}
+    kept = [header for header in request.headers.raw if header[0].lower() not in replaced]
     return httpx2.Request(
         request.method,
         request.url,
-        headers=headers,
+        headers=[*kept, *added],
         content=request.content,
         extensions=dict(request.extensions),
     )

@@ -31,4 +31,4 @@ class AsyncDeliveryReceipts:
 
     async def _keys(self, payee: str) -> list[HeldKey]:
         call = Call("GET", f"/api/v1/agents/{quote(payee, safe=':')}/keys")
-        return read_answer(await self._registry.fetch(call), Page[HeldKey]).items
+        return read_answer((await self._registry.fetch(call)).content, Page[HeldKey], call).items

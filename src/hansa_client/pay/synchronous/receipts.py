@@ -32,4 +32,4 @@ class DeliveryReceipts:
 
     def _keys(self, payee: str) -> list[HeldKey]:
         call = Call("GET", f"/api/v1/agents/{quote(payee, safe=':')}/keys")
-        return read_answer(self._registry.fetch(call), Page[HeldKey]).items
+        return read_answer((self._registry.fetch(call)).content, Page[HeldKey], call).items

@@ -58,10 +58,11 @@ class PostgresDriver:
         except TimeoutError:
             pool.terminate()
 
-    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T:
-        """Run `use` in one transaction. Raises: StoreUnavailable."""
+    async def within(self, use: Callable[[Run], Awaitable[T]], *, is_durable: bool = True) -> T:
+        """See Driver. Everything is durable: the server may fail alone, and the machines of the service go on."""
         import asyncpg
 
+        del is_durable
         if not self._pool:
             raise StoreUnavailable("the store is not open")
         try:

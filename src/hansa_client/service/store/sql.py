@@ -1,6 +1,7 @@
 """The store on an SQL database; `sqlite` and `postgresql` supply the driver."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
@@ -16,13 +17,16 @@ CAPTURE_GRACE_SECONDS = 5.0
 
 
 class Driver(Protocol):
-    """Runs the statements of one use in one transaction. Raises: StoreUnavailable."""
+    """Runs the statements of one use in one transaction. Raises: StoreUnavailable.
+
+    A use that is not durable may be undone if the machine of the database fails before a later durable one.
+    """
 
     @property
     def process(self) -> str: ...
     async def open(self) -> None: ...
     async def close(self) -> None: ...
-    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T: ...
+    async def within(self, use: Callable[[Run], Awaitable[T]], *, is_durable: bool = True) -> T: ...
 
 
 class SqlStore:
@@ -31,6 +35,8 @@ class SqlStore:
     def __init__(self, driver: Driver, *, now: str, binary: str, ended: str) -> None:
         self._driver, self._now, self._binary, self._ended = driver, now, binary, ended
         self._store_id = ""
+        # No other process ever has the name of this one.
+        self._claims = count()
         self._written: dict[str, str] = {}
 
     @property
@@ -56,7 +62,7 @@ class SqlStore:
 
     def new_owner(self) -> str:
         """See Store."""
-        return f"{self._driver.process}.{uuid4().hex}"
+        return f"{self._driver.process}.{next(self._claims)}"
 
     async def claim(self, claim: Claim) -> Entry:
         """See Store."""
@@ -70,7 +76,8 @@ class SqlStore:
 
         # An entry may be deleted between the statements; it is inserted at the next attempt.
         for _ in range(5):
-            if rows := await self._driver.within(attempt):
+            # Until the work begins nothing is lost with a claim: the token is refused then as one whose work was lost.
+            if rows := await self._driver.within(attempt, is_durable=False):
                 return statements.entry_of(rows[0])
         raise StoreUnavailable("the entry of a token came and went five times")
 
@@ -81,7 +88,8 @@ class SqlStore:
 
     async def renew(self, token_hash: str, owner: str, lease_seconds: float) -> bool:
         """See Store."""
-        return bool(await self._one(statements.RENEW, (token_hash, owner, lease_seconds)))
+        values = (token_hash, owner, lease_seconds)
+        return bool(await self._one(statements.RENEW, values, is_durable=False))
 
     async def finish(self, token_hash: str, owner: str, answer: Answer) -> Entry | None:
         """See Store."""
@@ -97,11 +105,11 @@ class SqlStore:
 
     async def withdraw(self, token_hash: str, owner: str) -> None:
         """See Store."""
-        await self._one(statements.WITHDRAW, (token_hash, owner))
+        await self._one(statements.WITHDRAW, (token_hash, owner), is_durable=False)
 
     async def pause(self, token_hash: str, owner: str) -> None:
         """See Store."""
-        await self._one(statements.PAUSE, (token_hash, owner))
+        await self._one(statements.PAUSE, (token_hash, owner), is_durable=False)
 
     async def lose(self, token_hash: str, owner: str, work: Work) -> None:
         """See Store."""
@@ -124,7 +132,8 @@ class SqlStore:
             done = await run(self._sql(statements.SETTLE), (token_hash, payment.value, settlement_tx_id))
             return done or await run(self._sql(statements.READ), (token_hash,))
 
-        return statements.first_entry(await self._driver.within(attempt))
+        # A payment that is due once more is settled once all the same.
+        return statements.first_entry(await self._driver.within(attempt, is_durable=False))
 
     async def due(self, limit: int, again_after_seconds: float) -> list[Entry]:
         """See Store."""
@@ -153,5 +162,5 @@ class SqlStore:
         whole = statement.replace("{columns}", statements.COLUMNS).replace("{ended}", self._ended)
         return whole.replace("{stall}", str(STALL_SECONDS)).replace("{now}", self._now)
 
-    async def _one(self, statement: str, values: Sequence[Any]) -> Rows:
-        return await self._driver.within(lambda run: run(self._sql(statement), values))
+    async def _one(self, statement: str, values: Sequence[Any], *, is_durable: bool = True) -> Rows:
+        return await self._driver.within(lambda run: run(self._sql(statement), values), is_durable=is_durable)

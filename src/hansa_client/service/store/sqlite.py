@@ -65,11 +65,13 @@ class SqliteDriver:
 
         connection.create_function("hansa_has_ended", 1, has_ended)
 
-    async def within(self, use: Callable[[Run], Awaitable[T]]) -> T:
-        """Run `use` in one transaction. Raises: StoreUnavailable."""
+    async def within(self, use: Callable[[Run], Awaitable[T]], *, is_durable: bool = True) -> T:
+        """See Driver. What is not durable survives the end of the process, not always a loss of power."""
         if not self._writer.is_open:
             raise StoreUnavailable("the store is not open")
-        pending = self._writer.submit(lambda connection: _driven(use(_runner(connection))))
+        pending = self._writer.submit(
+            lambda connection: _driven(use(_runner(connection))), is_durable=is_durable
+        )
         try:
             return await awaited(pending, TIMEOUT_SECONDS)
         except TimeoutError:
