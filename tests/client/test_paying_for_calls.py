@@ -25,7 +25,7 @@ from hansa_client.pay import (
     Progress,
     paying,
 )
-from hansa_client.pay.offer import Offer, require_agreement
+from hansa_client.pay.offer import CardTerms, Offer, require_agreement
 from hansa_client.pay.outcome import read_outcome
 from hansa_client.service import PaidService, admission
 from tests.client.faults import Faults
@@ -191,7 +191,7 @@ def test_an_address_of_a_card_that_is_none_names_no_service() -> None:
     card = {"url": "http://[::1", "endpoints": [{"url": "http://a:99999"}], "pricing": {"base_rate": "1"}}
     for url in ("https://service.example/", "http://[::1"):
         with pytest.raises(OfferDeclined, match="does not name"):
-            require_agreement(Offer("did:hansa:x", Decimal(1), None), card, url)
+            require_agreement(Offer("did:hansa:x", Decimal(1), None), CardTerms.of(card), url)
 
 
 async def test_an_answer_in_a_broken_encoding_leaves_the_payment_pending(shop: Shop) -> None:

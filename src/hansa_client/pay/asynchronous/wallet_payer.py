@@ -51,9 +51,8 @@ class AsyncWalletPayer:
         if REQUIRED_HEADER not in response.headers:
             return None
         call = Call("GET", "/x402/supported")
-        network = WalletNetwork.of(
-            read_answer((await self.registry.fetch(call)).content, dict[str, Any], call)
-        )
+        answer = await self.registry.fetch(call)
+        network = WalletNetwork.of(read_answer(answer.content, dict[str, Any], call))
         return read_wallet_offer(response.headers, network, payee)
 
     def authorization(self, offer: WalletOffer) -> Authorization:

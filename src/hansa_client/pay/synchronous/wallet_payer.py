@@ -52,7 +52,8 @@ class WalletPayer:
         if REQUIRED_HEADER not in response.headers:
             return None
         call = Call("GET", "/x402/supported")
-        network = WalletNetwork.of(read_answer((self.registry.fetch(call)).content, dict[str, Any], call))
+        answer = self.registry.fetch(call)
+        network = WalletNetwork.of(read_answer(answer.content, dict[str, Any], call))
         return read_wallet_offer(response.headers, network, payee)
 
     def authorization(self, offer: WalletOffer) -> Authorization:
