@@ -121,14 +121,14 @@ def events(
     as_json: AsJson = False,
 ) -> None:
     """Show what happened to the agent, the oldest first; with --json one event per line."""
+    from .following import follow_on
     from .opening import as_agent
     from .printing import print_event
 
     with as_agent(profile, agent) as registry:
         if follow:
             with registry.events.follow(after=after) as following:
-                for event in following:
-                    print_event(event, as_json=as_json)
+                follow_on(following, as_json=as_json)
         page = registry.events.page(after=after)
         while True:
             for event in page.items:
