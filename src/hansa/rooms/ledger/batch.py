@@ -6,11 +6,13 @@
 - Between two batches the database waits for as little as possible: an order is encoded when it arrives and its result
   read by its own caller, while the next batch runs. So that there is a next batch, one is only half of what is about.
 - A second batch is sent beside the first as soon as as many wait as are under way: its keys are looked up, and accounts that
-  the first does not have locked are decided on, while the first is written.
+  the first does not have locked are decided on, while the first is written. A busy process waits for more: while the database
+  decides on one half, it answers and takes in the other.
 """
 
 import asyncio
 import itertools
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -41,6 +43,10 @@ WAITING_MAX = 4000
 WHOLE_MAX = 32
 BATCHES_MAX = 2
 """How many are under way at a time."""
+BUSY_FROM = 0.5
+"""From which part of the time on a process counts as busy: its thread runs so much of it."""
+BUSY_WHOLE_MAX = 64
+"""How many wait before a busy process sends a second batch."""
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -135,6 +141,28 @@ def _keyed(order: Order, request: Repeatable | None, *, barred: bool) -> Order:
 Decided: TypeAlias = Sequence[tuple[Ticket, Sequence[Row]]]
 
 
+class Usage:
+    """For which part of the time the thread of the event loop ran, over the last batches."""
+
+    WEIGHT = 0.1
+
+    def __init__(self) -> None:
+        self._part = 0.0
+        self._at, self._ran = time.monotonic(), time.thread_time()
+
+    def measure(self) -> None:
+        """Take the time since the last call into account."""
+        at, ran = time.monotonic(), time.thread_time()
+        if at > self._at:
+            self._part += self.WEIGHT * ((ran - self._ran) / (at - self._at) - self._part)
+        self._at, self._ran = at, ran
+
+    @property
+    def whole(self) -> int:
+        """How many wait before a second batch is sent."""
+        return BUSY_WHOLE_MAX if self._part >= BUSY_FROM else WHOLE_MAX
+
+
 class GroupCommit:
     """Gathers the transfers of one process into batches."""
 
@@ -147,6 +175,7 @@ class GroupCommit:
         self._workers: set[asyncio.Task[None]] = set()
         self._under_way = 0
         """How many tickets the database decides on."""
+        self._usage = Usage()
 
     async def transfer(
         self,
@@ -214,7 +243,7 @@ class GroupCommit:
     def _is_due(self) -> bool:
         """Whether a batch is to be sent now: none is under way, or as many wait as are."""
         return bool(self._waiting) and (
-            not self._under_way or len(self._waiting) >= max(WHOLE_MAX, self._under_way)
+            not self._under_way or len(self._waiting) >= max(self._usage.whole, self._under_way)
         )
 
     async def _commit_batches(self) -> None:
@@ -246,6 +275,7 @@ class GroupCommit:
                 await self._settle_halves(tickets)
             finally:
                 self._under_way -= len(tickets)
+                self._usage.measure()
         self._return_outcomes(decided)
 
     def _next_batch(self, still_to_come: int) -> list[Ticket]:
