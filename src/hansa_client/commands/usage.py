@@ -1,4 +1,4 @@
-"""How a usage error reads: what the parser of options refuses, in words for somebody who does not know the parser."""
+"""The message of a usage error: what the option parser refused, without the terms of that parser."""
 
 from typer.exceptions import TyperException
 

@@ -33,7 +33,7 @@ from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.values.areas import ADMIN_AREAS
-from hansa.foundation.values.errors import DeveloperSuspended, Forbidden, Unauthorized, Unavailable
+from hansa.foundation.values.errors import DeveloperSuspended, Forbidden, Unauthorized
 from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES, allows
 
 # What the session of a developer is called that shows an API key: followed by the key's id.
@@ -128,10 +128,6 @@ async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | 
         developer = await DEVELOPER_CHECK.of(runtime)(runtime, token)
     developer.require(EVERY_SCOPE)
     return developer
-
-
-class CallerChanged(Exception):
-    """The agent is no longer what this process had read: the request is judged again from its beginning."""
 
 
 class PermissionMissing(Forbidden):
@@ -261,36 +257,6 @@ async def compared_agent_caller(request: Request, _: Annotated[Any, Depends(_AGE
     return agent
 
 
-async def confirm_caller(request: Request) -> None:
-    """Read the agent of an optimistic check now: to be called before whatever does not compare its version.
-
-    Raises: CallerChanged, Unauthorized, Forbidden.
-    """
-    caller = request.scope.get(CALLER)
-    if not isinstance(caller, Agent) or caller.version is None:
-        return
-    runtime = runtime_of(request)
-    confirmed = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
-    request.scope[CALLER] = request.scope[CONFIRMED] = confirmed
-    if (caller.roles, caller.is_governed) != (confirmed.roles, confirmed.is_governed):
-        raise CallerChanged
-
-
-async def is_to_be_repeated(request: Request, trouble: Exception) -> bool:
-    """Whether a request that was refused is to be judged again, because its caller was not as it is now.
-
-    Raises: Unauthorized, Forbidden, where the caller as it is now is refused before anything else.
-    """
-    if isinstance(trouble, Unavailable):
-        # What it asked for may have been done.
-        return False
-    try:
-        await confirm_caller(request)
-    except CallerChanged:
-        return True
-    return isinstance(trouble, CallerChanged)
-
-
 @refuses_with(Unauthorized, ScopeMissing, asking=AGENT_CHECK)
 @evaluated_once
 async def developer_or_agent_caller(
@@ -402,8 +368,8 @@ def maybe_developer_holding(scope: str) -> Any:
 def agent_holding(permission: str, *, or_capability: bool = False, is_compared: bool = False) -> Any:
     """A dependency: the agent asking, which holds `permission` where roles are enforced.
 
-    With `or_capability` an agent that shows a capability passes: whoever clears the payment judges both. With `is_compared`
-    it is a `ComparedAgent`.
+    With `or_capability` an agent that shows a capability passes: the payment's own check judges both. With `is_compared` it is
+    a `ComparedAgent`.
     """
 
     @refuses_with(PermissionMissing)

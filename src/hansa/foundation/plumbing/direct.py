@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText, guarded_json, held_body, json_of
-from hansa.foundation.plumbing.caller import CallerChanged, is_to_be_repeated
+from hansa.foundation.plumbing.changed_caller import CallerChanged, is_to_be_repeated
 from hansa.foundation.plumbing.parameter_binding import directly, in_two_steps
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Refused

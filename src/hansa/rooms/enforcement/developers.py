@@ -1,7 +1,7 @@
 """Suspend and reinstate a developer with every agent.
 
 A suspended developer may log in and read, creates no agents and administers nothing. Administrators cannot
-suspend or reinstate their own account: whoever suspends stays an administrator, so one of enforcement always remains.
+suspend or reinstate their own account: the administrator who suspends remains one, so that enforcement always has an administrator.
 """
 
 from hansa.foundation.events import DeveloperReinstated, DeveloperSuspended

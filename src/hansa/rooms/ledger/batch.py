@@ -21,7 +21,7 @@ from typing import TypeAlias
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.caller import CallerChanged
+from hansa.foundation.plumbing.changed_caller import CallerChanged
 from hansa.foundation.plumbing.database import Database, Lane, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.caller import Agent, agent_holding, confirm_caller
+from hansa.foundation.plumbing.caller import Agent, agent_holding
+from hansa.foundation.plumbing.changed_caller import confirm_caller
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import (

@@ -15,27 +15,33 @@ from .crossing import CrossingRequest, across, corridor_to, preview_crossing, re
 from .schemas import SendOut
 
 
-async def send_across(runtime: Runtime, agent: Agent, asked: CrossingRequest, *, dry_run: bool) -> Response:
+async def send_across(
+    runtime: Runtime, agent: Agent, crossing_request: CrossingRequest, *, dry_run: bool
+) -> Response:
     """The answer to a send whose receiver is elsewhere. Raises: as the transfer, PermissionMissing."""
     settings = runtime.settings
-    if asked.payment.capability_token is None:
+    if crossing_request.payment.capability_token is None:
         # The route asks for the permission of local transfers.
-        require_permission(agent, asked.payment.permission, settings.agent_rbac_mode)
+        require_permission(agent, crossing_request.payment.permission, settings.agent_rbac_mode)
     if dry_run:
-        return answer_once((await _plan(runtime, agent, asked)).model_dump_json(), replayed=False)
-    crossed = await across(runtime, agent, asked)
+        return answer_once((await _plan(runtime, agent, crossing_request)).model_dump_json(), replayed=False)
+    crossed = await across(runtime, agent, crossing_request)
     if isinstance(crossed, agents.Approval):
         return approval_answer(crossed, settings.settlement_currency)
     return answer_once(SendOut.crossed(crossed.crossing).model_dump_json(), replayed=crossed.replayed)
 
 
-async def _plan(runtime: Runtime, agent: Agent, asked: CrossingRequest) -> SendOut:
-    settings, order, database = runtime.settings, asked.order, runtime.database
+async def _plan(runtime: Runtime, agent: Agent, crossing_request: CrossingRequest) -> SendOut:
+    settings, order, database = runtime.settings, crossing_request.order, runtime.database
     corridor = await database.look(lambda tx: corridor_to(tx, order.payee, runtime))
-    clearance = await database.read(lambda tx: agents.preview_payment(tx, agent, asked.payment, settings))
-    left, terms = await database.act(lambda tx: preview_crossing(tx, corridor, order, asked.bounds))
+    clearance = await database.read(
+        lambda tx: agents.preview_payment(tx, agent, crossing_request.payment, settings)
+    )
+    left, terms = await database.act(
+        lambda tx: preview_crossing(tx, corridor, order, crossing_request.bounds)
+    )
     await require_receiver(runtime, corridor, order.payee)
-    method: Literal["fx", "async", "2pc"] = "async" if asked.backend == "async" else "2pc"
+    method: Literal["fx", "async", "2pc"] = "async" if crossing_request.backend == "async" else "2pc"
     detail = "The receiver is on another registry; nothing was moved."
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         detail += " The agent's owner would have to approve."

@@ -17,8 +17,8 @@ from hansa.foundation.plumbing.caller import (
     Public,
     agent_holding,
     agent_to_judge,
-    confirm_caller,
 )
+from hansa.foundation.plumbing.changed_caller import confirm_caller
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.idempotency import (

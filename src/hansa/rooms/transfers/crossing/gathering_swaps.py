@@ -37,13 +37,13 @@ Outcome: TypeAlias = Reserved | Refused
 class _Ticket(msgspec.Struct, frozen=True):
     """A swap that waits, and who waits for it; None as the outcome: to be carried out by itself."""
 
-    asked: CrossingRequest
+    crossing_request: CrossingRequest
     outcome: "asyncio.Future[Reserved | None]"
 
     @property
     def names(self) -> set[object]:
         """What no other swap of the same transaction may have: its key, its quote."""
-        request, quote = self.asked.request, self.asked.bounds.quote_id
+        request, quote = self.crossing_request.request, self.crossing_request.bounds.quote_id
         return {name for name in (request.scope if request else None, quote) if name is not None}
 
 
@@ -60,7 +60,7 @@ class SwapsOut:
         self._runtime = runtime
         self._queues: dict[str, _Queue] = {}
 
-    async def reserved(self, corridor: Corridor, asked: CrossingRequest) -> Reserved | None:
+    async def reserved(self, corridor: Corridor, crossing_request: CrossingRequest) -> Reserved | None:
         """The swap, reserved; None where it has to be carried out by itself.
 
         Raises: Unavailable, KeyReused, KeyInProgress, PoolUnknown, the refusals of swaps and quotes.
@@ -69,7 +69,7 @@ class SwapsOut:
         if len(queue.waiting) >= WAITING_MAX:
             raise Unavailable("Too many swaps are waiting; retry shortly.", retry_after=1)
         queue.corridor = corridor
-        ticket = _Ticket(asked, asyncio.get_running_loop().create_future())
+        ticket = _Ticket(crossing_request, asyncio.get_running_loop().create_future())
         queue.waiting.append(ticket)
         if queue.worker is None or queue.worker.done():
             queue.worker = asyncio.create_task(self._work(queue))
@@ -85,10 +85,10 @@ class SwapsOut:
                     ticket.outcome.cancel()
 
     async def _carry_out(self, corridor: Corridor, tickets: Sequence[_Ticket]) -> None:
-        asked = [ticket.asked for ticket in tickets]
+        requests = [ticket.crossing_request for ticket in tickets]
         outcomes: Sequence[Outcome | None]
         try:
-            outcomes = await self._runtime.database.act(lambda tx: reserve_together(tx, corridor, asked))
+            outcomes = await self._runtime.database.act(lambda tx: reserve_together(tx, corridor, requests))
         except (Unavailable, pools.PoolUnknown) as trouble:
             outcomes = [trouble] * len(tickets)
         except Exception:  # noqa: BLE001
@@ -122,13 +122,15 @@ async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[Crossing
 
     Raises: PoolUnknown, ClaimRefused, and what the ledger refuses: nothing is then reserved.
     """
-    requests = [asked.request for asked in all_of if asked.request is not None]
+    requests = [
+        crossing_request.request for crossing_request in all_of if crossing_request.request is not None
+    ]
     known = iter(await idempotency.recall_each(tx, requests) if requests else ())
     at_work = await pools.PoolAtWork.locked(tx, corridor.key, corridor.settings)
     outcomes: list[Outcome] = []
     new: list[tuple[CrossingRequest, Body, OutTerms]] = []
-    for asked in all_of:
-        recalled = None if asked.request is None else next(known)
+    for crossing_request in all_of:
+        recalled = None if crossing_request.request is None else next(known)
         if isinstance(recalled, Refused):
             outcomes.append(recalled)
             continue
@@ -136,13 +138,13 @@ async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[Crossing
             outcomes.append(Reserved(kept_of(recalled).crossing, None))
             continue
         try:
-            terms = await priced(tx, corridor, at_work, asked.order, asked.bounds)
+            terms = await priced(tx, corridor, at_work, crossing_request.order, crossing_request.bounds)
         except Refused as refusal:
             outcomes.append(refusal)
             continue
-        body = body_of(corridor, asked, terms.swap)
+        body = body_of(corridor, crossing_request, terms.swap)
         terms.move(at_work, body)
-        new.append((asked, body, terms))
+        new.append((crossing_request, body, terms))
         outcomes.append(Reserved(UUID(body.transfer_id), prepare_of(body, terms.fee)))
     await _write(tx, corridor, at_work, new)
     return outcomes
@@ -156,17 +158,21 @@ async def _write(
 ) -> None:
     if not new:
         return
-    answers = [(asked.request, text_of(body)) for asked, body, _ in new if asked.request is not None]
+    answers = [
+        (crossing_request.request, text_of(body))
+        for crossing_request, body, _ in new
+        if crossing_request.request is not None
+    ]
     if answers:
         await idempotency.remember_each(tx, answers)
-    if any(asked.backend == "async" for asked, _, _ in new):
+    if any(crossing_request.backend == "async" for crossing_request, _, _ in new):
         await jobs.enqueue(tx, DELIVERY, corridor.key)
     await at_work.write(tx)
     orders = [
         RESERVE.on(
             reserve_out(corridor, body).order(corridor.book),
-            new_sent(corridor, asked, body, NO_BUDGET, terms.fee),
+            new_sent(corridor, crossing_request, body, NO_BUDGET, terms.fee),
         )
-        for asked, body, terms in new
+        for crossing_request, body, terms in new
     ]
     await ledger.apply(tx, orders, corridor.book)

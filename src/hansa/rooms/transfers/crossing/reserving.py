@@ -64,7 +64,7 @@ class Reserved(msgspec.Struct, frozen=True):
 
 
 async def reserve(
-    runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
+    runtime: Runtime, agent: Agent, corridor: Corridor, crossing_request: CrossingRequest
 ) -> Reserved | agents.Approval:
     """Reserve the transfer, or ask the agent's owner.
 
@@ -73,27 +73,31 @@ async def reserve(
     Raises: what `agents.hold_budget` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, Unavailable, NotASwap, the
     refusals of swaps and quotes.
     """
-    if corridor.currency_received is None and asked.bounds.are_stated:
+    if corridor.currency_received is None and crossing_request.bounds.are_stated:
         raise pools.NotASwap
-    await federation.require_own_confirmed(runtime, asked.order.payer)
-    if corridor.currency_received is None and agents.pays_plainly(agent, asked.payment.capability_token):
-        return await _gathered(runtime, corridor, asked)
-    return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, asked))
+    await federation.require_own_confirmed(runtime, crossing_request.order.payer)
+    if corridor.currency_received is None and agents.pays_plainly(
+        agent, crossing_request.payment.capability_token
+    ):
+        return await _gathered(runtime, corridor, crossing_request)
+    return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, crossing_request))
 
 
-async def _gathered(runtime: Runtime, corridor: Corridor, asked: CrossingRequest) -> Reserved:
-    body = body_of(corridor, asked)
-    new = new_sent(corridor, asked, body, NO_BUDGET, fee_of_peer(corridor.peer, asked.order.amount))
+async def _gathered(runtime: Runtime, corridor: Corridor, crossing_request: CrossingRequest) -> Reserved:
+    body = body_of(corridor, crossing_request)
+    new = new_sent(
+        corridor, crossing_request, body, NO_BUDGET, fee_of_peer(corridor.peer, crossing_request.order.amount)
+    )
     order = RESERVE.on(reserve_out(corridor, body).order(corridor.book), new)
     batch = ledger.GROUP_COMMIT.of(runtime)
     try:
-        kept = await batch.submit([order], asked.request, _render, lambda kept: kept)
+        kept = await batch.submit([order], crossing_request.request, _render, lambda kept: kept)
     except ledger.ClaimRefused:
         raise PeerRewound from None
     transfer_id = msgspec.json.decode(kept.answer, type=Kept).crossing
     if transfer_id != new.transfer_id:
         return Reserved(transfer_id, None)
-    if asked.backend == "async":
+    if crossing_request.backend == "async":
         await runtime.database.act(lambda tx: jobs.enqueue(tx, DELIVERY, corridor.key))
     return Reserved(transfer_id, prepare_of(body, new.expected_fee))
 
@@ -103,27 +107,29 @@ def _render(receipts: Sequence[ledger.Receipt]) -> str:
 
 
 async def _judged(
-    tx: Tx, runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
+    tx: Tx, runtime: Runtime, agent: Agent, corridor: Corridor, crossing_request: CrossingRequest
 ) -> Reserved | agents.Approval:
-    request = asked.request
+    request = crossing_request.request
     if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
         return Reserved(kept_of(kept).crossing, None)
     # The pool is locked before the budget, as when a decision gives the budget back.
-    terms = await swap_terms(tx, corridor, asked.order, asked.bounds)
-    body = body_of(corridor, asked, terms.swap)
+    terms = await swap_terms(tx, corridor, crossing_request.order, crossing_request.bounds)
+    body = body_of(corridor, crossing_request, terms.swap)
     order = reserve_out(corridor, body).order(corridor.book)
-    held = await agents.hold_budget(tx, agent, asked.payment, runtime.settings)
+    held = await agents.hold_budget(tx, agent, crossing_request.payment, runtime.settings)
     if held is None:
         # The owner is not asked about what could not be paid anyway.
         await ledger.apply(tx, [order], corridor.book, dry=True)
-        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
+        return await agents.request_approval(
+            tx, agent.did, crossing_request.payment.spending, crossing_request.payment.currency
+        )
     if request is not None:
         await idempotency.remember(tx, request, text_of(body))
-    if asked.backend == "async":
+    if crossing_request.backend == "async":
         await jobs.enqueue(tx, DELIVERY, corridor.key)
     await terms.reserve(tx, body)
     try:
-        new = new_sent(corridor, asked, body, held, terms.fee)
+        new = new_sent(corridor, crossing_request, body, held, terms.fee)
         await ledger.apply(tx, [RESERVE.on(order, new)], corridor.book)
     except ledger.ClaimRefused:
         raise PeerRewound from None
@@ -142,19 +148,19 @@ def text_of(body: Body) -> str:
     return msgspec.json.encode(Kept(UUID(body.transfer_id))).decode()
 
 
-def body_of(corridor: Corridor, asked: CrossingRequest, swap: Swap | None = None) -> Body:
+def body_of(corridor: Corridor, crossing_request: CrossingRequest, swap: Swap | None = None) -> Body:
     """The transfer under a new id."""
-    order = asked.order
+    order = crossing_request.order
     return Body(
         str(uuid4()), order.payer, order.payee, order.amount, corridor.book.currency, order.message, swap
     )
 
 
 def new_sent(
-    corridor: Corridor, asked: CrossingRequest, body: Body, held: agents.HeldBudget, fee: Minor
+    corridor: Corridor, crossing_request: CrossingRequest, body: Body, held: agents.HeldBudget, fee: Minor
 ) -> sent_store.NewSent:
     """The row of a transfer that is reserved."""
-    waits = asked.backend == "2pc"
+    waits = crossing_request.backend == "2pc"
     return sent_store.NewSent(
         transfer_id=UUID(body.transfer_id),
         peer=corridor.key,
@@ -165,10 +171,10 @@ def new_sent(
         currency=body.currency,
         memo=body.memo,
         expected_fee=fee,
-        backend=asked.backend,
+        backend=crossing_request.backend,
         is_counted=held.is_counted,
         capability_id=held.capability_id,
-        request_scope=asked.request.scope.hex() if asked.request else None,
+        request_scope=crossing_request.request.scope.hex() if crossing_request.request else None,
         deadline_seconds=CALLER_SECONDS if waits else ASYNC_SECONDS,
         first_retry_seconds=RETRY_SECONDS if waits else 0.0,
         **swap_columns(body.swap),

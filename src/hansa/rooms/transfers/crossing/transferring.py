@@ -43,7 +43,7 @@ class Crossed(msgspec.Struct, frozen=True):
 
 
 async def cross(
-    runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
+    runtime: Runtime, agent: Agent, corridor: Corridor, crossing_request: CrossingRequest
 ) -> Crossed | agents.Approval:
     """Carry the transfer out, or ask the agent's owner.
 
@@ -52,10 +52,10 @@ async def cross(
     """
     outbox = OUTBOX.of(runtime)
     outbox.require_room(corridor)
-    reserved = await _reserved(runtime, agent, corridor, asked)
+    reserved = await _reserved(runtime, agent, corridor, crossing_request)
     if isinstance(reserved, agents.Approval):
         return reserved
-    if reserved.prepare is not None and asked.backend == "2pc":
+    if reserved.prepare is not None and crossing_request.backend == "2pc":
         row = await _decided(runtime, corridor, reserved.transfer_id, reserved.prepare)
     else:
         row = await _outcome(runtime, reserved.transfer_id)
@@ -65,15 +65,15 @@ async def cross(
 
 
 async def _reserved(
-    runtime: Runtime, agent: Agent, corridor: Corridor, asked: CrossingRequest
+    runtime: Runtime, agent: Agent, corridor: Corridor, crossing_request: CrossingRequest
 ) -> Reserved | agents.Approval:
     """Swaps that nothing but the agent's roles has a say in gather with others of their pool."""
-    is_plain = agents.pays_plainly(agent, asked.payment.capability_token)
+    is_plain = agents.pays_plainly(agent, crossing_request.payment.capability_token)
     if corridor.currency_received is not None and is_plain:
-        reserved = await SWAPS_OUT.of(runtime).reserved(corridor, asked)
+        reserved = await SWAPS_OUT.of(runtime).reserved(corridor, crossing_request)
         if reserved is not None:
             return reserved
-    return await reserve(runtime, agent, corridor, asked)
+    return await reserve(runtime, agent, corridor, crossing_request)
 
 
 async def _decided(
@@ -128,10 +128,12 @@ async def require_open(tx: Tx, corridor: Corridor) -> None:
         raise PeerRewound
 
 
-async def across(runtime: Runtime, agent: Agent, asked: CrossingRequest) -> Crossed | agents.Approval:
+async def across(
+    runtime: Runtime, agent: Agent, crossing_request: CrossingRequest
+) -> Crossed | agents.Approval:
     """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
-    corridor = await CORRIDORS.of(runtime).to(asked.order.payee)
-    return await cross(runtime, agent, corridor, asked)
+    corridor = await CORRIDORS.of(runtime).to(crossing_request.order.payee)
+    return await cross(runtime, agent, corridor, crossing_request)
 
 
 def asked_crossing(
