@@ -19,7 +19,7 @@ from tests.house.reach import reach_of
 # Scopes whose holder is meant to reach the money of agents.
 TO_MONEY = {"agents:secrets"}
 
-# Rows of these tables carry no right and no unit: what owners publish, what they are told, records of the plumbing.
+# Rows of these tables carry no right and no unit: publications of owners, deliveries to them, records of the plumbing.
 HARMLESS = {
     "catalogue_card",
     "catalogue_card_version",
