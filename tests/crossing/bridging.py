@@ -199,14 +199,14 @@ def observed(registry: Registry, peer: str, positions: crossing.Message) -> bool
     registry.nonces += toward.pair.nonce == fresh
     if seen.resend:
         registry.reopen(peer)
-    return not seen.is_forged and not pair_chain.is_of_earlier_epoch(toward.pair, positions.own, positions.seen)
+    return not seen.is_forged and not pair_chain.is_of_earlier_epoch(
+        toward.pair, positions.own, positions.seen
+    )
 
 
 def positions_of(registry: Registry, peer: str) -> crossing.Message:
     """The positions of a message that is sent now."""
-    return pair_chain.stamped(
-        registry.toward[peer].pair, crossing.Message(crossing.MessageType.STATE)
-    )
+    return pair_chain.stamped(registry.toward[peer].pair, crossing.Message(crossing.MessageType.STATE))
 
 
 def require_bridge_ended(source: Bridge, destination: Bridge) -> None:

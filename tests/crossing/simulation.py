@@ -90,7 +90,9 @@ class History:
             require(gained <= self.limit_of_malicious, "a malicious peer gained more than its limit", gained)
             for one in self.honest.values():
                 kept = one.toward[self.malicious]
-                require(kept.pair.may_decide or one.was_restored, "a malicious peer stops decisions", one.name)
+                require(
+                    kept.pair.may_decide or one.was_restored, "a malicious peer stops decisions", one.name
+                )
         return self
 
     def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:

@@ -101,14 +101,14 @@ async def test_a_peer_that_states_another_hash_at_a_place_of_the_own_chain_is_no
 async def test_what_a_registry_signed_for_one_peer_proves_nothing_to_it_when_another_peer_shows_it(
     pair: Neighbours,
 ):
-    """A peer that was told a place of its own pair hands the text to an accomplice."""
+    """A peer that received a text about its own pair gives it to another peer."""
     key = await SIGNATORY.of(pair.a.registry.runtime).present_key()
     own = (await pair.a.peer(pair.b)).spiffe_id
     for addressee in ("spiffe://c.example/registry/c", None):
-        told = signed_text(
+        given = signed_text(
             key, Message(MessageType.HEADS_STATE, nonce="n", own=BEYOND, seen=Position(), to=addressee)
         )
-        await _show(pair, told)
+        await _show(pair, given)
         assert await crossing_of(pair.a) == "open"
     # At another place than the stated one it proves nothing either; at that place it does.
     elsewhere = Message(MessageType.HEADS_STATE, nonce="n", own=replace(BEYOND, seq=2), to=own)
@@ -120,7 +120,11 @@ async def test_what_a_registry_signed_for_one_peer_proves_nothing_to_it_when_ano
 
 async def _show(pair: Neighbours, text: str) -> None:
     shown = Message(
-        MessageType.HEADS, nonce="x", own=Position(1), seen=BEYOND, proof=positions_at(BEYOND, Position(), raw=text)
+        MessageType.HEADS,
+        nonce="x",
+        own=Position(1),
+        seen=BEYOND,
+        proof=positions_at(BEYOND, Position(), raw=text),
     )
     await said_by_b(pair, PATH, signed_text(await key_of_b(pair), shown))
 

@@ -144,7 +144,6 @@ class Message(msgspec.Struct, frozen=True):
         """Whether the message is about exactly this transfer."""
         return self.body == body
 
-
     @property
     def can_be_shown(self) -> bool:
         """Whether its author can be shown the text later, inside of another message."""
@@ -156,8 +155,6 @@ def states(message: Message | None, kind: MessageType, body: Body) -> bool:
     return message is not None and message.type is kind and message.is_of(body)
 
 
-def positions_at(
-    own: Position, seen: Position, to: str | None = None, raw: str | None = None
-) -> Message:
+def positions_at(own: Position, seen: Position, to: str | None = None, raw: str | None = None) -> Message:
     """Positions of the two chains without a transfer, as a message about something else bears them; `raw` is its text."""
     return Message(MessageType.STATE, own=own, seen=seen, to=to, raw=raw)

@@ -193,19 +193,22 @@ def _forged(pair: Pair, message: Message, fresh_nonce: str) -> Observed:
 
 def _judge_peer(observed: Observed, message: Message, fresh_nonce: str) -> Observed:
     pair, shown = observed.pair, message.own
-    if shown.epoch > pair.seen.epoch:
-        if not message.can_be_shown:
-            return _asking(observed, fresh_nonce)
-        return _new_epoch(observed, message, fresh_nonce)
     if shown == pair.seen:
         return replace(observed, pair=_seen(pair, message)) if pair.shown is None else observed
     if shown.epoch < pair.seen.epoch:
         return observed
-    if shown.seq > pair.seen.seq and message.can_be_shown:
-        return replace(observed, pair=_seen(pair, message))
-    if shown.seq <= pair.seen.seq and _proves_rewind(pair, message):
+    if shown.is_after(pair.seen) and message.can_be_shown:
+        return _later(observed, message, fresh_nonce)
+    if not shown.is_after(pair.seen) and _proves_rewind(pair, message):
         return _rewound(observed, fresh_nonce)
     return _asking(observed, fresh_nonce)
+
+
+def _later(observed: Observed, message: Message, fresh_nonce: str) -> Observed:
+    pair = observed.pair
+    if message.own.epoch > pair.seen.epoch:
+        return _new_epoch(observed, message, fresh_nonce)
+    return replace(observed, pair=_seen(pair, message))
 
 
 def _seen(pair: Pair, message: Message) -> Pair:

@@ -6,7 +6,6 @@ from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
-
 from hansa.rooms import federation
 
 from . import pair_chain, store

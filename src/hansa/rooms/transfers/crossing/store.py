@@ -113,7 +113,9 @@ async def write_pair(tx: Tx, peer: str, pair: Pair) -> None:
     own, seen, floor = pair.own, pair.seen, pair.floor
     positions = (own.epoch, own.seq, own.head, seen.epoch, seen.seq, seen.head)
     lowest = (floor.epoch, floor.seq, floor.head)
-    await tx.execute(_WRITE_PAIR, peer, *positions, pair.crossing.value, pair.nonce, *lowest, pair.shown and pair.shown.raw)
+    await tx.execute(
+        _WRITE_PAIR, peer, *positions, pair.crossing.value, pair.nonce, *lowest, pair.shown and pair.shown.raw
+    )
 
 
 class Entry(msgspec.Struct, frozen=True):
