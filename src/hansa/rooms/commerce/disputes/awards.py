@@ -69,10 +69,10 @@ class Awards(msgspec.Struct, frozen=True):
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
         names = await payment_names(tx, dispute, contract)
-        given = ZERO if contract is None or hold_id is None else contract.unpaid
-        given += await settlements.compensated_before(tx, names)
+        from_hold = ZERO if contract is None or hold_id is None else contract.unpaid
+        earlier = await settlements.compensated_before(tx, names)
         if dispute.payment is not None:
-            given += await store.compensated(tx, names_so_far(dispute.payment))
+            earlier += await store.compensated(tx, names_so_far(dispute.payment))
         filed = Funds(dispute.paid_amount or ZERO, dispute.held_amount or ZERO)
         funds = filed if contract is None else await funds_of(tx, contract)
         return cls(
@@ -82,7 +82,7 @@ class Awards(msgspec.Struct, frozen=True):
             contract=contract,
             winner=winner,
             hold_id=hold_id,
-            compensation_max=rules.compensation_left(dispute, funds, Minor(given)),
+            compensation_max=rules.compensation_left(dispute, funds, Minor(from_hold + earlier)),
             abroad=abroad,
             complainant_abroad=complainant,
             payment=names[-1] if names else None,
