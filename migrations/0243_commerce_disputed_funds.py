@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0242"
-down_revision = "0241"
+revision = "0243"
+down_revision = "0242"
 
 SQL = """
 -- `subject_amount` is what the parties agreed; a ruling compensates at most what was paid or is held.
