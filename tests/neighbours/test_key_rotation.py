@@ -21,7 +21,7 @@ from tests.registry import DatabaseFarm
 from tests.running_jobs import working
 
 PAYMENTS = 12
-"""Each way; the key is rotated among them."""
+"""In each direction; the key is rotated among them."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def test_no_payment_is_refused_while_either_registry_rotates_its_key(pair:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_both_ways_are_open_after_rotations_although_nothing_else_of_the_card_changed(
+async def test_both_directions_are_open_after_rotations_although_nothing_else_of_the_card_changed(
     pair: Neighbours, times: int
 ):
     for _ in range(times):
