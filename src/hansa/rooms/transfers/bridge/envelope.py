@@ -10,7 +10,7 @@ import msgspec
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_positive
 from hansa.rooms import federation
-from hansa.rooms.transfers.crossing.messages import NO_HEAD, NOWHERE, Position
+from hansa.rooms.transfers.crossing.messages import ADDRESSEE_MAX_CHARACTERS, NO_HEAD, NOWHERE, Position
 from hansa_verify.jws import CompactSignature, read_compact
 
 from .messages import Direction, Message, MessageType, Terms
@@ -46,6 +46,7 @@ class _Payload(msgspec.Struct, frozen=True):
     seq: Number = 0
     head: Head = NO_HEAD
     seen: _Position | None = None
+    to: Annotated[str, msgspec.Meta(max_length=ADDRESSEE_MAX_CHARACTERS)] | None = None
     proof: Annotated[str, msgspec.Meta(max_length=MESSAGE_MAX_CHARACTERS)] | None = None
 
 
@@ -65,6 +66,8 @@ def signed_text(key: federation.SigningKey, message: Message) -> str:
     if message.has_positions:
         members |= {"epoch": own.epoch, "seq": own.seq, "head": own.head}
         members["seen"] = {"epoch": seen.epoch, "seq": seen.seq, "head": seen.head}
+    if message.to is not None:
+        members["to"] = message.to
     if message.code is not None:
         members["code"] = message.code
     if message.proof is not None:
@@ -132,6 +135,7 @@ def _message(signature: CompactSignature, text: str) -> Message | None:
         payload.code,
         own=Position(payload.epoch, payload.seq, payload.head),
         seen=NOWHERE if seen is None else Position(seen.epoch, seen.seq, seen.head),
+        to=payload.to,
         raw=text,
         claim=payload.proof,
     )
