@@ -114,18 +114,23 @@ async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
     for name, meant in misspelt_settings().items():
         _log.warning("unknown environment variable, similar to a setting", variable=name, meant=meant)
     if not await has_administrator(dsn):
-        arguments = [
-            "admin",
-            "create",
-            "--name",
-            "NAME",
-            "--email",
-            "EMAIL",
-            "--data-dir",
-            str(settings.data_dir),
-        ]
-        command = shlex.join([str(Path(sys.argv[0]).absolute()), *arguments])
+        command = _command_for_an_administrator(settings)
         _log.info("no administrator exists; create one", command=command)
+
+
+def _command_for_an_administrator(settings: Settings) -> str:
+    """Command line with the path of the program that runs, which need not be on the PATH of its reader."""
+    arguments = [
+        "admin",
+        "create",
+        "--name",
+        "NAME",
+        "--email",
+        "EMAIL",
+        "--data-dir",
+        str(settings.data_dir),
+    ]
+    return shlex.join([str(Path(sys.argv[0]).absolute()), *arguments])
 
 
 def _process(settings: Settings, workers: int) -> ServingProcess:
