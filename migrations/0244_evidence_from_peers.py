@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0242"
-down_revision = "0241"
+revision = "0244"
+down_revision = "0243"
 
 SQL = """
 -- The score of a peer in thousandths; 0 while it is unmeasured.
