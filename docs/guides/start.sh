@@ -1,8 +1,10 @@
-# What the guides share, for a shell with curl and Python 3; in the root of a checkout: `. docs/guides/start.sh`.
-# Files are kept in a new directory of their own, because some hold secrets. Each run uses names that are not taken.
+# Functions that the guides share, for a shell with curl and Python 3; a registry serves this file at /guides/start.sh.
+# Files are stored in a new directory, because some hold secrets. Each run uses new names. In the root of a checkout the
+# programs of its environment are found first.
 REGISTRY=${REGISTRY:-http://127.0.0.1:8000}
 API="$REGISTRY/api/v1"
 JSON='Content-Type: application/json'
+export PATH="$PWD/.venv/bin:$PATH"
 umask 077
 cd "$(mktemp -d)"
 

@@ -254,6 +254,7 @@ _.disputes_lost
 _.disputes_lost_with
 _.disputes_won
 _.documentation_url
+_.documents
 _.documents_version
 _.done_at
 _.dry_run
@@ -434,6 +435,7 @@ _.key_pem
 _.key_prefix
 _.keys
 _.kid
+_.kids
 _.kind
 _.kinds
 _.kty
@@ -558,6 +560,7 @@ _.page
 _.page_size
 _.page_token
 _.pagination
+_.paid
 _.pairs
 _.params
 _.parent_token_id

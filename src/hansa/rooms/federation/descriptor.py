@@ -47,12 +47,14 @@ from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
     DISCOVERED,
+    KEY_READINGS,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
     READ_A_PEER,
     RECOGNISED_LEAVES,
     SYNC_PEER,
+    KeyReadings,
     RecognisedLeaves,
     bundle_router,
     check_peer,
@@ -183,6 +185,7 @@ ROOM = Room(
     ),
     offers=(
         ATTESTED_CONTRACT,
+        KEY_READINGS,
         LAST_AUDIT,
         NAMED_CLAIMS,
         OWN_IDENTITY,
@@ -201,5 +204,6 @@ ROOM = Room(
         PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
         NAMED_CLAIMS.built_by(claims_by_digest),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
+        KEY_READINGS.built_by(lambda _: KeyReadings()),
     ),
 )

@@ -8,6 +8,7 @@ from pydantic import Field
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
+from hansa.rooms import federation
 
 from .reading import NoticesOfAgent
 from .receipts import SENT_AT_ONCE
@@ -22,12 +23,18 @@ class HintIn(RequestBody):
         max_length=512,
         description="The place of the newest act in GET /federation/enforcement.",
     )
+    documents: federation.DocumentMarks | None = Field(
+        default=None,
+        description="The documents of the peer as they are now, as GET /federation/documents states them.",
+    )
 
 
 class HintOut(LazyModel):
-    """Whether the acts of the peer are read now."""
+    """Whether something of the peer is read now."""
 
-    accepted: bool = Field(description="False where this registry has read up to this place.")
+    accepted: bool = Field(
+        description="False where this registry has read up to this place, and knows these documents."
+    )
 
 
 class ReceiptsIn(RequestBody):

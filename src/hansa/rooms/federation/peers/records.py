@@ -64,6 +64,8 @@ class PeerRecord:
     trouble: str | None
     created_at: datetime
     approved_at: datetime | None
+    read_at: datetime
+    """When the row was read, by the clock of the database."""
 
     @property
     def name(self) -> str:
@@ -100,6 +102,11 @@ class PeerRecord:
         if self.card is None:
             return {}
         return {path: value_at(self.card, path) for path in self.card["signature"]["signed_canonical"]}
+
+    @property
+    def kids(self) -> list[str]:
+        """The names of its keys, as its key set lists them; empty before the card was verified."""
+        return [key["kid"] for key in (self.keys or {"keys": []})["keys"]]
 
     @property
     def end(self) -> MutualEnd | None:
