@@ -560,6 +560,7 @@ _.page
 _.page_size
 _.page_token
 _.pagination
+_.paid
 _.pairs
 _.params
 _.parent_token_id

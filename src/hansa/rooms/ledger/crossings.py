@@ -233,9 +233,9 @@ async def confirm_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Bo
         raise CrossingUnknown
 
 
-async def has_crossed(tx: Tx, agent: str, frame: str, counterparty: str, book: Book) -> bool:
-    """Whether this agent and that one of the other registry ever paid each other, in either direction."""
-    return await store.has_crossed(tx, agent, book.transit(frame), counterparty)
+async def crossed_between(tx: Tx, agent: str, frame: str, counterparty: str, book: Book) -> Minor:
+    """Units that this agent and that one of the other registry paid each other, in both directions."""
+    return await store.crossed_between(tx, agent, book.transit(frame), counterparty)
 
 
 async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
