@@ -462,6 +462,7 @@ _.liabilities
 _.licence
 _.licence_id
 _.licence_key
+_.licence_lists
 _.lid
 _.lifecycle
 _.limit
