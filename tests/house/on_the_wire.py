@@ -193,6 +193,7 @@ _.copies
 _.cosigned_at
 _.cosigned_with
 _.count
+_.counted_fee
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
