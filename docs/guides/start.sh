@@ -16,9 +16,13 @@ field() {
   python3 -IS -c '
 import json, sys
 
-value = json.load(sys.stdin)
-for name in sys.argv[1].split("."):
-    value = value[int(name)] if name.isdigit() else value[name]
+text = sys.stdin.read()
+try:
+    value = json.loads(text)
+    for name in sys.argv[1].split("."):
+        value = value[int(name)] if name.isdigit() else value[name]
+except (ValueError, LookupError, TypeError):
+    sys.exit(f"The answer has no {sys.argv[1]}: {text.strip()}")
 print(json.dumps(value) if isinstance(value, (dict, list)) else value)' "$1"
 }
 

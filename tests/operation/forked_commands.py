@@ -139,6 +139,8 @@ class CommandServer:
                     stdout=subprocess.DEVNULL,
                     env=_environment_of(program),
                     pass_fds=[theirs.fileno()],
+                    # It ends with the tests that ask it, not by Ctrl-C.
+                    process_group=0,
                 )
         return self._requests
 
