@@ -89,8 +89,11 @@ _COUNT_FILED = "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1
 _COUNT_BINDING = """
 SELECT count(*) FROM commerce_dispute
 WHERE (complainant_did = $1 OR defendant_did = $1) AND status <> 'CLOSED' AND payment IS NOT NULL
-  OR complainant_did = $1 AND award_status = 'PENDING'
 """
+
+_COUNT_AWARDED = (
+    "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1 AND award_status = 'PENDING'"
+)
 
 # What the reader may see: everything, or as a party.
 _WANTED = """
@@ -222,6 +225,12 @@ async def count_filed(tx: Tx, did: str) -> int:
 async def count_binding(tx: Tx, did: str) -> int:
     """How many open disputes about a payment an agent is a party to."""
     count: int = await tx.fetchval(_COUNT_BINDING, did)
+    return count
+
+
+async def count_awarded(tx: Tx, did: str) -> int:
+    """How many awards to an agent wait for a decision."""
+    count: int = await tx.fetchval(_COUNT_AWARDED, did)
     return count
 
 
