@@ -195,6 +195,7 @@ _.copies
 _.cosigned_at
 _.cosigned_with
 _.count
+_.counted_fee
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
@@ -465,6 +466,7 @@ _.liabilities
 _.licence
 _.licence_id
 _.licence_key
+_.licence_lists
 _.lid
 _.lifecycle
 _.limit

@@ -42,6 +42,7 @@ from hansa.rooms.ledger.crossings import (
     corridor_totals,
     crossed_between,
     crossing,
+    outstanding_out,
     totals_with,
     transactions_out,
 )
@@ -220,6 +221,7 @@ __all__ = [
     "open_hold",
     "open_leg",
     "orders",
+    "outstanding_out",
     "payment_line",
     "preview",
     "read_hold",

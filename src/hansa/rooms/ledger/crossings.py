@@ -244,6 +244,11 @@ async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
     return CorridorTotals(**found[0]) if found else None
 
 
+async def outstanding_out(tx: Tx, frame: str, book: Book) -> Minor:
+    """What was committed out to this registry and has not come back; what was issued on its confirmations came in as well."""
+    return await store.outstanding_out(tx, book.transit(frame))
+
+
 async def corridor_totals(tx: Tx) -> list[CorridorTotals]:
     """The totals with every other registry with which anything was ever reserved, by ledger id."""
     return [CorridorTotals(**members) for members in await store.totals(tx)]

@@ -40,6 +40,11 @@ _TOTALS_OF_ALL = f'{_TOTALS} ORDER BY a.did COLLATE "C"'
 
 _TOTALS_OF_ONE = f"{_TOTALS} AND a.did = $1"
 
+_OUTSTANDING_OUT = """
+SELECT greatest(0, k.committed_out - k.committed_in - k.compensated)::bigint FROM ledger_corridor k
+WHERE k.transit_id = (SELECT a.id FROM ledger_account a WHERE a.did = $1 AND a.unit = '')
+"""
+
 _IS_CREDIT_PENDING = """
 SELECT EXISTS (SELECT FROM ledger_crossing c JOIN ledger_account a ON a.id = c.agent_id
   WHERE a.did = $1 AND a.unit = '' AND c.state = 'reserved')
@@ -111,6 +116,11 @@ async def totals(tx: Tx, transit: str | None = None) -> list[dict[str, Any]]:
         for frame, row in named
         if frame is not None
     ]
+
+
+async def outstanding_out(tx: Tx, transit: str) -> Minor:
+    """What was committed out by this transit account and has not come back."""
+    return Minor(await tx.fetchval(_OUTSTANDING_OUT, transit) or 0)
 
 
 async def is_any_pending(tx: Tx, did: str) -> bool:

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0244"
-down_revision = "0243"
+revision = "0245"
+down_revision = "0244"
 
 SQL = """
 ALTER TABLE commerce_dispute
