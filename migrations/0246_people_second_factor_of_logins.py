@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0245"
-down_revision = "0244"
+revision = "0246"
+down_revision = "0245"
 
 SQL = """
 ALTER TABLE people_session ADD COLUMN second_factor_at timestamptz;
