@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-
 from hansa.rooms.agents.grants import forget_sites, pay_owed_grants
 from tests.registry import StartRegistry, TestRegistry, card_of
 

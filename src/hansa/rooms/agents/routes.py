@@ -170,6 +170,7 @@ async def onboard_agent(
     db: catalogue.CardWrites,
     config: Config,
     owner_suspension: OwnerSuspension,
+    *,
     request: Request,
 ) -> CreateAgentOut:
     """Create an agent. Its secret and its private key are shown only once."""
