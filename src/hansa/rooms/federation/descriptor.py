@@ -48,6 +48,7 @@ from .peer_trust import router as peer_trust_router
 from .peers import (
     DISCOVERED,
     PEER_CALLS,
+    PEER_ENDED,
     PEER_REMOVED,
     PEER_SETTLED,
     READ_A_PEER,
@@ -188,6 +189,7 @@ ROOM = Room(
         OWN_IDENTITY,
         PEER_CALLS,
         DISCOVERED,
+        PEER_ENDED,
         PEER_REMOVED,
         PEER_SETTLED,
         RECOGNISED_LEAVES,

@@ -42,6 +42,7 @@ from .refreshing import refresh_peer
 from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
 from .slots import (
     DISCOVERED,
+    PEER_ENDED,
     PEER_REMOVED,
     PEER_SETTLED,
     SYNC_PEER,
@@ -62,6 +63,7 @@ __all__ = [
     "NET_IN_LIMIT_DEFAULT",
     "OPEN_PEERS",
     "PEER_CALLS",
+    "PEER_ENDED",
     "PEER_REMOVED",
     "PEER_SETTLED",
     "READ_A_PEER",
