@@ -32,6 +32,7 @@ from tests.neighbours.crossing_scene import (
     written,
 )
 from tests.neighbours.paying_scene import Abroad, abroad
+from tests.neighbours.pool_scene import currencies
 from tests.neighbours.two_registries import Neighbour, Neighbours, befriend, neighbours
 from tests.operation.registry_process import until_async
 from tests.registry import DatabaseFarm, TestAgent
@@ -384,3 +385,26 @@ async def test_a_saga_is_timed_out_at_five_minutes_however_often_its_peer_was_si
     await run_scheduled_transactions(pair.a.registry.runtime, SAGAS_DUE)
     await run_due(pair.a.registry.runtime, SAGAS)
     assert await rows(pair.a, "SELECT tries, next_at = deadline FROM transfers_bridge_saga") == [(9, True)]
+
+
+async def test_the_pool_of_an_abandoned_peer_returns_its_reserve_with_a_swap_that_was_pending(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    async with currencies(database_farm, tmp_path_factory.mktemp("pools")) as scene:
+        await scene.open_pool("10000", "20000")
+        pair = scene.pair
+        before = await rows(pair.a, "SELECT liquid FROM ledger_account WHERE did LIKE '%:system:treasury'")
+        alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+        had = await alice.balance()
+        Silent(monkeypatch)
+        assert (await across(alice, bob.did, "5", backend="async")).status_code == 200
+        await abandon(pair)
+        assert await alice.balance() == had
+        legs = await rows(pair.a, "SELECT liquid FROM ledger_account WHERE did LIKE '%:system:fx:%'")
+        assert legs == [(0,)]
+        after = await rows(pair.a, "SELECT liquid FROM ledger_account WHERE did LIKE '%:system:treasury'")
+        grant = 100 * 10**8
+        assert after[0][0] == before[0][0] + 10_000 * 10**8 - grant
+        assert await rows(pair.a, "SELECT 1 FROM transfers_pool") == []
+        supply = await pair.a.registry.supply()
+        assert (supply["status"], supply["delta"]) == ("OK", "0"), supply

@@ -35,6 +35,7 @@ from .crossing import (
 )
 from .crossing_routes import crossing_router, crossing_state_router
 from .pools import POOL_JOBS, fx_peer_router, fx_router, pools_admin_router
+from .pools import end_with as end_pool_with
 from .routes import router
 
 
@@ -51,6 +52,7 @@ async def _end_with(tx: Tx, runtime: Runtime, peer: federation.PeerRecord) -> No
     corridor = Corridor.to(peer, runtime)
     await end_with(tx, corridor)
     await end_sagas_with(tx, corridor)
+    await end_pool_with(tx, corridor.key, corridor.settings)
     await PAIR_ENDED.of(runtime)(tx, peer.spiffe_id)
 
 

@@ -125,7 +125,7 @@ HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
 _UNDECIDED = "(status = 'PENDING_SLASH' OR status = 'SLASHING' AND direction = 'outgoing')"
 
 HAS_OVERDUE = Question(
-    f"SELECT EXISTS (SELECT FROM commerce_settlement WHERE {_UNDECIDED} AND expires_at <= clock_timestamp())"
+    f"SELECT EXISTS (SELECT FROM commerce_settlement WHERE {_UNDECIDED} AND expires_at <= clock_timestamp())"  # noqa: S608
 )
 """Whether the time of a settlement without a decision has passed."""
 

@@ -218,10 +218,12 @@ def outstanding(saga: Saga) -> tuple[Message, ...]:
 
 def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
     """The destination has decided: the units are kept, or given back."""
-    if saga is None or saga.state is State.IN_DOUBT or saga.is_abandoned:
-        return _on_forgotten(saga, message, findings)
-    if message.terms != saga.terms:
+    if saga is not None and message.terms != saga.terms:
         return Move(saga)
+    if saga is None or saga.state is State.IN_DOUBT:
+        return _on_forgotten(saga, message, findings)
+    if saga.is_abandoned:
+        return _on_abandoned(saga, message, findings)
     return (_on_ended if saga.has_ended else _on_first)(saga, message, findings)
 
 
@@ -268,18 +270,19 @@ def _on_ended(saga: Saga, message: Message, findings: Findings) -> Move:
     return Move(replace(saga, is_closed=agrees), confirms=agrees)
 
 
+def _on_abandoned(saga: Saga, message: Message, findings: Findings) -> Move:
+    """The destination was away when an administrator ended the saga: it agrees, or it had carried the saga out."""
+    if message.type is MessageType.CANCELLED:
+        return Move(replace(saga, answer=message, is_closed=True), confirms=findings.is_current)
+    return _on_forgotten(saga, message, findings)
+
+
 def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Move:
     """After a restore, the own signature under the request is binding where the destination carried it out."""
     terms = message.terms
-    if saga is not None and saga.terms != terms:
-        return Move(saga)
-    if saga is not None and saga.is_abandoned and message.type is MessageType.CANCELLED:
-        return Move(replace(saga, answer=message, is_closed=True), confirms=findings.is_current)
-    if not message.shows_request:
-        return Move(saga)
-    if message.type is MessageType.CANCELLED and saga is None:
+    if message.type is MessageType.CANCELLED and message.shows_request and saga is None:
         return Move(None, confirms=findings.is_current)
-    if message.type is not DONE[terms.direction]:
+    if not message.shows_request or message.type is not DONE[terms.direction]:
         return Move(saga)
     course = _COURSES[terms.direction]
     before = (*course.first, course.requested) if saga is None else ()
@@ -291,7 +294,8 @@ def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Mo
     if terms.direction is Direction.REDEEM:
         # The wrapped units are set aside by another redemption, or not minted again yet: the destination repeats its decision.
         return Move(saga)
-    return Move(replace(known, state=State.IN_DOUBT), (*before, State.IN_DOUBT) if saga is None else ())
+    is_new = saga is None or saga.has_ended
+    return Move(replace(known, state=State.IN_DOUBT), (*before, State.IN_DOUBT) if is_new else ())
 
 
 def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:
