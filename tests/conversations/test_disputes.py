@@ -39,6 +39,8 @@ MEMBERS = {
     "description",
     "claimed_amount",
     "bound",
+    "paid",
+    "held",
     "status",
     "ruling",
     "compensation_amount",
@@ -631,6 +633,8 @@ async def test_an_administrator_sees_what_the_facts_come_to_and_why(
         "ruling": FOR_COMPLAINANT,
         "rule": "not_delivered",
         "why": "The work was due, and the provider had not submitted it.",
+        "paid": "0",
+        "held": "0",
     }
     assert (await disputes.read(alice, filed)).json()["proposal"] is None
     open_question = await disputes.file(alice, bob)

@@ -193,6 +193,7 @@ _.copies
 _.cosigned_at
 _.cosigned_with
 _.count
+_.counted_fee
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
@@ -254,6 +255,7 @@ _.disputes_lost
 _.disputes_lost_with
 _.disputes_won
 _.documentation_url
+_.documents
 _.documents_version
 _.done_at
 _.dry_run
@@ -434,6 +436,7 @@ _.key_pem
 _.key_prefix
 _.keys
 _.kid
+_.kids
 _.kind
 _.kinds
 _.kty
@@ -460,6 +463,7 @@ _.liabilities
 _.licence
 _.licence_id
 _.licence_key
+_.licence_lists
 _.lid
 _.lifecycle
 _.limit
@@ -558,6 +562,7 @@ _.page
 _.page_size
 _.page_token
 _.pagination
+_.paid
 _.pairs
 _.params
 _.parent_token_id

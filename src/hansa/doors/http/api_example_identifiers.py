@@ -69,6 +69,8 @@ IDENTIFIERS: dict[str, Any] = {
     "DisputeOut.description": "Half of the pages are missing.",
     "DisputeOut.claimed_amount": "50",
     "DisputeOut.bound": "50",
+    "DisputeOut.paid": "50",
+    "DisputeOut.held": "0",
     "DisputeOut.status": "CLOSED",
     "DisputeOut.ruling": "IN_FAVOR_OF_COMPLAINANT",
     "DisputeOut.compensation_amount": "20",

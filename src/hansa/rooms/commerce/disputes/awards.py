@@ -13,9 +13,10 @@ from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts, settlements
 from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
-from . import recorded, store
+from . import recorded, rules, store
 from .abroad import Abroad, abroad_of, payment_names
-from .dispute import Decision, Dispute
+from .dispute import Decision, Dispute, Funds
+from .funds import funds_of
 from .rules import names_so_far
 
 _NOTHING = BondSlashed(ZERO, None)
@@ -39,7 +40,7 @@ class Awards(msgspec.Struct, frozen=True):
     contract: contracts.Contract | None
     winner: str | None
     hold_id: int | None
-    earlier: Minor
+    compensation_max: Minor
     abroad: Abroad | None
     """The registry of the defendant, where it is another: nothing of the defendant is moved here, and nothing issued yet."""
     complainant_abroad: Abroad | None
@@ -56,16 +57,24 @@ class Awards(msgspec.Struct, frozen=True):
         decision: Decision,
         settings: Settings,
     ) -> "Awards":
-        """What this decision gives and takes."""
+        """What this decision gives and takes; other rulings about the payment wait from now on."""
+        abroad = await abroad_of(tx, dispute.defendant_did, settings)
+        complainant = await abroad_of(tx, dispute.complainant_did, settings)
+        if dispute.payment is not None:
+            await store.lock_payment(tx, names_so_far(dispute.payment)[0])
+        for registry in (abroad, complainant):
+            if registry is not None:
+                await registry.lock(tx)
         winner = dispute.party_of(decision.ruling)
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
         names = await payment_names(tx, dispute, contract)
+        from_hold = ZERO if contract is None or hold_id is None else contract.unpaid
         earlier = await settlements.compensated_before(tx, names)
         if dispute.payment is not None:
             earlier += await store.compensated(tx, names_so_far(dispute.payment))
-        abroad = await abroad_of(tx, dispute.defendant_did, settings)
-        complainant = await abroad_of(tx, dispute.complainant_did, settings)
+        filed = Funds(dispute.paid_amount or ZERO, dispute.held_amount or ZERO)
+        funds = filed if contract is None else await funds_of(tx, contract)
         return cls(
             dispute=dispute,
             decision=decision,
@@ -73,17 +82,11 @@ class Awards(msgspec.Struct, frozen=True):
             contract=contract,
             winner=winner,
             hold_id=hold_id,
-            earlier=Minor(earlier),
+            compensation_max=rules.compensation_left(dispute, funds, Minor(from_hold + earlier)),
             abroad=abroad,
             complainant_abroad=complainant,
             payment=names[-1] if names else None,
         )
-
-    @property
-    def given(self) -> Minor:
-        """What the hold and earlier rulings about the payment give."""
-        from_hold = ZERO if self.contract is None or self.hold_id is None else self.contract.unpaid
-        return Minor(from_hold + self.earlier)
 
     async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
         """Move them. Raises: MintTooLarge, SupplyExhausted, IssuanceRefused."""

@@ -62,7 +62,7 @@ async def rule(
     rules.require_reason(decision, await proposal_for(tx, await with_evidence(tx, dispute), settings))
     awards = await Awards.of(tx, dispute, contract, decision, settings)
     bounded = decision if awards.abroad is None else awards.abroad.in_own_units(decision)
-    rules.require_bounds(dispute, bounded, awards.given, parse_amount(settings.dispute_slash_max))
+    rules.require_bounds(dispute, bounded, awards.compensation_max, parse_amount(settings.dispute_slash_max))
     if awards.abroad is not None:
         require_settleable(decision, awards.abroad, settings)
     if awards.complainant_abroad is not None:

@@ -66,13 +66,24 @@ class Complaint(msgspec.Struct, frozen=True):
     evidence: tuple[Piece, ...] = ()
 
 
+class Funds(msgspec.Struct, frozen=True):
+    """Units paid by the payer to the payee, and units held for a contract; minor units."""
+
+    paid: Minor
+    held: Minor
+
+
 class Subject(msgspec.Struct, frozen=True):
-    """The payment that a complaint is about. `payment` is its name, the same by whichever id it was given."""
+    """The payment that a complaint is about. `payment` is its name, the same by whichever id it was given.
+
+    `amount` is the amount that the parties agreed.
+    """
 
     payment: str
     payer_did: str
     amount: Minor
     fee: Minor
+    funds: Funds
     contract: Contract | None = None
     token_id: UUID | None = None
     tx_id: int | None = None
@@ -88,7 +99,10 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Dispute(msgspec.Struct, frozen=True):
-    """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject."""
+    """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject.
+
+    `subject_amount` is the amount that the parties agreed; `paid_amount` and `held_amount` are as of the filing.
+    """
 
     id: int
     complainant_did: str
@@ -100,6 +114,8 @@ class Dispute(msgspec.Struct, frozen=True):
     contract_status: Status | None
     payer_did: str | None
     subject_amount: Minor | None
+    paid_amount: Minor | None
+    held_amount: Minor | None
     fee_paid: Minor
     is_malpractice: bool
     reason_code: ReasonCode

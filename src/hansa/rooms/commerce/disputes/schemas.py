@@ -167,6 +167,26 @@ class ProposalOut(LazyModel):
         )
 
 
+class ShownProposalOut(ProposalOut):
+    """A proposed ruling with the units that it decides about."""
+
+    paid: str | None = Field(
+        description="Units that the payer had paid when the dispute was filed; null without a payment."
+    )
+    held: str | None = Field(
+        description="Units that a hold kept when the dispute was filed; null without a payment."
+    )
+
+    @classmethod
+    def about(cls, dispute: Dispute, proposal: Proposal) -> "ShownProposalOut":
+        """The form of a proposal for a ruling on this dispute."""
+        return cls(
+            **ProposalOut.of(proposal).model_dump(),
+            paid=_text_of(dispute.paid_amount),
+            held=_text_of(dispute.held_amount),
+        )
+
+
 class DisputeOut(LazyModel):
     """A dispute."""
 
@@ -181,8 +201,13 @@ class DisputeOut(LazyModel):
     description: str
     claimed_amount: str | None
     bound: str | None = Field(
-        description="What a ruling can give at most: the least of the claim and the payment; null without a payment."
+        description="The least of the claim and the amount that the parties agreed, the most that a ruling slashes; null"
+        " without a payment."
     )
+    paid: str | None = Field(
+        description="Units that the payer had paid when the dispute was filed; with `held` the most that rulings compensate."
+    )
+    held: str | None = Field(description="Units that a hold kept for the payment when the dispute was filed.")
     status: DisputeStatus
     ruling: Ruling | None
     compensation_amount: str
@@ -196,7 +221,7 @@ class DisputeOut(LazyModel):
     rule_by: datetime = Field(description="Without a ruling until then the dispute is dismissed.")
     voting_at: datetime | None
     closed_at: datetime | None
-    proposal: ProposalOut | None = Field(
+    proposal: ShownProposalOut | None = Field(
         default=None, description="For administrators who read one dispute: the ruling that its facts give."
     )
 
@@ -211,12 +236,14 @@ class DisputeOut(LazyModel):
             transaction_id=None if dispute.tx_id is None else f"tx-{dispute.tx_id}",
             claimed_amount=_text_of(dispute.claimed_amount),
             bound=_text_of(bound_of(dispute)),
+            paid=_text_of(dispute.paid_amount),
+            held=_text_of(dispute.held_amount),
             compensation_amount=format_amount(dispute.compensation_amount),
             slash_requested=format_amount(dispute.slash_requested),
             slash_applied=format_amount(dispute.slash_applied),
             evidence=[EvidenceOut.of(one) for one in dispute.evidence],
             attestation_ids=list(dispute.attestation_ids),
-            proposal=None if proposal is None else ProposalOut.of(proposal),
+            proposal=None if proposal is None else ShownProposalOut.about(dispute, proposal),
         )
 
 
@@ -245,6 +272,8 @@ _DERIVED = {
     "transaction_id",
     "claimed_amount",
     "bound",
+    "paid",
+    "held",
     "compensation_amount",
     "slash_requested",
     "slash_applied",

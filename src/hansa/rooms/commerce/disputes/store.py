@@ -1,7 +1,7 @@
 """Every SQL statement of disputes.
 
-An act locks the contract of a dispute first, then the dispute, then the rows of agents, holds and accounts. The clock is
-read by the statement after the lock.
+An act locks the contract of a dispute first, then the dispute, then the payment that it is about and the peer of a party,
+then the rows of agents, holds and accounts. The clock is read by the statement after the lock.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,14 @@ _DISPUTES = f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM commerce_dispute 
 
 _LOCK = "SELECT FROM commerce_dispute WHERE id = $1 FOR NO KEY UPDATE"
 
+_LOCK_PAYMENT = "SELECT pg_advisory_xact_lock(hashtextextended('commerce rulings ' || $1, 0))"
+
 _INSERT = """
 INSERT INTO commerce_dispute (complainant_did, defendant_did, payment, contract_id, token_id, tx_id, contract_status,
-  payer_did, subject_amount, fee_paid, is_malpractice, reason_code, description, claimed_amount, attestation_ids, status,
-  opened_at, evidence_until, rule_by)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'OPEN', now, least(now + $16, now + $17), now + $17
+  payer_did, subject_amount, paid_amount, held_amount, fee_paid, is_malpractice, reason_code, description, claimed_amount,
+  attestation_ids, status, opened_at, evidence_until, rule_by)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'OPEN', now, least(now + $18, now + $19),
+  now + $19
 FROM commerce_time_of_dispute() now
 ON CONFLICT (complainant_did, payment) DO NOTHING RETURNING id
 """
@@ -103,6 +106,8 @@ async def insert(tx: Tx, complaint: Complaint, subject: Subject | None, windows:
         contract.status if contract else None,
         subject.payer_did if subject else None,
         subject.amount if subject else None,
+        subject.funds.paid if subject else None,
+        subject.funds.held if subject else None,
         subject.fee if subject else 0,
         complaint.is_malpractice,
         complaint.reason_code,
@@ -119,6 +124,11 @@ async def lock(tx: Tx, dispute_id: int) -> Dispute | None:
     """One dispute, as it is once no other act has it."""
     await tx.execute(_LOCK, dispute_id)
     return await find(tx, dispute_id)
+
+
+async def lock_payment(tx: Tx, name: str) -> None:
+    """Let rulings about one payment wait for each other: each counts what those before it gave."""
+    await tx.execute(_LOCK_PAYMENT, name)
 
 
 async def find(tx: Tx, dispute_id: int) -> Dispute | None:

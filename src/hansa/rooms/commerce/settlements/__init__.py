@@ -8,7 +8,7 @@ from .paid_awards import paid_before
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth
 from .slashing import SLASHING_JOBS
-from .store import compensated_before, reopen
+from .store import compensated_before, lock_peer, reopen
 
 __all__ = [
     "EXCHANGE_JOBS",
@@ -22,7 +22,11 @@ __all__ = [
     "begin",
     "begin_award",
     "compensated_before",
+<<<<<<< HEAD
     "end_with",
+=======
+    "lock_peer",
+>>>>>>> f7171745869aeed5afa6c5e257ee2e3482de0fcc
     "paid_before",
     "peer_of_party",
     "peer_router",

@@ -11,7 +11,6 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_positive
 from hansa.rooms import federation
 from hansa.rooms.transfers.crossing.messages import ADDRESSEE_MAX_CHARACTERS, NO_HEAD, NOWHERE, Position
-from hansa.rooms.transfers.crossing.peer_keys import keys_of_peer
 from hansa_verify.jws import CompactSignature, read_compact
 
 from .messages import Direction, Message, MessageType, Terms
@@ -78,7 +77,7 @@ def signed_text(key: federation.SigningKey, message: Message) -> str:
 
 def read_message(text: str, peer: federation.PeerRecord) -> Message | None:
     """The message of this peer, its proof being a claim still; None where the text is none."""
-    return _signed_by(text, keys_of_peer(peer))
+    return _signed_by(text, federation.keys_in_force(peer))
 
 
 def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message | None:

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0243"
-down_revision = "0242"
+revision = "0245"
+down_revision = "0244"
 
 SQL = """
 ALTER TABLE transfers_bridge_saga DROP CONSTRAINT transfers_bridge_saga_check1, DROP CONSTRAINT transfers_bridge_saga_held;
