@@ -22,11 +22,8 @@ __all__ = [
     "begin",
     "begin_award",
     "compensated_before",
-<<<<<<< HEAD
     "end_with",
-=======
     "lock_peer",
->>>>>>> f7171745869aeed5afa6c5e257ee2e3482de0fcc
     "paid_before",
     "peer_of_party",
     "peer_router",
