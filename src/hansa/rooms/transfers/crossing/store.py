@@ -110,14 +110,19 @@ async def lock_pair(tx: Tx, peer: str) -> Pair:
 
 async def lock_pair_alone(tx: Tx, peer: str) -> Pair:
     """As `lock_pair`; what is reserved or begun with the peer waits too, and finds the pair as this transaction leaves it."""
-    await open_pair(tx, peer)
-    return _pair(await tx.fetchrow(_PAIR + " FOR UPDATE", peer))
+    return await _opened_pair(tx, peer, "FOR UPDATE")
 
 
 async def share_pair(tx: Tx, peer: str) -> Pair:
     """The pair with this peer, which stays until the transaction ends."""
+    return await _opened_pair(tx, peer, "FOR KEY SHARE")
+
+
+async def _opened_pair(tx: Tx, peer: str, lock: str) -> Pair:
     await open_pair(tx, peer)
-    return _pair(await tx.fetchrow(_PAIR + " FOR KEY SHARE", peer))
+    row = await tx.fetchrow(f"{_PAIR} {lock}", peer)
+    assert row is not None
+    return _pair(row)
 
 
 async def open_pair(tx: Tx, peer: str) -> None:
