@@ -88,6 +88,8 @@ _.auto_approve
 _.auto_approved
 _.auto_slash_enabled
 _.auto_slash_max_avt
+_.award_amount
+_.award_status
 _.backend
 _.backup_codes
 _.balance
@@ -221,6 +223,7 @@ _.day
 _.days
 _.dead_at
 _.decided_at
+_.decided_by
 _.decimals
 _.declared
 _.declared_at
@@ -720,6 +723,7 @@ _.rounding
 _.rows
 _.rule
 _.rule_by
+_.ruled_at
 _.ruled_by
 _.rules
 _.ruling
