@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0245"
-down_revision = "0244"
+revision = "0247"
+down_revision = "0246"
 
 SQL = """
 -- The signature lines of the witnesses; null while too few of them have cosigned.
