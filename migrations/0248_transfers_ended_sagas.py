@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0247"
-down_revision = "0246"
+revision = "0248"
+down_revision = "0247"
 
 SQL = """
 ALTER TABLE transfers_bridge_saga DROP CONSTRAINT transfers_bridge_saga_check1, DROP CONSTRAINT transfers_bridge_saga_held;
