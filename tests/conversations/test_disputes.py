@@ -46,6 +46,8 @@ MEMBERS = {
     "compensation_amount",
     "slash_requested",
     "slash_applied",
+    "award_amount",
+    "award_status",
     "note",
     "evidence",
     "attestation_ids",

@@ -53,7 +53,7 @@ AREAS = {
     "admin_federation": {"federation_"},
     "admin_platform": {"auditor_key", "federation_", "journal_"},
     "admin_support": {"people_invite"},
-    "admin_treasury": {"auditor_", "federation_peer", "ledger_account", "transfers_"},
+    "admin_treasury": {"auditor_", "commerce_dispute", "federation_peer", "ledger_account", "transfers_"},
 }
 AREAS_THAT_MAKE_SECRETS = {
     "POST /api/v1/admin/federation/licence-keys",

@@ -41,6 +41,7 @@ from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
+from .notices import LICENCE_ROUND
 from .operators import OPERATOR_ROSTER, renew_certificates, renewals_router
 from .peer_trust import ask_peers, classify_peers, public_trust_router
 from .peer_trust import peer_router as trust_peer_router
@@ -49,6 +50,7 @@ from .peers import (
     DISCOVERED,
     KEY_READINGS,
     PEER_CALLS,
+    PEER_ENDED,
     PEER_REMOVED,
     PEER_SETTLED,
     READ_A_PEER,
@@ -122,7 +124,7 @@ ROOM = Room(
             renew_certificates,
             is_renewal_due,
         ),
-        scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
+        scheduled(LICENCE_ROUND, LICENCE_ROUND_SECONDS, refresh_licences),
         scheduled("federation: how far peers trust this registry", OWN_TRUST_SECONDS, ask_peers),
         sweep_with_runtime("federation: classify peers", CLASSIFICATION_SECONDS, classify_peers),
     ),
@@ -191,6 +193,7 @@ ROOM = Room(
         OWN_IDENTITY,
         PEER_CALLS,
         DISCOVERED,
+        PEER_ENDED,
         PEER_REMOVED,
         PEER_SETTLED,
         RECOGNISED_LEAVES,

@@ -50,8 +50,7 @@ async def _send_hint(runtime: Runtime, job: Job) -> None:
         return
     place, begun = await runtime.database.read(_place_and_time)
     try:
-        marks = await federation.own_marks(runtime)
-        hint = {"next": place, "documents": marks.model_dump(mode="json")}
+        hint = {"next": place, **await federation.stated_in_hint(runtime)}
         answer = await federation.call_peer(runtime, peer, "POST", PATH, hint, limits=LIMITS)
     except (OutgoingTrouble, PeerClosed, federation.FederationOff, federation.CardUnsigned) as trouble:
         if job.attempts < ATTEMPTS:
@@ -68,12 +67,9 @@ async def _place_and_time(tx: Tx) -> tuple[str, datetime]:
 HINTS = LeasedKind(federation.HINT_KIND, _send_hint, at_once=16, retries=Retries(None, pause_seconds=1.0))
 
 
-async def receive_hint(
-    tx: Tx, peer: Peer, place: str, documents: federation.DocumentMarks | None = None
-) -> bool:
-    """Let what is new at the peer be read at once; False where its acts were read up to this place, and its documents are known."""
-    is_new = documents is not None and await federation.read_if_changed(tx, peer.id, documents)
+async def receive_hint(tx: Tx, peer: Peer, place: str) -> bool:
+    """Let the acts of the peer be read at once; False where they were read up to this place."""
     if await has_read_acts(tx, peer.id, place):
-        return is_new
+        return False
     await enqueue(tx, ACTS_KIND, str(peer.id))
     return True

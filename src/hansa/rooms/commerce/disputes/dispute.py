@@ -27,6 +27,14 @@ class Ruling(StrEnum):
     DISMISSED = "DISMISSED"
 
 
+class AwardStatus(StrEnum):
+    """Where the part of a compensation is that no slash covers."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+
+
 ReasonCode: TypeAlias = Literal[
     "UNFAIR_FEE", "SERVICE_NOT_DELIVERED", "POOR_QUALITY", "CONTRACT_VIOLATION", "OTHER"
 ]
@@ -98,10 +106,18 @@ class Decision(msgspec.Struct, frozen=True):
     note: str | None
 
 
+class Outcome(msgspec.Struct, frozen=True):
+    """Units that a ruling destroyed, and those of its compensation that wait as an award."""
+
+    slashed: Minor
+    awarded: Minor
+
+
 class Dispute(msgspec.Struct, frozen=True):
     """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject.
 
     `subject_amount` is the amount that the parties agreed; `paid_amount` and `held_amount` are as of the filing.
+    `award_amount` is the part of the compensation that the slash does not cover.
     """
 
     id: int
@@ -134,6 +150,11 @@ class Dispute(msgspec.Struct, frozen=True):
     rule_by: datetime
     voting_at: datetime | None
     closed_at: datetime | None
+    award_amount: Minor
+    award_status: AwardStatus | None
+    award_decided_by: int | None
+    award_decided_at: datetime | None
+    award_reason: str | None
     now: datetime
     evidence: tuple[Evidence, ...] = msgspec.field(default=())
 
@@ -163,5 +184,13 @@ class DisputeFilter(msgspec.Struct, frozen=True):
     reader: str | None
     role: str | None
     status: str | None
+    limit: int
+    offset: int
+
+
+class AwardFilter(msgspec.Struct, frozen=True):
+    """Which awards; without a status all."""
+
+    status: AwardStatus | None
     limit: int
     offset: int

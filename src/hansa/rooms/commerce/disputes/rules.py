@@ -5,6 +5,7 @@
   that bound. A compensation stays also within the units that were paid or are held for the payment, less those that the hold
   and earlier rulings about the payment give.
 - A dispute without a subject gives no compensation, and a slash of at most DISPUTE_SLASH_MAX.
+- The part of a compensation that the slash does not cover is an award: a second administrator decides it.
 - No ruling in time: it is dismissed.
 """
 
@@ -19,8 +20,20 @@ from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.rules import require_state as require_contract_state
 from hansa_verify import Proposal
 
-from .dispute import Complaint, Decision, Dispute, DisputeStatus, Funds, Piece, Ruling, Subject
+from .dispute import (
+    AwardStatus,
+    Complaint,
+    Decision,
+    Dispute,
+    DisputeStatus,
+    Funds,
+    Outcome,
+    Piece,
+    Ruling,
+    Subject,
+)
 from .errors import (
+    AwardDecided,
     DisputeUnknown,
     EvidenceClosed,
     NotAParty,
@@ -30,6 +43,7 @@ from .errors import (
     RulingDiffers,
     RulingInvalid,
     RulingTooLate,
+    SecondAdministratorNeeded,
     TooLate,
     WrongState,
 )
@@ -196,7 +210,9 @@ def require_bounds(dispute: Dispute, decision: Decision, left: Minor, slash_max:
     _require_at_most("slash_amount", decision.slash, slash_max if bound is None else bound)
 
 
-def decided(dispute: Dispute, decision: Decision, slashed: Minor, fee_paid: Minor, ruled_by: int) -> Dispute:
+def decided(
+    dispute: Dispute, decision: Decision, outcome: Outcome, fee_paid: Minor, ruled_by: int
+) -> Dispute:
     """An administrator has ruled."""
     return replace(
         dispute,
@@ -204,12 +220,26 @@ def decided(dispute: Dispute, decision: Decision, slashed: Minor, fee_paid: Mino
         ruling=decision.ruling,
         compensation_amount=decision.compensation,
         slash_requested=decision.slash,
-        slash_applied=slashed,
+        slash_applied=outcome.slashed,
+        award_amount=outcome.awarded,
+        award_status=AwardStatus.PENDING if outcome.awarded else None,
         fee_paid=fee_paid,
         note=decision.note,
         ruled_by=ruled_by,
         closed_at=dispute.now,
     )
+
+
+def require_award_pending(dispute: Dispute) -> None:
+    """Raises: AwardDecided."""
+    if dispute.award_status is not AwardStatus.PENDING:
+        raise AwardDecided(context={"award_status": dispute.award_status})
+
+
+def require_second(dispute: Dispute, administrator_id: int) -> None:
+    """Raises: SecondAdministratorNeeded, for the administrator who ruled."""
+    if dispute.ruled_by == administrator_id:
+        raise SecondAdministratorNeeded
 
 
 def unruled(dispute: Dispute) -> Dispute:

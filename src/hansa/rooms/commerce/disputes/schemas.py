@@ -20,7 +20,17 @@ from hansa.foundation.values.money import (
 from hansa.foundation.values.request_body import RequestBody
 from hansa_verify import Proposal
 
-from .dispute import Complaint, Decision, Dispute, DisputeStatus, Evidence, Piece, ReasonCode, Ruling
+from .dispute import (
+    AwardStatus,
+    Complaint,
+    Decision,
+    Dispute,
+    DisputeStatus,
+    Evidence,
+    Piece,
+    ReasonCode,
+    Ruling,
+)
 from .filing import Malpractice
 from .rules import ATTESTATIONS_MAX, bound_of
 
@@ -213,6 +223,10 @@ class DisputeOut(LazyModel):
     compensation_amount: str
     slash_requested: str
     slash_applied: str
+    award_amount: str = Field(
+        description="The part of the compensation that the slash does not cover: a second administrator decides it."
+    )
+    award_status: AwardStatus | None
     note: str | None
     evidence: list[EvidenceOut]
     attestation_ids: list[str]
@@ -241,6 +255,7 @@ class DisputeOut(LazyModel):
             compensation_amount=format_amount(dispute.compensation_amount),
             slash_requested=format_amount(dispute.slash_requested),
             slash_applied=format_amount(dispute.slash_applied),
+            award_amount=format_amount(dispute.award_amount),
             evidence=[EvidenceOut.of(one) for one in dispute.evidence],
             attestation_ids=list(dispute.attestation_ids),
             proposal=None if proposal is None else ShownProposalOut.about(dispute, proposal),
@@ -277,6 +292,7 @@ _DERIVED = {
     "compensation_amount",
     "slash_requested",
     "slash_applied",
+    "award_amount",
     "evidence",
     "attestation_ids",
     "proposal",

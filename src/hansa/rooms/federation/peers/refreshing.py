@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
 from hansa.rooms.federation.identity import set_own_roots
+from hansa.rooms.federation.notices import judge_licences_soon
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 
 from . import store
@@ -29,6 +30,8 @@ from .meeting import Documents, bundle_in_document, read_over_mutual_tls, read_p
 from .own_bundle import own_bundle
 from .reading import count_refusal, peer_by_id
 from .records import PeerRecord, VerifiedCard
+
+LICENCE_HASH = "federation.licence.hash"
 
 
 class Refreshed(msgspec.Struct, frozen=True):
@@ -203,7 +206,9 @@ async def _take(
     if peer is None or peer.removing:
         raise PeerUnknown
     if card is not None:
-        await store_card(tx, peer_id, card)
+        stored = await store_card(tx, peer_id, card)
+        if stored.signed.get(LICENCE_HASH) != peer.signed.get(LICENCE_HASH):
+            await judge_licences_soon(tx)
     refused = await _take_bundle(tx, peer, documents.bundle, roots)
     await store.note_read(tx, peer_id, approved=documents.has_added_us)
     activated = await store.activate(tx, peer_id)

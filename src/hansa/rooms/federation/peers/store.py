@@ -20,8 +20,8 @@ from .records import NewPeer, PeerRecord, VerifiedCard
 _COLUMNS = """id, spiffe_id, ledger_id, registry_name, trust_domain, registry_url, federation_base_url, peer_type,
 hop_distance, status, approval, paused_at, removing, quarantined_at, quarantine_reason, settlement_currency,
 did_namespace, bundle, bundle_fetched_at, card, card_etag, card_kid, card_fetched_at, card_signed_at, card_expires_at,
-card_verdicts, keys, net_in_limit, auto_slash_enabled, auto_slash_max_avt, trust_state, total_interactions,
-disputes_lost_with, last_interaction_at, last_synced_at, trouble, created_at, approved_at,
+card_verdicts, keys, net_in_limit, auto_slash_enabled, auto_slash_max_avt, trust_state, trust_weight,
+total_interactions, disputes_lost_with, last_interaction_at, last_synced_at, trouble, created_at, approved_at,
 clock_timestamp() AS read_at"""
 
 _ALL = f"SELECT {_COLUMNS} FROM federation_peer ORDER BY registry_name, id"  # noqa: S608
