@@ -343,8 +343,10 @@ class _Judged:
 def _falls(records: Sequence[Any]) -> bool:
     """Whether more ids fall than rise, from one record to the next."""
     numbers = [record.get("id") if isinstance(record, Mapping) else None for record in records]
-    pairs = [pair for pair in pairwise(numbers) if all(type(number) is int for number in pair)]
-    return sum(after < before for before, after in pairs) > sum(after > before for before, after in pairs)
+    steps = [
+        after - before for before, after in pairwise(numbers) if type(before) is int and type(after) is int
+    ]
+    return sum(step < 0 for step in steps) > sum(step > 0 for step in steps)
 
 
 def _payload(record: Mapping[str, Any]) -> bytes:
