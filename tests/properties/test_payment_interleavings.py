@@ -66,6 +66,7 @@ TRANSFERS = [("transfer", act) for act in (*ACTS, "transfer")]
 GATHERED = [
     *(("settle in the batch", act) for act in (*ACTS, "transfer", "settle in the batch")),
     *(("release in the batch", act) for act in ("verify", "settle", "expire", "release in the batch")),
+    ("settle in the batch", "release in the batch"),
 ]
 # What ends the token of a purchase, by the service's answer or without one.
 PURCHASES = [
