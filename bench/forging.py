@@ -29,6 +29,7 @@ SEED = 20_260_101
 # The search stops refining where two costs differ by less than a thousandth.
 PRECISION = 1000
 COST_MAX = 10**6 * UNIT
+"""The most that is tried: an attack that does not reach a score with it never does."""
 SPREAD_OF_A_STEP = 0.7
 CHANCE_TO_DROP = 0.15
 GRADES_UPWARD = tuple((least, name) for least, name in reversed(GRADES) if least)
@@ -36,7 +37,7 @@ GRADES_UPWARD = tuple((least, name) for least, name in reversed(GRADES) if least
 
 @dataclass(frozen=True)
 class Cost:
-    """The least fees found, in minor units, with which an attack reaches a score."""
+    """The least fees found, in minor units, with which an attack reaches a score; `COST_MAX`: it reaches it with none."""
 
     attack: Attack
     grade: str
@@ -60,6 +61,8 @@ class Search:
 
     def _climb(self, tries: int, *, at_random: bool) -> int:
         parts = [self._random.random() if at_random else 1.0 for _ in self._attack.lines]
+        if not self._reaches(parts, COST_MAX):
+            return COST_MAX
         fees = self._least_fees(parts, COST_MAX)
         for _ in range(tries):
             tried = self._changed(parts)
@@ -111,7 +114,8 @@ def sublinear(costs: Iterable[Cost]) -> list[Cost]:
     return [
         higher
         for lower, higher in pairs
-        if higher.fees * lower.least_score * 100 < lower.fees * higher.least_score * 99
+        if higher.fees < COST_MAX
+        and higher.fees * lower.least_score * 100 < lower.fees * higher.least_score * 99
     ]
 
 
@@ -136,6 +140,8 @@ def tables(costs: list[Cost], min_fee: Decimal) -> str:
 
 
 def _units(fees: int) -> str:
+    if fees >= COST_MAX:
+        return "never"
     return f"{fees / UNIT:.3f}" if fees < UNIT else f"{fees / UNIT:.1f}"
 
 

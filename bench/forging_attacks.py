@@ -7,6 +7,9 @@ lines, and the search finds what share of all fees is paid on each line.
 from dataclasses import dataclass
 from datetime import date
 
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.money import parse_amount
+from hansa.rooms.transfers.crossing.evidence import FULL_WEIGHT, counted_fee
 from hansa_verify import Signal
 from hansa_verify.reputation import UNIT, day_of
 
@@ -18,6 +21,11 @@ HONEST_FEE = 10_000 * UNIT
 HONEST_PAIRS = ((HONEST, HONEST + 1), (HONEST + 1, HONEST + 2), (HONEST + 2, HONEST))
 
 
+PEER = 200
+PEER_FEES_MAX = parse_amount(Settings.model_fields["peer_counted_fees_max"].default)
+PEER_DAYS = 15
+
+
 @dataclass(frozen=True)
 class Line:
     """A payment `age` days before the epoch. The attacker pays its fee, also where the payer is an agent of another."""
@@ -26,12 +34,31 @@ class Line:
     payee: int
     age: int = YESTERDAY
     disputed: bool = False
+    counts: bool = True
 
     def signals(self, fee: int) -> list[Signal]:
         """What the line leaves if its fee is `fee` minor units; a dispute over it is decided for the payee."""
         kinds = ("payment", "ruling_for_defendant") if self.disputed else ("payment",)
         payer, payee = str(self.payer), str(self.payee)
-        return [Signal(kind, TODAY - self.age, payer, payee, fee, counts=True) for kind in kinds]  # type: ignore[arg-type]
+        return [Signal(kind, TODAY - self.age, payer, payee, fee, self.counts) for kind in kinds]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class PeerLine:
+    """Equal payments on `PEER_DAYS` days from `age` days before the epoch back, from an agent of a peer of the highest trust."""
+
+    payer: int
+    payee: int
+    age: int
+
+    def signals(self, fee: int) -> list[Signal]:
+        """What the line leaves if its border fees are `fee` minor units; at most the maximum of a day counts."""
+        counted = counted_fee(fee // PEER_DAYS, FULL_WEIGHT, PEER_FEES_MAX)
+        days = range(self.age, self.age + PEER_DAYS)
+        return [
+            Signal("payment", TODAY - age, str(self.payer), str(self.payee), counted, counts=True)
+            for age in days
+        ]
 
 
 @dataclass(frozen=True)
@@ -40,7 +67,7 @@ class Attack:
 
     name: str
     sentence: str
-    lines: tuple[Line, ...]
+    lines: tuple[Line | PeerLine, ...]
 
 
 def honest_signals() -> list[Signal]:
@@ -88,5 +115,15 @@ ATTACKS = (
         "bridge",
         "an honest agent of the highest score pays the agents of the attacker and is repaid; its bribe is not counted",
         _to(_PAIR, _OTHERS) + _among(_PAIR),
+    ),
+    Attack(
+        "printing peer",
+        "agents of a peer that the attacker runs pay the target in units that the peer issued itself",
+        tuple(Line(payer, 0, counts=False) for payer in range(PEER, PEER + 3)),
+    ),
+    Attack(
+        "returning peer",
+        "an agent of a peer of the highest trust pays the target in units that the attacker sent there before, over half a year",
+        tuple(PeerLine(PEER, 0, age) for age in range(YESTERDAY, 180, PEER_DAYS)),
     ),
 )

@@ -94,4 +94,12 @@ class PinnedTools:
             shutil.copy(self.source / name, self.home)
         npm = self.node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
         done = self.run([self.node, npm, "ci"])
-        assert done.returncode == 0, done.stderr
+        if done.returncode:
+            sys.exit(
+                f"{self.description}: npm could not install them (configure a proxy or mirror for npm): {_last_line(done.stderr)}"
+            )
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if "complete log" not in line and line.strip()]
+    return lines[-1] if lines else "npm printed nothing"

@@ -192,6 +192,8 @@ class Worker:
 
     def _become_separate(self) -> None:
         """Replace what two processes cannot share: captured output, the terminal, the folder for temporary files."""
+        # Ctrl-C interrupts the process group of the terminal: the workers end by one signal of the process that forked them.
+        os.setpgid(0, 0)
         plugins = self._session.config.pluginmanager
         capture = plugins.get_plugin("capturemanager")
         capture.stop_global_capturing()

@@ -1,8 +1,10 @@
-# What the guides share, for a shell with curl and Python 3; in the root of a checkout: `. docs/guides/start.sh`.
-# Files are kept in a new directory of their own, because some hold secrets. Each run uses names that are not taken.
+# Functions that the guides share, for a shell with curl and Python 3; a registry serves this file at /guides/start.sh.
+# Files are stored in a new directory, because some hold secrets. Each run uses new names. In the root of a checkout the
+# programs of its environment are found first.
 REGISTRY=${REGISTRY:-http://127.0.0.1:8000}
 API="$REGISTRY/api/v1"
 JSON='Content-Type: application/json'
+export PATH="$PWD/.venv/bin:$PATH"
 umask 077
 cd "$(mktemp -d)"
 
@@ -14,9 +16,13 @@ field() {
   python3 -IS -c '
 import json, sys
 
-value = json.load(sys.stdin)
-for name in sys.argv[1].split("."):
-    value = value[int(name)] if name.isdigit() else value[name]
+text = sys.stdin.read()
+try:
+    value = json.loads(text)
+    for name in sys.argv[1].split("."):
+        value = value[int(name)] if name.isdigit() else value[name]
+except (ValueError, LookupError, TypeError):
+    sys.exit(f"The answer has no {sys.argv[1]}: {text.strip()}")
 print(json.dumps(value) if isinstance(value, (dict, list)) else value)' "$1"
 }
 

@@ -105,6 +105,18 @@ def read_compact(
     return CompactSignature(entry, payload, f"{parts[0]}.{parts[1]}".encode())
 
 
+def kid_named(text: str) -> str | None:
+    """The key that the header of a compact JWS names, or of its protected part alone; None where it names none."""
+    protected = text.partition(".")[0]
+    try:
+        kid: str | None = (
+            _header(protected).get("kid") if len(protected) <= PROTECTED_MAX_CHARACTERS else None
+        )
+    except (BadEntry, NotBase64url, NotCanonical):
+        return None
+    return kid
+
+
 # The messages of one registry all have the same header.
 @lru_cache(HEADERS_MAX)
 def _header(protected: str) -> Mapping[str, Any]:

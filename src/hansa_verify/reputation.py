@@ -2,7 +2,8 @@
 
 Formula `hansa-reputation/2`, for the epoch of one UTC day:
 - A signal is a settled payment, a completed contract or a ruling. Those of earlier days count; `fee` is in minor units. A payment
-  from another registry is one for the payee's registry, which states the fee that it kept; the payer's states none.
+  from another registry is one for the payee's registry, which states in `counted_fee` what of the fee that it kept counts; the
+  payer's states none.
 - Fees are added up for each pair of agents and each day, then halved every 90 days by the table below.
 - A payment is evidence for both agents: 5/8 of its fee for the payee, 1/8 for the payer, each times the weight of the other
   agent. A ruling in favor of the defendant is evidence of 1/8 of the fee in question, times the weight of the complainant.
@@ -166,7 +167,10 @@ def _signal(kind: Kind, day: int, giver: object, receiver: object, data: Mapping
     counts = data["counts"]
     if not isinstance(giver, str) or not isinstance(receiver, str) or not isinstance(counts, bool):
         raise TypeError("agents are strings, counts is true or false")
-    return Signal(kind, day, giver, receiver, _minor(data["fee"]), counts)
+    counted_fee = data.get("counted_fee")
+    return Signal(
+        kind, day, giver, receiver, _minor(data["fee"] if counted_fee is None else counted_fee), counts
+    )
 
 
 def _minor(text: str) -> int:

@@ -120,7 +120,8 @@ def _event(draw: random.Random, agents: list[str]) -> dict[str, Any]:
     counts: bool | None = draw.random() < 0.9
     if kind == "CrossRegistryTransferCompleted" and draw.random() < 0.3:
         counts = None
-    data = {**parties, "fee": fee, "counts": counts, "ruling": ruling}
+    counted_fee = draw.choice([None, format_amount(draw.randrange(10**9))])
+    data = {**parties, "fee": fee, "counts": counts, "counted_fee": counted_fee, "ruling": ruling}
     return {"event_type": kind, "timestamp": at.astimezone(zone).isoformat(), "data": data}
 
 

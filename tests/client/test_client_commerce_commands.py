@@ -160,11 +160,11 @@ async def test_an_administrator_rules_as_the_facts_propose_or_says_why(at: Typed
     assert (await at.run("dispute", "open-voting", dispute, *by)).startswith(f"{dispute}  VOTING")
     assert "either a ruling or --follow" in await at.run("dispute", "rule", dispute, *by, code=1)
     assert "propose no ruling" in await at.run("dispute", "rule", dispute, "--follow", *by, code=1)
-    ruling = ("IN_FAVOR_OF_COMPLAINANT", "--compensation", "2", "--note", "Nothing came.")
+    ruling = ("IN_FAVOR_OF_COMPLAINANT", "--slash", "2", "--note", "Nothing came.")
     ruled = await at.json("dispute", "rule", dispute, *ruling, *by)
-    assert (ruled["status"], ruled["compensation_amount"]) == ("CLOSED", "2")
+    assert (ruled["status"], ruled["slash_requested"]) == ("CLOSED", "2")
     assert await at.json("dispute", "rule", dispute, *ruling, *by) == ruled
-    assert await at.run("balance", "--profile", "default") == "102\n"
+    assert await at.run("balance", "--profile", "default") == "100\n"
 
 
 async def test_an_administrator_follows_what_the_facts_propose(at: Typed, registry: TestRegistry):

@@ -102,13 +102,13 @@ async def test_an_administrator_ends_the_time_for_evidence_and_rules_once(
     administrator = connect(developer=ApiKey((await made.api_key()).token))
     assert [one.id for one in (await administrator.rulings.list(status="OPEN")).items] == [filed.dispute_id]
     assert (await administrator.rulings.bundle(filed.dispute_id))["proposal"]["ruling"] is None
-    ruling = Ruling("IN_FAVOR_OF_COMPLAINANT", compensation_amount=Decimal(2), note="Nothing was delivered.")
+    ruling = Ruling("IN_FAVOR_OF_COMPLAINANT", slash_amount=Decimal(2), note="Nothing was delivered.")
     with pytest.raises(Conflict):
         await administrator.rulings.rule(filed.dispute_id, ruling)
     assert (await administrator.rulings.open_voting(filed.dispute_id)).status == "VOTING"
     faults.next(f"/api/v1/admin/disputes/{filed.dispute_id}/ruling", "answer lost")
     ruled = await administrator.rulings.rule(filed.dispute_id, ruling)
-    assert (ruled.status, ruled.compensation_amount) == ("CLOSED", Decimal(2))
+    assert (ruled.status, ruled.slash_requested) == ("CLOSED", Decimal(2))
     assert await administrator.rulings.rule(filed.dispute_id, ruling) == ruled
     with pytest.raises(Conflict):
         await administrator.rulings.rule(filed.dispute_id, Ruling("DISMISSED", note="Another."))

@@ -7,21 +7,18 @@ from typing import Any
 import pytest
 
 from tests.client.paid import shop_of
-from tests.client.terminal import commands_of
-from tests.doors.guides import BLOCK, ROOT, follow
+from tests.doors.guides import EXAMPLE, ROOT, follow
 from tests.doors.served import served
-from tests.registry import StartRegistry, TestRegistry
+from tests.registry import StartRegistry
 
 
 async def test_the_guide_of_the_client_works_in_an_environment_of_its_own(
-    programs: Path, address: str, registry: TestRegistry, tmp_path: Path
+    programs: Path, start_registry: StartRegistry, tmp_path: Path
 ):
-    await registry.indexed()
-    forks = tmp_path / "forks"
-    forks.mkdir()
-    commands_of(programs).put_program(forks)
-    around = {"PATH": f"{forks}:{programs}:/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore"}
-    printed = await follow("client.md", address, tmp_path, **around)
+    (tmp_path / ".venv").symlink_to(programs.parent)
+    async with served(start_registry) as registry:
+        await registry.indexed()
+        printed = await follow("client.md", registry.settings.base_url, tmp_path, directory=tmp_path)
     for line in (
         "98.4925",
         "0.05025 AVT: 0.05 and a fee of 0.00025",
@@ -57,7 +54,7 @@ async def test_the_examples_of_the_distribution_read_a_balance_and_pay_for_a_cal
             assert shown in text
             text = text.replace(shown, here)
         names: dict[str, Any] = {"agent": agent}
-        for _, _, example in BLOCK.findall(text):
+        for example in EXAMPLE.findall(text):
             await asyncio.to_thread(exec, example, names)
         assert names["answer"].status_code == 200
         names["registry"].close()

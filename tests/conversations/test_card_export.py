@@ -14,7 +14,7 @@ from jwt import PyJWK
 from hansa.rooms import catalogue, federation
 from hansa.rooms.catalogue.signatures import EXPORT_DESK, export
 from hansa_verify import read_entry, read_keys, verify_card
-from tests.doors.guides import BLOCK, ROOT
+from tests.doors.guides import EXAMPLE, ROOT
 from tests.registry import TestRegistry, another_process, card_of
 
 ENFORCEMENT = "https://hansa.dev/extensions/v1/enforcement"
@@ -224,7 +224,7 @@ async def test_what_is_kept_of_exports_is_bounded(registry, monkeypatch):
 async def test_the_example_of_the_verifiers_distribution_verifies_an_exported_card(
     registry: TestRegistry, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [(_, _, example)] = BLOCK.findall((ROOT / "verify" / "README.md").read_text())
+    [example] = EXAMPLE.findall((ROOT / "verify" / "README.md").read_text())
     keys = await registry.http.get("/.well-known/registry-jwks.json")
     exec(example, {"card_text": (await exported(await registry.agent())).text, "keys_text": keys.text})
     assert capsys.readouterr().out.startswith("verified ")

@@ -39,11 +39,15 @@ MEMBERS = {
     "description",
     "claimed_amount",
     "bound",
+    "paid",
+    "held",
     "status",
     "ruling",
     "compensation_amount",
     "slash_requested",
     "slash_applied",
+    "award_amount",
+    "award_status",
     "note",
     "evidence",
     "attestation_ids",
@@ -631,6 +635,8 @@ async def test_an_administrator_sees_what_the_facts_come_to_and_why(
         "ruling": FOR_COMPLAINANT,
         "rule": "not_delivered",
         "why": "The work was due, and the provider had not submitted it.",
+        "paid": "0",
+        "held": "0",
     }
     assert (await disputes.read(alice, filed)).json()["proposal"] is None
     open_question = await disputes.file(alice, bob)

@@ -1,7 +1,7 @@
 """The keys with which the registry signs: published, replaced, never forgotten."""
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
@@ -111,7 +111,9 @@ async def test_an_administrator_of_the_platform_rotates_the_signing_key_over_htt
     rotated = answer.json()
     assert rotated["kid"] == await signs_with(registry) == f"{ID}#2"
     second, retired = await key_set(registry)
+    assert datetime.fromisoformat(retired.pop("retired_at")) <= datetime.now(UTC)
     assert retired == first
+    assert "retired_at" not in second
     assert {name: rotated[name] for name in second} == second
     assert rotated["jwks_url"] == "/.well-known/registry-jwks.json"
     assert rotated["valid_from"] == (await history(registry))[0]["valid_from"]

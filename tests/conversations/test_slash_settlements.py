@@ -426,10 +426,16 @@ async def test_there_is_one_settlement_for_each_peer_and_dispute(court: Court):
 
 
 async def disputed_by_provider(court: Court) -> tuple[TestAgent, TestAgent, int]:
-    """A contractor at `a` with 100 units, a provider at `b` that submitted its work, and the provider's dispute at `a`."""
+    """A contractor at `a` with 100 units, a provider at `b` that was paid 10 and submitted the rest of its work, and the provider's dispute at `a`."""
     abroad = await AgreementAbroad.between(court.pair)
-    contract_id = await abroad.submitted()
-    complaint = {"defendant_did": abroad.contractor.did, "reason_code": "OTHER", "description": "Not paid."}
+    contract_id = await abroad.submitted_after_payment()
+    await abroad.receive(contractor="100", provider="110")
+    complaint = {
+        "defendant_did": abroad.contractor.did,
+        "reason_code": "OTHER",
+        "description": "Not paid.",
+        "claimed_amount": "10",
+    }
     filed = await abroad.abroad("dispute-federated", contract_id, **complaint)
     assert filed.status_code == 201, filed.text
     return abroad.contractor, abroad.provider, filed.json()["id"]
@@ -453,7 +459,7 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     ruled = await court.rule(dispute_id, slash="8", compensation="7")
     assert ruled.status_code == 200, ruled.text
     assert (ruled.json()["slash_applied"], ruled.json()["compensation_amount"]) == ("8", "7")
-    assert (await contractor.balance(), await provider.balance()) == ("92", "100")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "110")
     (awarded,) = await awards(court, dispute_id)
     assert (awarded["status"], awarded["slashed_amount"]) == ("SLASHED", "8")
     # The peer's answer to the award is lost.
@@ -474,7 +480,7 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     assert (receipt["type"], receipt["status"]) == ("slash-receipt", "SETTLED")
     named = ("slashed_amount", "compensation_amount", "payment")
     assert [receipt[name] for name in named] == [award[name] for name in named]
-    assert (await contractor.balance(), await provider.balance()) == ("92", "107")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "117")
     minted = await typed(court.pair.b, "DisputeCompensationMinted", provider.did)
     assert (minted["amount"], minted["counterparty_frame"]) == ("7", "a.example")
     assert minted["counterparty_tx_id"] == awarded["tx_id"]
@@ -500,7 +506,7 @@ async def test_an_award_is_at_most_what_was_slashed_and_nothing_where_nothing_wa
     _, owed = await awards(court, dispute_id)
     assert owed["compensated_amount"] == left
     assert await contractor.balance() == "0"
-    assert await provider.balance() == str(Decimal(100) + Decimal(left))
+    assert await provider.balance() == str(Decimal(110) + Decimal(left))
 
 
 async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_invalid_fails_on_both_sides(
@@ -515,7 +521,7 @@ async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_i
     try:
         await court.what_is_due_happens()
         assert [one["status"] for one in await awards(court, dispute_id)] == ["SLASHED"]
-        assert await provider.balance() == "100"
+        assert await provider.balance() == "110"
     finally:
         await run(court.pair.b, "UPDATE ledger_corridor SET compensated = compensated - 10 ^ 15")
         await run(court.pair.b, limit, peer.id, None)
@@ -527,7 +533,7 @@ async def test_an_award_beyond_the_limit_of_its_registry_waits_and_one_that_is_i
     assert (awarded["status"], awarded["reason"]) == ("FAILED", "VERDICT_INVALID")
     assert (owed["status"], owed["reason"], owed["compensated_amount"]) == ("FAILED", "VERDICT_INVALID", "0")
     # What was destroyed stays destroyed, and the registry that ruled records why nobody was compensated.
-    assert (await contractor.balance(), await provider.balance()) == ("92", "100")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "110")
     refused = await typed(court.pair.a, "DisputeCompensationRefused", provider.did, "complainant_did")
     amounts = (refused["compensation_amount"], refused["slashed_amount"], refused["currency"])
     assert amounts == ("7", "8", "AVT")

@@ -159,7 +159,7 @@ class Bridging:
 
     def _stamped(self, message: Message) -> Message:
         pair = self.registry.toward[self.peer].pair
-        return dataclasses.replace(message, own=pair.own, seen=pair.seen)
+        return dataclasses.replace(message, own=pair.own, seen=pair.seen, to=pair.peer)
 
     def _has_units(self, money: Money, terms: Terms) -> bool:
         match money:
@@ -199,13 +199,14 @@ def observed(registry: Registry, peer: str, positions: crossing.Message) -> bool
     registry.nonces += toward.pair.nonce == fresh
     if seen.resend:
         registry.reopen(peer)
-    return not pair_chain.is_of_earlier_epoch(toward.pair, positions.own, positions.seen)
+    return not seen.is_forged and not pair_chain.is_of_earlier_epoch(
+        toward.pair, positions.own, positions.seen
+    )
 
 
 def positions_of(registry: Registry, peer: str) -> crossing.Message:
     """The positions of a message that is sent now."""
-    pair = registry.toward[peer].pair
-    return crossing.Message(crossing.MessageType.STATE, own=pair.own, seen=pair.seen)
+    return pair_chain.stamped(registry.toward[peer].pair, crossing.Message(crossing.MessageType.STATE))
 
 
 def require_bridge_ended(source: Bridge, destination: Bridge) -> None:

@@ -152,7 +152,7 @@ class Registry:
             self.reopen(peer)
         out = list(observed.messages)
         stamped = [pair_chain.stamped(kept.pair, one) for one in out]
-        if message.body is None or pair_chain.is_outdated(kept.pair, message):
+        if observed.is_forged or message.body is None or pair_chain.is_outdated(kept.pair, message):
             return stamped
         transfer_id = message.body.transfer_id
         if protocol.concerns_sent(message):

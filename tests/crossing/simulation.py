@@ -88,6 +88,11 @@ class History:
         else:
             gained = total(self.honest.values()) - self.founded
             require(gained <= self.limit_of_malicious, "a malicious peer gained more than its limit", gained)
+            for one in self.honest.values():
+                kept = one.toward[self.malicious]
+                require(
+                    kept.pair.may_decide or one.was_restored, "a malicious peer stops decisions", one.name
+                )
         return self
 
     def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:

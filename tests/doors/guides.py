@@ -1,63 +1,143 @@
-"""A guide taken from its Markdown and followed exactly in one shell."""
+"""Guides as a reader follows them: each block of commands of the rendered page, pasted into an interactive shell."""
 
 import asyncio
-import atexit
 import re
 import shutil
-import sys
-import tempfile
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 
-from tests.operation.registry_process import COMMANDS
+import httpx2
+import pexpect
+from markdown_it import MarkdownIt
+
+from tests import debian_packages
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
-SHELL_SECONDS = 600
-BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""Code block of a Markdown file."""
+BLOCK_SECONDS = 300
+PASTE_BYTES = 1024
+DEBIAN_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
+README_ADDRESS = "http://127.0.0.1:8000"
+PROMPT = "<<prompt>>"
+STARTED = "<<started>>"
+FAILED = re.compile(r"<<failed (\d+)>>")
+COMPLAINT = re.compile(r"command not found|syntax error|parse error|Traceback \(most recent call last\)")
+ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[=>])")
 
-
-def script(guide: str) -> str:
-    """Every block in its order: commands as they stand, programs saved under their names; other blocks are to be read."""
-    lines = []
-    for language, name, text in BLOCK.findall((GUIDES / guide).read_text()):
-        if language == "sh":
-            lines.append(text)
-        elif language == "python":
-            assert name, "a program of a guide has a name"
-            lines.append(f"cat > {name} <<'PROGRAM'\n{text}PROGRAM\n")
-    return "".join(lines)
-
-
-async def follow(guide: str, registry_address: str, directory: Path, **environment: str) -> str:
-    """What the shell printed, with REGISTRY set to that address; every command succeeded."""
-    return await run_shell(script(guide), directory, REGISTRY=registry_address, **environment)
+# The prompt, a mark before the output of each command, and a mark at each command that fails: nothing else differs from
+# the shell of a reader.
+START_FILES = {
+    "bash": (
+        ".bashrc",
+        f"PS1='{PROMPT}' PS0='{STARTED}'\nset -o errtrace\ntrap 'printf \"<<failed %s>>\" $? > /dev/tty' ERR\n",
+    ),
+    "zsh": (
+        ".zshrc",
+        f"PROMPT='{PROMPT}'\nunsetopt PROMPT_SP\npreexec() {{ printf '{STARTED}' }}\nTRAPZERR() {{ printf '<<failed %s>>' $? > /dev/tty }}\n",
+    ),
+}
+SHELLS = tuple(START_FILES)
 
 
 @cache
-def hansa_as_a_fork() -> str:
-    """What makes `hansa` of a shell a fork: the same program, without the second of CPU that loading it takes."""
-    directory = Path(tempfile.mkdtemp(prefix="hansa-forks-"))
-    atexit.register(shutil.rmtree, directory)
-    return COMMANDS.shell_function(directory / "socket")
+def program_of(shell: str) -> str:
+    """Path of a shell; Debian's package is installed where it is absent."""
+    found = shutil.which(shell, path=DEBIAN_PATH)
+    if found is None:
+        debian_packages.install(shell)
+        found = shutil.which(shell, path=DEBIAN_PATH)
+    assert found, f"{shell} is needed: apt-get install {shell}"
+    return found
 
 
-async def run_shell(commands: str, directory: Path, **environment: str) -> str:
-    """What the shell printed, in the root of the checkout; every command succeeded and complained of nothing."""
-    shell = await asyncio.create_subprocess_exec(
-        "sh",
-        "-eu",
-        "-c",
-        hansa_as_a_fork() + commands,
-        cwd=ROOT,
-        env={
-            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-            "TMPDIR": str(directory),
-            **environment,
-        },
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+class _Commands(HTMLParser):
+    """Blocks of commands of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.blocks: list[str] = []
+        self._is_inside = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "code" and ("class", "language-sh") in attrs:
+            self._is_inside = True
+            self.blocks.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "code":
+            self._is_inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_inside:
+            self.blocks[-1] += data
+
+
+async def blocks_of_guide(guide: str, registry_address: str) -> list[str]:
+    """Blocks of commands of a guide, from its page at the registry."""
+    async with httpx2.AsyncClient(base_url=registry_address, trust_env=False, timeout=60) as http:
+        answer = await http.get(f"/guides/{guide.removesuffix('.md')}")
+    assert answer.status_code == 200, answer.text
+    return _Commands(answer.text).blocks
+
+
+def blocks_of_readme(registry_address: str) -> list[str]:
+    """Blocks of commands of the README, which names the address of a registry after `make run`."""
+    page = MarkdownIt("commonmark").render((ROOT / "README.md").read_text())
+    return [block.replace(README_ADDRESS, registry_address) for block in _Commands(page).blocks]
+
+
+async def follow(
+    guide: str, registry_address: str, home: Path, *, shell: str = "bash", directory: Path = ROOT
+) -> str:
+    """Output of all commands of a guide; every command succeeds."""
+    return await paste(await blocks_of_guide(guide, registry_address), home, shell=shell, directory=directory)
+
+
+async def paste(blocks: list[str], home: Path, *, shell: str = "bash", directory: Path = ROOT) -> str:
+    """Output of these blocks, pasted one after the other into one interactive shell of a user; every command succeeds."""
+    return await asyncio.to_thread(_paste, blocks, home, shell, directory)
+
+
+def _paste(blocks: list[str], home: Path, shell: str, directory: Path) -> str:
+    name, text = START_FILES[shell]
+    (home / name).write_text(text)
+    environment = {
+        "HOME": str(home),
+        "PATH": DEBIAN_PATH,
+        "TERM": "xterm",
+        "LANG": "C.UTF-8",
+        "TMPDIR": str(home),
+    }
+    terminal = pexpect.spawn(
+        program_of(shell),
+        ["-i"],
+        cwd=str(directory),
+        env=environment,  # type: ignore[arg-type]
+        encoding="utf-8",
+        timeout=BLOCK_SECONDS,
+        dimensions=(50, 200),
     )
-    out, errors = await asyncio.wait_for(shell.communicate(), SHELL_SECONDS)
-    assert (shell.returncode, errors.decode()) == (0, ""), out.decode() + errors.decode()
-    return out.decode()
+    try:
+        terminal.expect_exact(PROMPT)
+        return "".join(_paste_block(terminal, block.rstrip("\n")) for block in blocks)
+    finally:
+        terminal.close(force=True)
+
+
+def _paste_block(terminal: pexpect.spawn, block: str) -> str:
+    pasted = f"\x1b[200~{block}\x1b[201~"
+    for start in range(0, len(pasted), PASTE_BYTES):
+        terminal.send(pasted[start : start + PASTE_BYTES])
+    terminal.send("\r")
+    terminal.expect_exact([PROMPT])
+    _, _, printed = (terminal.before or "").partition(STARTED)
+    output = ESCAPE_SEQUENCE.sub("", printed.replace(STARTED, "")).replace("\r\n", "\n")
+    failed = FAILED.search(output) or COMPLAINT.search(output)
+    assert printed, f"the shell ran nothing of:\n{block}"
+    assert failed is None, f"{block}\n\n{output}"
+    return output

@@ -15,12 +15,12 @@ from hansa.doors.http.admission import Admission
 from hansa.doors.http.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
 from hansa.doors.http.connection_bounds import ConnectionBounds
 from hansa.doors.http.connections import (
-    LONG_ANSWER_BYTES,
     SENT_AHEAD_MAX,
     AdmittedRequest,
     ConnectionProtocol,
 )
 from hansa.doors.http.direct_request import SEND_WHOLE
+from hansa.doors.http.long_answers import LONG_ANSWER_BYTES
 from hansa.doors.http.per_address import AddressCounts
 from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.reference_map import empty_app, entrances
@@ -318,18 +318,34 @@ class Flow:
     write_paused = False
 
 
+class Held:
+    """A connection, as far as an answer knows it."""
+
+    held_bytes = 0
+
+    def __init__(self) -> None:
+        self.flow = Flow()
+
+
 @pytest.mark.parametrize("goes_slow", [False, True])
-@pytest.mark.parametrize(("length", "holds"), [(LONG_ANSWER_BYTES, False), (LONG_ANSWER_BYTES + 1, True)])
+@pytest.mark.parametrize(
+    ("field", "holds"),
+    [
+        ((b"Content-Length", b"%d" % LONG_ANSWER_BYTES), False),
+        ((b"Content-Length", b"%d" % (LONG_ANSWER_BYTES + 1)), True),
+        ((b"content-type", b"application/json"), True),
+        ((b"content-type", b"text/event-stream; charset=utf-8"), False),
+    ],
+)
 async def test_a_long_answer_holds_its_place_until_it_is_written_or_its_client_does_not_read(
-    length: int, holds: bool, goes_slow: bool
+    field: tuple[bytes, bytes], holds: bool, goes_slow: bool
 ):
-    admission, flow, seen = Admission(places=1), Flow(), []
+    admission, connection, seen = Admission(places=1), Held(), []
 
     async def app(_: Scope, __: Receive, send: Send) -> None:
-        fields = [(b"Content-Length", b"%d" % length)]
-        await send({"type": "http.response.start", "status": 200, "headers": fields})
+        await send({"type": "http.response.start", "status": 200, "headers": [field]})
         seen.append(admission._taken == 1)
-        flow.write_paused = goes_slow
+        connection.flow.write_paused = goes_slow
         for is_last in (False, True):
             await send({"type": "http.response.body", "body": b"a", "more_body": not is_last})
             seen.append(admission._taken == 1)
@@ -341,7 +357,7 @@ async def test_a_long_answer_holds_its_place_until_it_is_written_or_its_client_d
 
     admission.ask(lambda: True, lambda: None)
     scope = {SEND_WHOLE: lambda _, __: False}
-    await AdmittedRequest(app, admission, flow, lambda: False)(scope, receive, send)  # type: ignore[arg-type]
+    await AdmittedRequest(app, connection, admission, lambda: False)(scope, receive, send)  # type: ignore[arg-type]
     assert seen == [holds, holds and not goes_slow, False]
 
 

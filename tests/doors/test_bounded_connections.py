@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 from collections.abc import AsyncIterator
 
@@ -14,7 +15,17 @@ from hansa.doors.http.sockets import FRAGMENTS_MAX
 from hansa.doors.http.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
 from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.listeners import SEND_BUFFER_BYTES, listen
-from tests.doors.wires import HOST, LIMIT_SECONDS, LIVEZ, MEBIBYTE, Lagging, Listening, listen_with, statuses
+from tests.doors.wires import (
+    HOST,
+    LIMIT_SECONDS,
+    LIVEZ,
+    MEBIBYTE,
+    Lagging,
+    Listening,
+    Wire,
+    listen_with,
+    statuses,
+)
 from tests.hostile.bad_connections import LARGE
 from tests.registry import StartRegistry
 
@@ -229,6 +240,38 @@ async def test_who_does_not_read_is_not_read_from_and_is_cut_off(hasty: Listenin
     async with asyncio.timeout(LIMIT_SECONDS):
         while not await hasty.metric('hansa_connections_cut_off_total{reason="slow_reader"}'):
             pass
+
+
+async def test_an_answer_larger_than_the_room_of_its_address_arrives_whole(start_registry: StartRegistry):
+    room = UnsentAnswers(bytes_max=ADDRESSES_TO_FILL * 100_000)
+    async with listen_with(start_registry, ConnectionBounds(unsent=room)) as listening:
+        host, _, port = listening.place.rpartition(":")
+        narrow = socket.socket()
+        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        narrow.connect((host, int(port)))
+        wire = Wire(*await asyncio.open_connection(sock=narrow, limit=1))
+        await wire.send(b"GET /api/v1/openapi.json HTTP/1.1\r\n" + HOST + b"\r\n")
+        async with asyncio.timeout(LIMIT_SECONDS):
+            while room.total_bytes <= 100_000:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            answer = b""
+            while b"\r\n\r\n" not in answer:
+                answer += await wire.reader.read(1024)
+            head, _, body = answer.lower().partition(b"\r\n\r\n")
+            length = int(re.search(rb"content-length: (\d+)", head)[1])
+            body = answer[len(head) + 4 :] + await wire.reader.readexactly(length - len(body))
+        wire.writer.close()
+    assert json.loads(body)["openapi"]
+
+
+def test_the_only_reader_is_not_cut_off_for_the_size_of_its_answer():
+    answers = UnsentAnswers(bytes_max=1000)
+    only, second = Lagging(5000), Lagging(10)
+    answers.add(only)
+    assert not only.is_cut_off
+    answers.add(second)
+    assert only.is_cut_off
+    assert not second.is_cut_off
 
 
 def test_what_waits_for_all_slow_readers_together_is_bounded():

@@ -1,12 +1,19 @@
 """The guides and the changelog as pages."""
 
+import re
 from pathlib import Path
+
+import pytest
 
 from hansa.doors.console import guide_text
 from tests.doors.pages_read import ReadPage
 from tests.registry import StartRegistry, TestRegistry
 
 DOCUMENTS = Path(guide_text.__file__).parents[4] / "docs"
+GUIDES_AND_README = [DOCUMENTS.parent / "README.md", *sorted((DOCUMENTS / "guides").glob("*.md"))]
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HERE_DOCUMENT = re.compile(r"<<'END'.*?^END$", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"(?:^|\s)#")
 
 
 def test_every_guide_is_listed_once():
@@ -28,7 +35,7 @@ async def test_every_link_of_a_guide_leads_to_a_page_and_a_heading(registry: Tes
                 assert (own, address, not fragment or f'id="{fragment}"' in target) == (own, address, True)
         answer = await registry.http.get(own)
         assert (own, answer.status_code) == (own, 200)
-        assert str(guide.body) in answer.text
+        assert str(guide.body).replace("127.0.0.1:8000", "") in answer.text.replace("127.0.0.1:8000", "")
 
 
 async def test_commands_of_a_guide_are_shown_as_they_stand_in_the_file(registry: TestRegistry):
@@ -36,6 +43,33 @@ async def test_commands_of_a_guide_are_shown_as_they_stand_in_the_file(registry:
     source = (DOCUMENTS / "guides" / "webhooks.md").read_text()
     assert page.commands
     assert [command for command in page.commands if command.strip() not in source] == []
+
+
+async def test_the_commands_of_a_guide_name_the_address_of_the_registry_that_serves_it(
+    start_registry: StartRegistry,
+):
+    address = "https://registry.example.org"
+    registry = await start_registry(public_base_url=address)
+    page = ReadPage((await registry.http.get("/guides/payments")).text)
+    assert f"${{REGISTRY:-{address}}}/guides/start.sh" in page.commands[0]
+    started = await registry.http.get("/guides/start.sh")
+    assert (started.status_code, started.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert f"REGISTRY=${{REGISTRY:-{address}}}\n" in started.text
+
+
+@pytest.mark.parametrize("document", GUIDES_AND_README, ids=lambda document: document.name)
+def test_a_block_of_commands_needs_nothing_that_its_reader_does_not_see(document: Path):
+    blocks = BLOCK.findall(document.read_text())
+    named = [info for info, _ in blocks if " " in info]
+    assert named == [], "no renderer shows a name behind the language: write the file with cat"
+    commented = [
+        line
+        for info, text in blocks
+        if info == "sh"
+        for line in HERE_DOCUMENT.sub("", text).splitlines()
+        if COMMENT.search(line)
+    ]
+    assert commented == [], "an interactive zsh takes # for a word: put the comment into the text"
 
 
 async def test_an_unknown_guide_is_404_with_the_navigation(registry: TestRegistry):

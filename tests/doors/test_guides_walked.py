@@ -1,4 +1,4 @@
-"""Every guide with commands works after others, in any order, twice, on one registry; so does the README."""
+"""Every guide with commands works as pasted, after others, in any order, twice, on one registry; so does the README."""
 
 import re
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.client import clean_environment
-from tests.doors.guides import BLOCK, GUIDES, ROOT, follow, run_shell
+from tests.doors.guides import GUIDES, ROOT, SHELLS, blocks_of_guide, blocks_of_readme, paste
 from tests.made_once import made_once
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, free_port, until_async
@@ -18,6 +18,8 @@ from tests.properties.scale import by_tier
 
 README = "README.md"
 PAID = {"be-paid.md", "pay-for-a-call.md"}
+# Its commands name the data directory of the account of the registry.
+OF_AN_ACCOUNT = "production.md"
 # A guide that promises it is walked; one for several machines has a test of its own.
 PROMISE = re.compile(r"Run the\s+commands")
 WALKED = sorted(guide.name for guide in GUIDES.glob("*.md") if PROMISE.search(guide.read_text()))
@@ -28,10 +30,10 @@ async def operated(
     tmp_path_factory: pytest.TempPathFactory, founded_data: Path
 ) -> AsyncIterator[RegistryProcess]:
     """A registry as its operator starts it, with a listener for services."""
-    directory = tmp_path_factory.mktemp("guides")
-    federation_port = str(free_port())
-    registry = RegistryProcess(directory / "data", founded=founded_data, FEDERATION_PORT=federation_port)
-    registry.federation_port = federation_port  # type: ignore[attr-defined]
+    # The data directory that commands use without a setting: the one below the home of their user.
+    data_dir = tmp_path_factory.mktemp("home") / ".local" / "share" / "hansa"
+    data_dir.parent.mkdir(parents=True)
+    registry = RegistryProcess(data_dir, founded=founded_data, FEDERATION_PORT=str(free_port()))
     try:
         await registry.start()
         # The auditor has written its first record; a reader comes later than that.
@@ -44,14 +46,16 @@ async def operated(
 
 
 @pytest.fixture(scope="session")
-def paid_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with what the guides of paid calls say has to be installed, and nothing else."""
+def customer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of a reader without a checkout: `.venv` has the packages that the guides of paid calls name, and nothing else."""
     with made_once(tmp_path_factory, "paid_environment") as (directory, is_missing):
-        if not is_missing:
-            return directory / "bin"
-        return clean_environment.make(
-            directory, *clean_environment.extras("fastapi", "a2a", "mcp"), Requirement("uvicorn")
-        )
+        if is_missing:
+            clean_environment.make(
+                directory / ".venv",
+                *clean_environment.extras("fastapi", "a2a", "mcp"),
+                Requirement("uvicorn"),
+            )
+        return directory
 
 
 async def is_attested(url: str) -> bool:
@@ -69,47 +73,26 @@ def test_the_guides_with_commands_are_found():
 # The usual run walks them forwards, and one of them again after all the others. Deeper ones walk all of them backwards
 # too: each comes once before and once after every other.
 AGAIN = by_tier(("services.md",), tuple(reversed(WALKED)), tuple(reversed(WALKED)))
-ORDER = [*enumerate([*WALKED, README, *AGAIN])]
+ORDER = [(turn, guide, shell) for turn, guide in enumerate([*WALKED, README, *AGAIN]) for shell in SHELLS]
 
 
-@pytest.mark.parametrize(("turn", "guide"), ORDER)
+@pytest.mark.parametrize(("turn", "guide", "shell"), ORDER)
 async def test_each_guide_works_after_every_other(
-    operated: RegistryProcess, paid_programs: Path, tmp_path: Path, turn: int, guide: str
+    operated: RegistryProcess, customer: Path, turn: int, guide: str, shell: str
 ):
     del turn
     # A reader takes longer over a guide than the minute of the limits.
     connection = await asyncpg.connect(await operated.database())
     await connection.execute("DELETE FROM plumbing_rate_limit")
     await connection.close()
+    home = operated.data_dir.parents[2]
     if guide == README:
-        await walk_readme(operated.url, tmp_path)
+        shown = await paste(blocks_of_readme(operated.url), home, shell=shell)
+        assert '"status": "OK"' in shown
+        assert '"balance":"89.95"' in shown, "Lingua after a payment of 10 and its fee"
+        assert shown.split()[-1] == "88.945"
         return
-    of_a_customer = {"PATH": f"{paid_programs}:/usr/local/bin:/usr/bin:/bin"} if guide in PAID else {}
-    await follow(
-        guide,
-        operated.url,
-        tmp_path,
-        **of_a_customer,
-        HANSA_DATA_DIR=str(operated.data_dir),
-        FEDERATION_PORT=operated.federation_port,  # type: ignore[attr-defined]
-    )
-
-
-async def walk_readme(url: str, directory: Path) -> None:
-    blocks = BLOCK.findall((ROOT / README).read_text())
-    commands = "".join(text for language, _, text in blocks if language == "sh")
-    program = "".join(text for language, _, text in blocks if language == "python")
-    program += """
-import json
-from pathlib import Path
-
-payer, payee = (json.loads(Path(name).read_text()) for name in ("Lingua.json", "Babel.json"))
-print(pay(payer, payee, "1", "order-2"))
-"""
-    (directory / "pay.py").write_text(program.replace("http://127.0.0.1:8000", url))
-    shown = await run_shell(
-        f"cd {directory}\n{commands}\npython3 pay.py\n".replace("http://127.0.0.1:8000", url), directory
-    )
-    assert '"status": "OK"' in shown
-    assert '"balance":"89.95"' in shown, "Lingua after a payment of 10 and its fee"
-    assert shown.splitlines()[-1] == "88.945"
+    blocks = await blocks_of_guide(guide, operated.url)
+    if guide == OF_AN_ACCOUNT:
+        blocks.insert(0, f"export HANSA_DATA_DIR={operated.data_dir}")
+    await paste(blocks, home, shell=shell, directory=customer if guide in PAID else ROOT)

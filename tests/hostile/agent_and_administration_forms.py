@@ -89,6 +89,8 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/developers/{{developer_id:int}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/disputes/{{dispute_id:int}}/open-voting": _administrators(),
     f"{OFFICE}/disputes/{{dispute_id:int}}/ruling": _administrators(ruling="DISMISSED"),
+    f"{OFFICE}/awards/{{dispute_id:int}}/approve": _administrators(),
+    f"{OFFICE}/awards/{{dispute_id:int}}/reject": _administrators(reason="For a test."),
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),
     f"{OFFICE}/snapshot": _administrators(),
     f"{OFFICE}/reactors/{{name}}/retry": _administrators(),

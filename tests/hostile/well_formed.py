@@ -443,6 +443,28 @@ async def _authorization(stage: Stage) -> WellFormed:
     return _json(**_AUTHORIZATION, evidence={"tier": "hash", "sha256": "0" * 64})
 
 
+def _award(act: str) -> Callable[[Stage], Awaitable[str]]:
+    """The end of the path of an act on the award of a new ruling for the staged agent, by a bystander."""
+
+    async def made(stage: Stage) -> str:
+        dispute_id = await stage.registry.database.act(
+            lambda tx: tx.fetchval(
+                "INSERT INTO commerce_dispute (complainant_did, defendant_did, payment, payer_did, subject_amount, paid_amount,"
+                " held_amount, is_malpractice, reason_code, description, status, ruling, compensation_amount, award_amount,"
+                " award_status, ruled_by, opened_at, evidence_until, rule_by, voting_at, closed_at) VALUES ($1, $2, $3, $1, 100,"
+                " 100, 0, false, 'OTHER', 'Staged', 'CLOSED', 'IN_FAVOR_OF_COMPLAINANT', 100, 100, 'PENDING', $4, now(),"
+                " now() + interval '1 day', now() + interval '2 days', now(), now()) RETURNING id",
+                stage.agent.did,
+                stage.spare.did,
+                f"transaction:{10**9 + next(_numbers)}",
+                stage.bystander_id,
+            )
+        )
+        return f"{dispute_id}/{act}"
+
+    return made
+
+
 def _dispute(act: str, status: str) -> Callable[[Stage], Awaitable[str]]:
     """The end of the path of an act on a new dispute of the staged agent, in this state."""
 
@@ -528,6 +550,10 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{contract_id}/request-changes": _contract("request-changes", provided=False, submitted=True),
     "{contract_id}/approve-completion": _contract("approve-completion", provided=False, submitted=True),
     "{contract_id}": _contract("", provided=False),
+    "{dispute_id:int}/approve": _award("approve"),
+    "{dispute_id:int}/reject": _award("reject"),
+    "{dispute_id}/approve": _award("approve"),
+    "{dispute_id}/reject": _award("reject"),
     "{dispute_id:int}/open-voting": _dispute("open-voting", "OPEN"),
     "{dispute_id:int}/ruling": _dispute("ruling", "VOTING"),
     "{dispute_id:int}": _dispute("", "OPEN"),
@@ -1174,6 +1200,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/disputes/": _complaint,
     "POST /api/v1/disputes/{dispute_id}/evidence": _evidence,
     "PUT /api/v1/admin/disputes/{dispute_id}/ruling": _ruling,
+    "POST /api/v1/admin/awards/{dispute_id}/approve": lambda stage: _nothing(),
+    "POST /api/v1/admin/awards/{dispute_id}/reject": _reason,
     "POST /api/v1/developers/webhooks": _subscription,
     "PUT /api/v1/developers/webhooks/{webhook_id}": _changed_subscription,
     "POST /api/v1/agent-cards": _new_card,

@@ -88,6 +88,8 @@ _.auto_approve
 _.auto_approved
 _.auto_slash_enabled
 _.auto_slash_max_avt
+_.award_amount
+_.award_status
 _.backend
 _.backup_codes
 _.balance
@@ -193,6 +195,7 @@ _.copies
 _.cosigned_at
 _.cosigned_with
 _.count
+_.counted_fee
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
@@ -220,6 +223,7 @@ _.day
 _.days
 _.dead_at
 _.decided_at
+_.decided_by
 _.decimals
 _.declared
 _.declared_at
@@ -254,6 +258,7 @@ _.disputes_lost
 _.disputes_lost_with
 _.disputes_won
 _.documentation_url
+_.documents
 _.documents_version
 _.done_at
 _.dry_run
@@ -434,6 +439,7 @@ _.key_pem
 _.key_prefix
 _.keys
 _.kid
+_.kids
 _.kind
 _.kinds
 _.kty
@@ -460,6 +466,7 @@ _.liabilities
 _.licence
 _.licence_id
 _.licence_key
+_.licence_lists
 _.lid
 _.lifecycle
 _.limit
@@ -558,6 +565,7 @@ _.page
 _.page_size
 _.page_token
 _.pagination
+_.paid
 _.pairs
 _.params
 _.parent_token_id
@@ -715,6 +723,7 @@ _.rounding
 _.rows
 _.rule
 _.rule_by
+_.ruled_at
 _.ruled_by
 _.rules
 _.ruling

@@ -6,8 +6,11 @@ import re
 import signal
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,6 +57,7 @@ async def start(directory: Path, *options: str, **files: str) -> Process:
         env={**os.environ, "PYTHONPATH": str(ROOT), "RECORD": str(directory / "record")},
         stdout=PIPE,
         stderr=STDOUT,
+        start_new_session=True,
     )
 
 
@@ -117,7 +121,10 @@ async def test_after_the_first_failure_no_other_test_is_begun(tmp_path: Path) ->
     assert "1 failed in" in output
 
 
-async def test_an_interrupted_run_ends_its_session_fixtures(tmp_path: Path) -> None:
+@pytest.mark.parametrize("interrupt", [os.kill, os.killpg], ids=["one process", "Ctrl-C in a terminal"])
+async def test_an_interrupted_run_ends_its_session_fixtures(
+    tmp_path: Path, interrupt: Callable[[int, int], None]
+) -> None:
     waits = """
         import time
 
@@ -129,7 +136,8 @@ async def test_an_interrupted_run_ends_its_session_fixtures(tmp_path: Path) -> N
     async with asyncio.timeout(60):
         while not record.exists() or "test_that_waits" not in record.read_text():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    interrupt(process.pid, signal.SIGINT)
     output, _ = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 2, output.decode()
-    assert "torn down" in record.read_text()
+    assert "Traceback" not in output.decode()
+    assert record.read_text().count("torn down") == record.read_text().count("set up")

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
 import httpx2
 
+from tests.neighbours.crossing_scene import settle
 from tests.neighbours.two_registries import Neighbours
 from tests.registry import TestAgent
 
@@ -69,6 +71,24 @@ class AgreementAbroad:
         answer = await self.abroad("submit-federated", contract_id, deliverable=WORK)
         assert answer.status_code == 200, answer.text
         return contract_id
+
+    async def submitted_after_payment(self) -> int:
+        """A contract of 20 units, half of which was paid."""
+        halves = [{"title": "First", "amount": "10"}, {"title": "Second", "amount": "10"}]
+        contract_id = await self.submitted(amount="20", milestones=halves)
+        paid = await self.at_home("approve-completion", contract_id)
+        assert paid.status_code == 200, paid.text
+        await settle(self.pair.a, self.pair.b)
+        answer = await self.abroad("submit-federated", contract_id, deliverable=WORK)
+        assert answer.status_code == 200, answer.text
+        return contract_id
+
+    async def receive(self, contractor: str, provider: str) -> None:
+        """Another agent of each registry pays its party as much as that party lacks of these units."""
+        for party, units in ((self.contractor, contractor), (self.provider, provider)):
+            lacking = str(Decimal(units) - Decimal(await party.balance()))
+            answer = await (await party.registry.agent()).transfer(party, lacking)
+            assert answer.status_code == 200, answer.text
 
     async def read(self, contract_id: int) -> dict[str, Any]:
         answer = await self.contractor.registry.get(

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from hansa.rooms import federation
 from hansa.rooms.commerce.payments import JOBS
-from tests.neighbours.crossing_scene import open_rows, settle
-from tests.neighbours.two_registries import Neighbours
+from hansa.rooms.federation.peer_trust import classify_peers
+from tests.neighbours.crossing_scene import across, open_rows, settle
+from tests.neighbours.two_registries import Neighbour, Neighbours
 from tests.paying import Payments
 from tests.registry import TestAgent
 from tests.running_jobs import time_passes
@@ -24,6 +26,22 @@ class Abroad(Payments):
 
 async def abroad(pair: Neighbours, **caller: Any) -> Abroad:
     return Abroad(pair.a.registry, await pair.a.registry.agent(**caller), await pair.b.registry.agent())
+
+
+async def measure(one: Neighbour, other: Neighbour) -> int:
+    """Let this registry have measured the other by ten crossings; its weight, in thousandths."""
+    peer, registry = await one.peer(other), one.registry
+    await registry.database.act(lambda tx: federation.record_crossings(tx, peer.id, 10))
+    await registry.database.act(lambda tx: classify_peers(tx, registry.runtime))
+    return (await one.peer(other)).trust_weight
+
+
+async def spend_abroad(one: Neighbour, other: Neighbour, amount: str) -> None:
+    """An agent of this registry sends units to one of the other for good."""
+    payer, payee = await one.registry.agent(), await other.registry.agent()
+    sent = await across(payer, payee.did, amount)
+    assert sent.status_code == 200, sent.text
+    await settle(one, other)
 
 
 async def resumed(paying: Payments) -> None:

@@ -206,6 +206,7 @@ async def test_the_transfer_is_recorded_once_on_each_side(pair: Neighbours):
                 "currency_received": "AVT",
                 "counterparty_frame": frame,
                 "counts": None,
+                "counted_fee": None,
             }
         ]
 
@@ -304,4 +305,5 @@ async def test_each_registry_notifies_the_owner_of_its_own_agent_once_the_transf
             "currency_received": "AVT",
             "counterparty_frame": "b.example" if direction == "out" else "a.example",
             "counts": None,
+            "counted_fee": None,
         }

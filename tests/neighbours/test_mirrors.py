@@ -75,6 +75,7 @@ async def test_what_peers_compare_the_documents_by_is_what_the_documents_state(p
     assert marks == {
         "card_etag": card["lifecycle"]["card_etag"],
         "kid": card["signature"]["kid"],
+        "kids": [key["kid"] for key in keys["keys"]],
         "bundle_sequence": bundle["spiffe_sequence"],
         "bundle_sha256": read_bundle(json.dumps(bundle)).thumbprint,
     }

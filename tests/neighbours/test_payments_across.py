@@ -20,7 +20,7 @@ from tests.neighbours.crossing_scene import (
     settle,
     written,
 )
-from tests.neighbours.paying_scene import Abroad, abroad, quiet_after, resumed
+from tests.neighbours.paying_scene import Abroad, abroad, measure, quiet_after, resumed, spend_abroad
 from tests.neighbours.reading_peers import administer, read
 from tests.neighbours.two_registries import Neighbours
 from tests.rooms.reputation.rated import Rated
@@ -63,6 +63,8 @@ async def test_a_payment_from_another_registry_counts_where_its_fee_is_paid_and_
 ):
     paying = await abroad(pair)
     home, elsewhere = Rated(pair.b.registry), Rated(pair.a.registry)
+    await spend_abroad(pair.b, pair.a, "40")
+    weight = await measure(pair.b, pair.a)
     async with quiet_after(pair):
         for _ in range(2):
             made = await paying.authorized("10")
@@ -80,14 +82,20 @@ async def test_a_payment_from_another_registry_counts_where_its_fee_is_paid_and_
     assert (record["jobs_verified"], record["jobs_foreign"], record["volume"]) == (1, 1, "19.9")
     assert (record["mark"], record["contracts_completed"]) == ("Proven", 0)
     reputation = await home.reputation(paying.service.did)
-    # Two fees of 0.05 units at the least weight: 2 x 0.05 x 5/8 x 1/4, less the decay of a day.
+    # Two fees of 0.05 units, of which 11 of 12 parts count, at the least weight of a payer: times 5/8 x 1/4, less the decay of a day.
+    assert weight == 917
     work = next(one for one in reputation["components"] if one["name"] == "paid_work")
-    assert work["amount"] == "0.01550512"
-    assert reputation["score"] == 3
+    assert work["amount"] == "0.01421819"
+    assert reputation["score"] == 2
     exported = await home.exported()
     counted = [one for one in exported["events"] if one["event_type"] == "CrossRegistryTransferCompleted"]
     assert [one["data"] for one in counted if one["data"]["receiver_did"] == paying.service.did] == [
-        {"sender_did": paying.caller.did, "receiver_did": paying.service.did, "fee": "0.05", "counts": True}
+        {
+            "sender_did": paying.caller.did,
+            "receiver_did": paying.service.did,
+            "fee": "0.04585",
+            "counts": True,
+        }
     ] * 2
     signals = [signal for signal in map(read_signal, exported["events"]) if signal]
     found = scores_of(signals, date.fromisoformat(exported["epoch"]))

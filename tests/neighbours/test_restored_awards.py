@@ -62,7 +62,7 @@ class HeldAnswers:
 
 @dataclass(frozen=True)
 class Award:
-    """A contract of 10 units: the contractor at `a` is slashed there, and the provider compensated at `b`."""
+    """A contract of which 10 units were paid and 10 are claimed: the contractor at `a` is slashed there, and the provider compensated at `b`."""
 
     court: Court
     parties: AgreementAbroad
@@ -71,7 +71,9 @@ class Award:
     @classmethod
     async def of(cls, court: Court) -> "Award":
         parties = await AgreementAbroad.between(court.pair)
-        return cls(court, parties, await parties.submitted())
+        contract_id = await parties.submitted_after_payment()
+        await parties.receive(contractor="100", provider="110")
+        return cls(court, parties, contract_id)
 
     async def disputed(self) -> int:
         filed = await self.parties.abroad(
@@ -80,6 +82,7 @@ class Award:
             defendant_did=self.parties.contractor.did,
             reason_code="OTHER",
             description=AGAIN,
+            claimed_amount="10",
         )
         assert filed.status_code == 201, filed.text
         number: int = filed.json()["id"]
@@ -118,7 +121,7 @@ async def test_an_award_that_was_paid_is_confirmed_and_then_nothing_is_due(court
     award = await Award.of(court)
     dispute_id = await award.ruled("8", "7")
     await award.messages_pass()
-    assert await award.balances() == ("92", "107")
+    assert await award.balances() == ("92", "117")
     assert (await award.awarded(dispute_id))["status"] == "SETTLED"
     await award.nothing_is_due()
 
@@ -134,14 +137,14 @@ async def test_a_payment_is_compensated_once_though_its_ruling_was_lost_and_made
     award = await Award.of(court)
     backup = await backed_up(court.pair.a)
     lost = await award.ruled("8", "7")
-    assert await award.balances() == ("92", "107")
+    assert await award.balances() == ("92", "117")
     await put_back_later(court.pair.a, backup, lost)
-    assert await award.balances() == ("100", "107")
+    assert await award.balances() == ("100", "117")
     again = await award.ruled(slash, compensation)
     assert again > lost
     await award.messages_pass()
     # As much is destroyed as by the larger of both rulings; the one that was paid is compensated.
-    assert await award.balances() == (left, "107")
+    assert await award.balances() == (left, "117")
     settled = await award.awarded(again)
     assert (settled["status"], settled["slashed_amount"]) == ("SETTLED", str(100 - int(left)))
     await award.nothing_is_due()
@@ -208,9 +211,9 @@ async def test_what_was_slashed_for_an_award_that_was_paid_is_destroyed_again_wi
     if is_noticed:
         await compare(court.pair.a, anew=True)
         await settle(court.pair.a, court.pair.b)
-    assert await award.balances() == ("100", "107")
+    assert await award.balances() == ("100", "117")
     await award.messages_pass()
-    assert await award.balances() == ("92", "107")
+    assert await award.balances() == ("92", "117")
     shown = await award.awarded(lost)
     assert (shown["status"], shown["slashed_amount"]) == ("SETTLED", "8")
     slash = await typed(court.pair.a, "DisputeSlash", award.parties.contractor.did)
@@ -234,7 +237,7 @@ async def test_a_ruling_about_a_payment_that_was_compensated_gives_and_takes_onl
     assert await refusal(refused) == (422, "RULING_INVALID")
     assert (await court.rule_again(dispute_id, slash="2", compensation="0")).status_code == 200
     await award.messages_pass()
-    assert await award.balances() == ("90", "107")
+    assert await award.balances() == ("90", "117")
 
 
 async def test_a_dispute_that_was_open_in_the_backup_is_not_compensated_twice(court: Court) -> None:
@@ -246,7 +249,7 @@ async def test_a_dispute_that_was_open_in_the_backup_is_not_compensated_twice(co
     await put_back_later(court.pair.a, backup, dispute_id)
     assert (await court.rule(dispute_id, slash="6", compensation="6")).status_code == 200
     await award.messages_pass()
-    assert await award.balances() == ("92", "107")
+    assert await award.balances() == ("92", "117")
     assert (await award.awarded(dispute_id))["slashed_amount"] == "8"
     await award.nothing_is_due()
 
@@ -272,7 +275,7 @@ async def test_an_award_is_refused_for_good_where_the_one_that_was_paid_cannot_b
     await put_back_later(court.pair.a, backup, dispute_id)
     assert (await court.rule(dispute_id, slash="6", compensation="6")).status_code == 200
     await award.messages_pass()
-    assert await award.balances() == ("94", "107")
+    assert await award.balances() == ("94", "117")
     refused = await award.awarded(dispute_id)
     assert (refused["status"], refused["reason"]) == ("FAILED", PAID_BY_ANOTHER_AWARD)
     await award.nothing_is_due()
@@ -294,7 +297,7 @@ async def test_what_a_defendant_cannot_pay_again_stays_open_until_it_has_units(c
     other = await court.pair.a.registry.agent()
     assert (await other.transfer(contractor, "20")).status_code == 200
     await award.messages_pass()
-    assert await award.balances() == ("12", "206.5")
+    assert await award.balances() == ("12", "216.5")
     assert [one["status"] for one in await awards(court, lost)] == ["SETTLED", "SETTLED"]
     await award.nothing_is_due()
 
@@ -311,5 +314,5 @@ async def test_an_award_that_the_registry_did_not_sign_destroys_nothing(court: C
     before = (await court.pair.a.refused(court.pair.b)).get("message_malformed", 0)
     await award.messages_pass()
     assert (await court.pair.a.refused(court.pair.b))["message_malformed"] > before
-    assert await award.balances() == ("100", "107")
+    assert await award.balances() == ("100", "117")
     await run(court.pair.b, "UPDATE commerce_settlement SET next_at = NULL WHERE dispute_id = $1", lost)

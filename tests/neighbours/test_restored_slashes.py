@@ -205,11 +205,11 @@ async def test_a_compensation_that_its_registry_forgot_is_issued_again(court: Co
     backup = await backed_up(court.pair.b)
     assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
     await court.what_is_due_happens()
-    assert await provider.balance() == "107"
+    assert await provider.balance() == "117"
     await restored(court, court.pair.b, backup)
     awarded, owed = await awards(court, dispute_id)
     assert (awarded["status"], owed["status"], owed["compensated_amount"]) == ("SETTLED", "SETTLED", "7")
-    assert (await contractor.balance(), await provider.balance()) == ("92", "107")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "117")
 
 
 async def test_a_proof_that_the_registry_did_not_sign_opens_nothing(court: Court):
@@ -311,4 +311,4 @@ async def test_a_receipt_of_before_a_restore_does_not_end_the_award_that_was_sen
     await court.what_is_due_happens()
     awarded, owed = await awards(court, dispute_id)
     assert (awarded["status"], owed["status"], owed["compensated_amount"]) == ("SETTLED", "SETTLED", "7")
-    assert (await contractor.balance(), await provider.balance()) == ("92", "107")
+    assert (await contractor.balance(), await provider.balance()) == ("92", "117")

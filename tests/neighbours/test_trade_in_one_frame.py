@@ -201,7 +201,7 @@ async def test_a_dispute_names_an_agent_of_another_operator_that_was_never_met(t
 
 async def test_a_complainant_of_another_operator_is_compensated_there(trade: Trade):
     agreed = await trade.agreement()
-    contract_id = await agreed.submitted()
+    contract_id = await agreed.submitted_after_payment()
     complaint = {"defendant_did": agreed.contractor.did, "reason_code": "OTHER", "description": "Not paid."}
     filed = await agreed.abroad("dispute-federated", contract_id, **complaint)
     assert filed.status_code == 201, filed.text
@@ -210,7 +210,7 @@ async def test_a_complainant_of_another_operator_is_compensated_there(trade: Tra
     await trade.court.what_is_due_happens()
     awarded, owed = await awards(trade.court, filed.json()["id"])
     assert (awarded["status"], owed["status"]) == ("SETTLED", "SETTLED")
-    assert await agreed.balances() == ("12", "7")
+    assert await agreed.balances() == ("2", "16.95")
 
 
 async def test_the_bridge_is_for_frames_and_an_operator_refuses_to_mint(trade: Trade):

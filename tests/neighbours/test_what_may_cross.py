@@ -1,75 +1,22 @@
 """Whether something may cross between two registries: licences of both sides, pauses, quarantine and scores."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 from hansa.rooms.federation import CertificateRequest, Delivered, Subject
-from hansa.rooms.federation.crossing import refresh_licences
-from tests.neighbours.two_registries import Neighbour, Neighbours, befriend, neighbours
+from tests.neighbours.licensed_network import Network, licensed_network
 from tests.registry import DatabaseFarm
-
-
-@dataclass(frozen=True)
-class Network:
-    """Registry a holds the genesis certificate, b one that a issued to it; b pins the root."""
-
-    pair: Neighbours
-    root: str
-
-    def settings(self, one: Neighbour, **more: Any) -> Settings:
-        pinned = {"federation_root_hash": self.root} if one is self.pair.b else {}
-        return one.registry.settings.model_copy(update={**pinned, **more})
-
-    async def refresh(self, one: Neighbour, **more: Any) -> None:
-        await refresh_licences(replace(one.registry.runtime, settings=self.settings(one, **more)))
-
-    async def outcome(self, one: Neighbour, other: Neighbour, **more: Any) -> str:
-        """`crosses`, or the code and verdict of the refusal."""
-        peer = await one.peer(other)
-        settings = self.settings(one, **more)
-        try:
-            await one.registry.database.read(lambda tx: federation.require_may_cross(tx, settings, peer))
-        except Refused as refusal:
-            context = refusal.context or {}
-            return " ".join(
-                [refusal.code, *(str(context[name]) for name in ("side", "verdict") if name in context)]
-            )
-        return "crosses"
-
-    async def execute(self, one: Neighbour, statement: str) -> None:
-        await one.registry.database.act(lambda tx: tx.execute(statement))
 
 
 @pytest.fixture
 async def network(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Network]:
-    mainframe: dict[str, object] = {"is_central_registry": True, "sovereign_mainframes": "a.example"}
-    directory = tmp_path_factory.mktemp("licensed")
-    async with neighbours(database_farm, directory, joined=False, a=mainframe) as pair:
-        a, b = pair.a.registry.runtime, pair.b.registry.runtime
-        genesis = await a.database.act(lambda tx: federation.found_network(tx, None, a.settings, a.seal))
-        key = await b.database.read(federation.licensing_public_key)
-        subject = Subject("b.example", "registry-b", pair.b.public_url)
-        request = CertificateRequest(subject, "founding", key, None, states_term=False)
-        frame = await a.database.act(
-            lambda tx: federation.issue_certificate(tx, None, a.settings, a.seal, request)
-        )
-        made = Network(pair, genesis.hash)
-        delivered = Delivered(frame.certificate, [genesis.certificate])
-        await b.database.act(
-            lambda tx: federation.join_network(tx, None, made.settings(pair.b), b.seal, delivered)
-        )
-        await befriend(pair.a, pair.b)
-        await befriend(pair.b, pair.a)
-        yield made
+    async with licensed_network(database_farm, tmp_path_factory.mktemp("licensed")) as network:
+        yield network
 
 
 async def test_both_sides_cross_with_a_licence_chained_to_the_genesis(network: Network):
@@ -84,16 +31,9 @@ async def test_a_revoked_licence_ends_crossing_on_both_sides_although_its_holder
     network: Network,
 ):
     a, b = network.pair.a, network.pair.b
-    runtime = a.registry.runtime
-    (frame,), _ = await a.registry.database.read(
-        lambda tx: federation.list_licence_certificates(tx, federation.CertificateFilter(type="frame"))
-    )
     for one in (a, b):
         await network.refresh(one)
-    change = federation.CertificateAct(frame.lid, "revoke", "Fraud.")
-    await a.registry.database.act(
-        lambda tx: federation.change_certificate(tx, None, runtime.settings, change)
-    )
+    await network.change("revoke", "Fraud.")
     for one in (a, b):
         await network.refresh(one)
     assert await network.outcome(a, b) == "LICENCE_REQUIRED peer revoked"

@@ -11,7 +11,6 @@ import json
 import os
 import pkgutil
 import selectors
-import shlex
 import signal
 import socket
 import subprocess
@@ -29,8 +28,6 @@ from pathlib import Path
 from typing import Any
 
 REQUEST_MAX_BYTES = 1 << 17
-LISTEN = b"listen"
-"""Instead of a request: the one file that comes with it is a socket at which others ask too."""
 OPEN_FILES_MAX = 1 << 12
 SCRYPT_COST = 1 << 10
 """Of key files that tests write and read: 1 MiB of memory and 3 ms for each, instead of 128 MiB and half a second."""
@@ -129,27 +126,6 @@ class CommandServer:
         exit_code = asyncio.create_task(_exit_code(reader, writer))
         return ForkedCommand(pid, exit_code, *[await _reading(end) for end, _ in outputs])
 
-    def shell_function(self, path: Path) -> str:
-        """A function of a shell named as the program is, which asks for forks at the socket `path`, made now."""
-        return f'{self._program.name}() {{ {self._asking_at(path)} "$@"; }}\n'
-
-    def put_program(self, folder: Path) -> None:
-        """Put a program of the same name into a folder, which asks for forks: a shell has no functions with such a name."""
-        program = folder / self._program.name
-        program.write_text(f'#!/bin/sh\nexec {self._asking_at(folder / "socket")} "$@"\n')
-        program.chmod(0o755)
-
-    def _asking_at(self, path: Path) -> str:
-        """The command line that asks for a fork at the socket `path`, made now; the arguments of the program follow."""
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with listener:
-            listener.bind(str(path))
-            listener.listen()
-            socket.send_fds(self._server(), [LISTEN], [listener.fileno()])
-        return shlex.join(
-            [sys.executable, "-IS", str(Path(__file__).with_name("asked_command.py")), str(path)]
-        )
-
     def _server(self) -> socket.socket:
         if self._requests is None:
             program, places = self._program, (self._program.package, self._program.module)
@@ -163,6 +139,8 @@ class CommandServer:
                     stdout=subprocess.DEVNULL,
                     env=_environment_of(program),
                     pass_fds=[theirs.fileno()],
+                    # It ends with the tests that ask it, not by Ctrl-C.
+                    process_group=0,
                 )
         return self._requests
 
@@ -244,10 +222,6 @@ def _begin(selector: selectors.BaseSelector, asking: socket.socket) -> dict[str,
     if not message:
         selector.unregister(asking)
         return None
-    if message == LISTEN:
-        listener = socket.socket(fileno=files[0])
-        selector.register(listener, selectors.EVENT_READ, partial(_accept, selector, listener))
-        return None
     *streams, status = files
     if (pid := os.fork()) == 0:
         for stream, file in enumerate(streams):
@@ -260,11 +234,6 @@ def _begin(selector: selectors.BaseSelector, asking: socket.socket) -> dict[str,
     handle = os.pidfd_open(pid)
     selector.register(handle, selectors.EVENT_READ, Running(selector, handle, pid, status))
     return None
-
-
-def _accept(selector: selectors.BaseSelector, listener: socket.socket) -> None:
-    asking, _ = listener.accept()
-    selector.register(asking, selectors.EVENT_READ, partial(_begin, selector, asking))
 
 
 @dataclass(frozen=True)
@@ -299,8 +268,6 @@ def become(name: str, request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["directory"])
-    if "umask" in request:
-        os.umask(request["umask"])
     sys.argv = [name, *request["arguments"]]
     tempfile.tempdir = None
     time.tzset()

@@ -55,6 +55,8 @@ async def test_a_peer_is_read_again_and_again_and_by_command(operated: tuple[Ope
 
     await until(is_read_for_the_first_time)
     before = (await shown(a, "registry-b"))["last_synced_at"]
+    synced = await a.hansa("peer sync registry-b")
+    assert synced.output == "pulled 0, changed 0, hidden 0, refused 0\n"
     report = await a.printed(command_of_guide("hansa peer sync NAME").replace("NAME", "registry-b"))
     assert report == {"pulled": 0, "changed": 0, "hidden": 0, "refused": {}}
 
@@ -70,6 +72,7 @@ async def test_a_paused_peer_is_not_read_until_it_is_resumed(operated: tuple[Ope
     a, _ = operated
     paused = await a.printed(command_of_guide("hansa peer pause NAME").replace("NAME", "registry-b"))
     assert (paused["status"], paused["approval"]) == ("inactive", "approved")
+    assert ": paused, approved" in (await a.hansa("peer show registry-b")).output.splitlines()[0]
     refused = await a.hansa("peer sync registry-b")
     assert (refused.code, "paused" in refused.complaint) == (1, True)
     resumed = await a.printed(command_of_guide("hansa peer resume NAME").replace("NAME", "registry-b"))

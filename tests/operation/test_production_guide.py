@@ -32,15 +32,14 @@ NAME = "registry.example.org"
 SPOOFED = "203.0.113.9"
 
 
-def block(language: str, name: str = "") -> str:
-    """A block of the guide by its language and name."""
-    heading = f"{language} {name}".strip()
-    [text] = re.findall(rf"```{re.escape(heading)}\n(.*?)```", GUIDE, re.DOTALL)
+def block(language: str) -> str:
+    """The one block of the guide in this language."""
+    [text] = re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
     return str(text)
 
 
 def stated_settings() -> dict[str, str]:
-    return dict(line.split("=", 1) for line in block("ini", "hansa.env").splitlines())
+    return dict(line.split("=", 1) for line in block("properties").splitlines())
 
 
 def server_of_guide(port: int, upstream: int, certificates: Path) -> str:
@@ -159,7 +158,7 @@ def test_every_variable_of_the_guide_is_a_setting():
 def test_the_service_of_systemd_runs_a_command_that_exists_where_it_may_write():
     unit = configparser.RawConfigParser(strict=True)
     unit.optionxform = str
-    unit.read_string(block("ini", "hansa.service"))
+    unit.read_string(block("ini"))
     service = dict(unit["Service"])
     program, command, *arguments = shlex.split(service["ExecStart"])
     assert program.endswith("/bin/hansa")
@@ -167,7 +166,7 @@ def test_the_service_of_systemd_runs_a_command_that_exists_where_it_may_write():
     options = {name for parameter in serve.params for name in parameter.opts}
     assert {one for one in arguments if one.startswith("--")} <= options
     assert service["ReadWritePaths"] == arguments[arguments.index("--data-dir") + 1]
-    assert service["EnvironmentFile"] in GUIDE.partition("```ini hansa.env")[0]
+    assert service["EnvironmentFile"] in GUIDE.partition("```properties")[0]
 
 
 def test_the_container_runs_commands_that_exist():

@@ -7,6 +7,7 @@ from pathlib import Path
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from tests.recorded.conversation import CONVERSATION, EVENTS, hold_conversation, registry_to_record
 from tests.registry import care_for_no_crash
+from tests.unknown_paths import unknown_paths
 
 
 async def record() -> None:
@@ -17,7 +18,8 @@ async def record() -> None:
         try:
             await care_for_no_crash(dsn)
             async with registry_to_record(dsn, Path(directory) / "data") as registry:
-                lines, events = await hold_conversation(registry)
+                with unknown_paths():
+                    lines, events = await hold_conversation(registry)
         finally:
             await server.stop()
     for file, content in ((CONVERSATION, lines), (EVENTS, events)):

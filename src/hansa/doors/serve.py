@@ -4,12 +4,14 @@ import asyncio
 import contextlib
 import gc
 import resource
+import shlex
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from email.utils import formatdate
+from pathlib import Path
 from time import time
 from urllib.parse import urlsplit
 
@@ -112,8 +114,23 @@ async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
     for name, meant in misspelt_settings().items():
         _log.warning("unknown environment variable, similar to a setting", variable=name, meant=meant)
     if not await has_administrator(dsn):
-        command = f"hansa admin create --name NAME --email EMAIL --data-dir {settings.data_dir}"
+        command = _command_for_an_administrator(settings)
         _log.info("no administrator exists; create one", command=command)
+
+
+def _command_for_an_administrator(settings: Settings) -> str:
+    """Command line with the path of the program that runs, which need not be on the PATH of its reader."""
+    arguments = [
+        "admin",
+        "create",
+        "--name",
+        "NAME",
+        "--email",
+        "EMAIL",
+        "--data-dir",
+        str(settings.data_dir),
+    ]
+    return shlex.join([str(Path(sys.argv[0]).absolute()), *arguments])
 
 
 def _process(settings: Settings, workers: int) -> ServingProcess:

@@ -63,7 +63,11 @@ class StatedEvidence(Record, frozen=True):
 
 
 class Dispute(Record, frozen=True):
-    """A dispute. `status` is `OPEN`, `VOTING` or `CLOSED`; `bound` is the most that a ruling gives."""
+    """A dispute. `status` is `OPEN`, `VOTING` or `CLOSED`; `bound` is the most that a ruling destroys.
+
+    `paid` and `held` are the units of the payment at the filing, the most that rulings compensate; None without a payment.
+    `award_amount` is the part of a compensation that the slash does not cover, which a second administrator decides.
+    """
 
     id: int
     complainant_did: str
@@ -89,6 +93,10 @@ class Dispute(Record, frozen=True):
     rule_by: datetime
     voting_at: datetime | None
     closed_at: datetime | None
+    paid: Decimal | None = None
+    held: Decimal | None = None
+    award_amount: Decimal = Decimal(0)
+    award_status: str | None = None
 
 
 class MalpracticeRecord(Record, frozen=True):

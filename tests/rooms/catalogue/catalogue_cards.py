@@ -71,3 +71,21 @@ async def found(registry: TestRegistry, query: str, **more: Any) -> list[str]:
     answer = await registry.get("/discover", params={"query": query, **more})
     assert answer.status_code == 200, answer.text
     return [result["name"] for result in answer.json()["results"]]
+
+
+_COPY = """
+INSERT INTO catalogue_card ({columns}, uuid, did, human_readable_id)
+SELECT {columns}, gen_random_uuid(), 'did:hansa:hansa.local:' || gen_random_uuid(), 'copies/' || number
+FROM catalogue_card CROSS JOIN generate_series(1, $2) AS number WHERE id = $1
+"""
+_COLUMNS = """
+SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns
+WHERE table_name = 'catalogue_card' AND is_generated = 'NEVER' AND is_identity = 'NO'
+  AND column_name NOT IN ('uuid', 'did', 'human_readable_id')
+"""
+
+
+async def copy(registry: TestRegistry, card: StoredCard, times: int) -> None:
+    """As many other agents with the same card."""
+    columns = await registry.database.look(lambda tx: tx.fetchval(_COLUMNS))
+    await registry.database.act(lambda tx: tx.execute(_COPY.format(columns=columns), card.card_id, times))

@@ -139,10 +139,10 @@ def sync_peer(name: Name, data_dir: DataDir = None, as_json: AsJson = False) -> 
     from hansa.doors import peer_acts
 
     report = run_act(peer_acts.sync_peer(settings_from(data_dir=data_dir), name))
-    shown = asdict(report)
+    refused = ", ".join(f"{count} {reason}" for reason, count in report.refused.items())
     print_outcome(
-        "pulled {pulled}, changed {changed}, hidden {hidden}, refused {refused}".format(**shown),
-        shown,
+        f"pulled {report.pulled}, changed {report.changed}, hidden {report.hidden}, refused {refused or 0}",
+        asdict(report),
         as_json=as_json,
     )
 
@@ -230,7 +230,8 @@ def _print_peer(peer: "PeerOut", *more: str, as_json: bool) -> None:
 
 def _line_of(peer: "PeerOut") -> str:
     trouble = f", {peer.trouble}" if peer.trouble else ""
-    return f"{peer.name} {peer.trust_domain} {peer.registry_url}: {peer.status}, {peer.approval}{trouble}"
+    status = "paused" if peer.paused_at else peer.status
+    return f"{peer.name} {peer.trust_domain} {peer.registry_url}: {status}, {peer.approval}{trouble}"
 
 
 def _limit(text: str | None) -> int | None:

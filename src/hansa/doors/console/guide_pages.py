@@ -3,14 +3,14 @@
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from hansa.doors.console import guide_text
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import NotFound
 from hansa.rooms import federation
 
@@ -37,10 +37,16 @@ async def show_guides(_: Public, request: Request, db: Db) -> HTMLResponse:
     return page(request, "guides.html", groups=guide_text.guides(), contacts=_contacts(operator))
 
 
+@router.get("/guides/start.sh", response_class=PlainTextResponse)
+async def send_start_file(_: Public, request: Request) -> PlainTextResponse:
+    """Shell functions that the commands of the guides use, with the address of this registry."""
+    return PlainTextResponse(guide_text.start_file(runtime_of(request).settings.base_url))
+
+
 @router.get("/guides/{name}")
 async def show_guide(_: Public, request: Request, name: str) -> HTMLResponse:
     """One guide. Raises: GuideUnknown."""
-    found = guide_text.guide(name)
+    found = guide_text.guide(name, runtime_of(request).settings.base_url)
     if found is None:
         raise GuideUnknown
     return page(request, "guide.html", guide=found)

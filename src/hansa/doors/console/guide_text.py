@@ -2,6 +2,7 @@
 
 - The text is escaped; HTML in a file is shown as text.
 - A link to another guide leads to its page. A link to a file that no page shows is left as text.
+- The example address in commands is the address of this registry.
 - Headings have the identifiers that links within Markdown use. Blocks of commands get a button that copies them.
 """
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 CHANGELOG = "CHANGELOG"
+EXAMPLE_ADDRESS = "http://127.0.0.1:8000"
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Agents and payments",
@@ -84,14 +86,22 @@ class Guide(msgspec.Struct, frozen=True):
         return _address(self.name)
 
 
-def guide(name: str) -> Guide | None:
-    """The guide with this name, or None."""
-    return _read(name) if name in _names() else None
+def guide(name: str, base_url: str) -> Guide | None:
+    """The guide with this name, with the address of the registry in its commands, or None."""
+    if name not in _names():
+        return None
+    found = _read(name)
+    return msgspec.structs.replace(found, body=Markup(_addressed(str(found.body), base_url)))  # noqa: S704
 
 
 def guides() -> list[tuple[str, list[Guide]]]:
     """Every guide, by subject."""
     return [(title, [_read(name) for name in names]) for title, names in GROUPS]
+
+
+def start_file(base_url: str) -> str:
+    """Shell functions that the commands of the guides use, for the registry with this address."""
+    return _addressed(_documents().joinpath("guides", "start.sh").read_text(encoding="utf-8"), base_url)
 
 
 def changelog() -> Guide:
@@ -108,12 +118,15 @@ def _read(name: str) -> Guide:
 
 
 def _file(name: str) -> Path:
-    """In the package, or beside it in a checkout."""
-    inside = Path(hansa.__file__).parent / "docs"
-    root = inside if inside.is_dir() else Path(hansa.__file__).parents[2]
-    documents = inside if inside.is_dir() else root / "docs"
-    places = (documents / "guides" / f"{name}.md", documents / f"{name}.md", root / f"{name}.md")
+    documents = _documents()
+    places = (documents / "guides" / f"{name}.md", documents / f"{name}.md", documents.parent / f"{name}.md")
     return next(place for place in places if place.is_file())
+
+
+def _documents() -> Path:
+    """Directory `docs` of the package, or of the checkout."""
+    inside = Path(hansa.__file__).parent / "docs"
+    return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "docs"
 
 
 @cache
@@ -123,6 +136,12 @@ def _names() -> frozenset[str]:
 
 def _address(name: str) -> str:
     return "/changelog" if name == CHANGELOG else f"/guides/{name}"
+
+
+def _addressed(text: str, base_url: str) -> str:
+    for before, after in (("REGISTRY:-", ""), ("<code>", "</code>")):
+        text = text.replace(f"{before}{EXAMPLE_ADDRESS}{after}", f"{before}{escape(base_url)}{after}")
+    return text
 
 
 def _body(tokens: Sequence["Token"]) -> Markup:
@@ -181,8 +200,10 @@ def _plain(inline: "Token") -> str:
 
 def _fence(tokens: Sequence["Token"], index: int, _options: Any, _environment: Any) -> str:
     content = escape(tokens[index].content.rstrip("\n"))
+    language = escape(tokens[index].info.strip())
+    named = f' class="language-{language}"' if language else ""
     return (
-        f'<div class="command"><pre tabindex="0" aria-label="Code"><code>{content}</code></pre>'
+        f'<div class="command"><pre tabindex="0" aria-label="Code"><code{named}>{content}</code></pre>'
         '<button type="button" class="button" data-copy hidden>Copy</button></div>\n'
     )
 

@@ -77,6 +77,8 @@ class BoundedProtocol(EndingProtocol):
     _chunks = 0
     _progress = 0
     """Bytes of the body, or unsent ones, at the last look."""
+    held_bytes = 0
+    """Of the answer under way: bytes that are not written yet."""
     _ahead = b""
     """What came behind a request that has no answer yet."""
 
@@ -290,7 +292,7 @@ class BoundedProtocol(EndingProtocol):
 
     def unsent_bytes(self) -> int:
         """How many bytes wait for the client."""
-        return self.transport.get_write_buffer_size()
+        return self.transport.get_write_buffer_size() + self.held_bytes
 
     # Deadlines.
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
-from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from hansa.doors.http.admission import Admission
@@ -17,6 +16,12 @@ from hansa.doors.http.bounded import BoundedProtocol
 from hansa.doors.http.budgets import BUDGETS
 from hansa.doors.http.connection_bounds import HEAD_END
 from hansa.doors.http.direct_request import HELD_BODY, SEND_WHOLE, SendWhole
+from hansa.doors.http.long_answers import (
+    LONG_ANSWER_BYTES,
+    HoldingConnection,
+    RequestInPieces,
+    is_long,
+)
 from hansa.foundation.plumbing.lines import IS_GONE
 
 # A body beyond this is taken from the connection piece by piece, by a request that has begun.
@@ -24,35 +29,29 @@ WHOLE_BODY_MAX_BYTES = 1 << 15
 # A client that sends more than this behind a request which is refused is not waiting for answers.
 SENT_AHEAD_MAX = 4
 UNREAD_PAUSE_SECONDS = 0.2
-# A longer answer is written piece by piece and keeps its place meanwhile: of a thousand at once, few are written.
-LONG_ANSWER_BYTES = 1 << 16
 
 
-def _length_of(started: Message) -> int:
-    """The stated length of an answer; 0 where none is stated, as of a stream of events."""
-    return next((int(value) for name, value in started["headers"] if name.lower() == b"content-length"), 0)
-
-
-class AdmittedRequest:
+class AdmittedRequest(RequestInPieces):
     """The application for one request, which gives its place back once what is left to do is the client's.
 
     It finds `is_gone` under `IS_GONE` in its scope: what is written for a client that is gone is dropped without an error.
     """
 
-    __slots__ = ("_admission", "_app", "_flow", "_has_left", "_is_gone", "_is_long", "_send", "_send_whole")
+    __slots__ = ("_admission", "_has_left", "_is_gone", "_is_long", "_send_whole")
 
     def __init__(
-        self, app: Any, admission: Admission, flow: FlowControl, is_gone: Callable[[], bool]
+        self, app: Any, connection: HoldingConnection, admission: Admission, is_gone: Callable[[], bool]
     ) -> None:
-        self._app, self._admission, self._flow, self._is_gone = app, admission, flow, is_gone
+        super().__init__(app, connection)
+        self._admission, self._is_gone = admission, is_gone
         self._has_left = self._is_long = False
         self._send_whole: SendWhole | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._send, self._send_whole = send, scope.get(SEND_WHOLE)
+        self._send_whole = scope.get(SEND_WHOLE)
         scope[SEND_WHOLE], scope[IS_GONE] = self._leave_and_send_whole, self._is_gone
         try:
-            await self._app(scope, receive, self._send_and_leave)
+            await super().__call__(scope, receive, send)
         finally:
             # The request would hold itself.
             del scope[IS_GONE]
@@ -63,15 +62,14 @@ class AdmittedRequest:
             self._has_left = True
             self._admission.leave()
 
-    async def _send_and_leave(self, message: Message) -> None:
+    def _before(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._is_long = _length_of(message) > LONG_ANSWER_BYTES
+            self._is_long = is_long(message)
         elif not message.get("more_body"):
             self._is_long = False
         # A slow reader holds no place.
-        if not self._is_long or self._flow.write_paused:
+        if not self._is_long or self._connection.flow.write_paused:
             self._leave()
-        await self._send(message)
 
     def _leave_and_send_whole(self, fields: bytes, body: bytes) -> bool:
         if self._send_whole is None or len(body) > LONG_ANSWER_BYTES:
@@ -154,7 +152,7 @@ class ConnectionProtocol(BoundedProtocol):
         scope = cycle.scope
         admission = self._budgets.admission_for(scope["method"], scope["path"])
         if admission is None or cycle.waiting_for_100_continue:
-            self._begin(cycle, app)
+            self._begin(cycle, RequestInPieces(app, self))
         elif cycle.more_body:
             self._incomplete = (cycle, app, admission)
         else:
@@ -164,7 +162,7 @@ class ConnectionProtocol(BoundedProtocol):
         super().on_body(body)
         if self._incomplete is not None and len(self._incomplete[0].body) > WHOLE_BODY_MAX_BYTES:
             (cycle, app, _), self._incomplete = self._incomplete, None
-            self._begin(cycle, app)
+            self._begin(cycle, RequestInPieces(app, self))
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -180,7 +178,7 @@ class ConnectionProtocol(BoundedProtocol):
     def _ask(self, cycle: RequestResponseCycle, app: Any, admission: Admission) -> None:
         if cycle.disconnected or self._is_cut_off_as_blocked():
             return
-        admitted = AdmittedRequest(app, admission, self.flow, lambda: cycle.disconnected)
+        admitted = AdmittedRequest(app, self, admission, lambda: cycle.disconnected)
         is_held_up = admission.is_for_reads and self._has_unread_answers_at_its_address()
         if not is_held_up and admission.take():
             self._begin(cycle, admitted)
@@ -219,6 +217,7 @@ class ConnectionProtocol(BoundedProtocol):
             or cycle.waiting_for_100_continue
             or cycle.flow.write_paused
             or cycle.scope["method"] == "HEAD"
+            or len(body) > LONG_ANSWER_BYTES
         ):
             return False
         cycle.response_started = cycle.response_complete = True

@@ -1,6 +1,7 @@
 """Answers that clients do not read: the bytes that wait in this process are bounded, for each address and for all together.
 
-Without a bound for each, one address has all the room, and a thousand answers are begun for it before the first ends.
+Without a bound for each, one address has all the room, and a thousand answers are begun for it before the first ends. The only reader of a
+room is never cut off for the size of its answer.
 """
 
 from typing import Protocol
@@ -95,7 +96,7 @@ class _Room:
             for reader in self._waiting:
                 self._waiting[reader] = reader.unsent_bytes()
             self.total_bytes = sum(self._waiting.values())
-        if self.total_bytes <= self.bytes_max:
+        if self.total_bytes <= self.bytes_max or len(self._waiting) == 1:
             return []
         # Some more than needed: counting again costs as much as there are readers.
         left, oldest = self.total_bytes, []

@@ -72,6 +72,7 @@ class CrossRegistryTransferCompleted(Event, frozen=True):
     It moves nothing itself. `fee` is what the receiver's registry kept; of a swap, what stayed in the pool.
     `amount_received` and `fee` are in `currency_received`. `counts` is null but for a payment of a payment token or a contract
     that came in: whether it enters the record of the payee, whose owner then has no area of the administration. A swap never does.
+    `counted_fee` is the part of `fee` that is evidence for scores and marks; null with `counts`.
     """
 
     source: ClassVar[str] = "ledger"
@@ -88,6 +89,7 @@ class CrossRegistryTransferCompleted(Event, frozen=True):
     counterparty_frame: str
     currency_received: str | None = None
     counts: bool | None = None
+    counted_fee: str | None = None
 
     @property
     def aggregate_id(self) -> str:

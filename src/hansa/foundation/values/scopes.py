@@ -14,6 +14,7 @@ SCOPES = (
     "profile:write",
     "agents:read",
     "agents:write",
+    "agents:secrets",
     "agents:create",
     "cards:read",
     "cards:write",
@@ -24,16 +25,25 @@ SCOPES = (
     *(f"admin:{area}" for area in ADMIN_AREAS),
 )
 
-# Whoever may change something may look at it.
+# The right to change a thing includes the right to read it. `agents:secrets` opens acts that lead to the money of an
+# agent (decision 0015): an agent's own token may do the rest.
 IMPLIED_BY = {
     "keys:read": "keys:manage",
     "profile:read": "profile:write",
     "agents:read": "agents:write",
+    "agents:write": "agents:secrets",
     "cards:read": "cards:write",
     "orgs:read": "orgs:write",
 }
 
 
 def allows(held: Collection[str], scope: str) -> bool:
-    """Whether a credential with the scopes `held` may do what needs `scope`."""
-    return EVERY_SCOPE in held or scope in held or IMPLIED_BY.get(scope) in held
+    """Permission for an act that needs `scope`, for a credential with the scopes `held`."""
+    if EVERY_SCOPE in held:
+        return True
+    wider: str | None = scope
+    while wider is not None:
+        if wider in held:
+            return True
+        wider = IMPLIED_BY.get(wider)
+    return False

@@ -4,6 +4,7 @@ from hansa.rooms.agents.acting import ACT_TOKENS, act_token
 from hansa.rooms.agents.acting.act import act_as
 from hansa.rooms.agents.authz.roles import authz_of, replace_authz
 from hansa.rooms.agents.authz.schemas import AuthzIn, AuthzOut
+from hansa.rooms.agents.belonging import of_person, require_of_others
 from hansa.rooms.agents.bootstrap import issue_bootstrap_token
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
@@ -21,7 +22,7 @@ from hansa.rooms.agents.check import active_agent
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
-from hansa.rooms.agents.errors import AgentUnknown
+from hansa.rooms.agents.errors import AgentUnknown, OwnAgent
 from hansa.rooms.agents.keys import keys_of
 from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.rotate import rotate_key
@@ -114,6 +115,7 @@ __all__ = [
     "Onboarding",
     "OverDayLimit",
     "OverPaymentLimit",
+    "OwnAgent",
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
@@ -148,6 +150,7 @@ __all__ = [
     "new_client_secret",
     "new_identity",
     "of_developer",
+    "of_person",
     "own_agent",
     "own_or_new_key",
     "owner_of",
@@ -160,6 +163,7 @@ __all__ = [
     "reinstate",
     "replace_authz",
     "request_approval",
+    "require_of_others",
     "restore_mtls",
     "return_budget",
     "revoke",

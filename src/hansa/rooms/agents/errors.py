@@ -45,6 +45,13 @@ class AgentSuspended(Forbidden):
     remedy = "Contact the administrators of the registry."
 
 
+class OwnAgent(Forbidden):
+    """The agent belongs to the administrator."""
+
+    code = "OWN_AGENT"
+    sentence = "The agent is your own: another administrator must do this."
+
+
 class AgentRevoked(Forbidden):
     """The agent is permanently revoked."""
 

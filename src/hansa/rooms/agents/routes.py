@@ -111,6 +111,7 @@ BringsBootstrapToken = Annotated[str, Depends(bootstrap_token)]
 CreatingDeveloper = Annotated[Developer, developer_holding("agents:create")]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
+SecretsDeveloper = Annotated[Developer, developer_holding("agents:secrets")]
 Unbound = Annotated[RequireUnbound, Depends(REQUIRE_UNBOUND.given)]
 
 
@@ -284,7 +285,7 @@ async def end_agent(
     responses=problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid),
 )
 async def replace_secret(
-    did: Annotated[str, Path(max_length=512)], developer: WritingDeveloper, db: Db
+    did: Annotated[str, Path(max_length=512)], developer: SecretsDeveloper, db: Db
 ) -> RotateSecretOut:
     """Replace the client secret of an own agent; the new one is shown only once, the former one and its tokens end."""
     client_secret = new_client_secret()

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from .cursor import ChangesCursor
-from .records import Card
+from .records import ListedCard
 
 # Where cards must be looked at one by one, they are counted up to here; where their texts must be read or their changes
 # are followed, up to there. What is in more cards than that is soon found among the newest of a million.
@@ -72,6 +72,6 @@ def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
     return narrowed
 
 
-def up_to(conditions: Conditions, last: Card) -> Conditions:
+def up_to(conditions: Conditions, last: ListedCard) -> Conditions:
     """Of these the cards changed no later than this one."""
     return conditions.having("(c.updated_at, c.id) <= ({0}, {1})", last.updated_at, last.card_id)

@@ -5,6 +5,7 @@
 - `next` is None when everything is read; `resume` continues from where the reading stands, at once or later.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -15,8 +16,8 @@ from hansa.foundation.plumbing.database import Tx
 from . import cursor, store
 from .card_conditions import READ_MAX, Conditions, in_round, up_to
 from .cursor import ChangesCursor
-from .pages import CardsPage, PageRequest, page_of
-from .records import Card, Tombstone
+from .pages import CardsOfPage, CardsPage, PageRequest, page_of, within_bytes
+from .records import Card, ListedCard, Tombstone
 
 TOMBSTONE_DAYS = 30
 TOMBSTONES_MAX = 5000
@@ -42,8 +43,12 @@ class Followed:
 class _Slice(msgspec.Struct, frozen=True):
     """The cards of a page, and whether the round holds more cards after them."""
 
-    cards: list[Card]
+    chosen: CardsOfPage
     is_last: bool
+
+    @property
+    def cards(self) -> Sequence[ListedCard]:
+        return self.chosen.listed
 
 
 async def list_changes(
@@ -65,7 +70,7 @@ async def _next_page(
 ) -> CardsPage:
     if place.is_begun:
         page = await _page(tx, followed, place, page_request)
-        if page.cards or page.tombstones:
+        if page.chosen.listed or page.tombstones:
             return page
         place = _after_round(place)
     stop = await store.oldest_open_transaction(tx)
@@ -82,7 +87,8 @@ async def _page(
     is_cut = len(stones) > TOMBSTONES_MAX
     if is_cut:
         stones = stones[:TOMBSTONES_MAX]
-        part = _Slice([card for card in part.cards if _position(card) < _position(stones[-1])], is_last=False)
+        before = [card for card in part.cards if _position(card) < _position(stones[-1])]
+        part = _Slice(CardsOfPage(before, is_cut=True), is_last=False)
     if part.is_last:
         next_cursor, resume = None, _after_round(place)
     else:
@@ -90,7 +96,7 @@ async def _page(
         next_cursor = resume = place.after(last.updated_at, last.card_id, len(part.cards))
     page = page_of(
         followed.shown,
-        part.cards,
+        part.chosen,
         place.total,
         place.offset,
         cursor.encode(next_cursor) if next_cursor else None,
@@ -107,14 +113,13 @@ async def _cards(
     tx: Tx, followed: Followed, place: ChangesCursor, page_request: PageRequest, skip: int
 ) -> _Slice:
     conditions = in_round(followed.shown, place)
-    cards = await store.list_by_change(
-        tx, conditions, limit=page_request.limit, skip=skip, with_data=page_request.with_data
-    )
-    # A page of large documents ends before its limit.
-    if not cards or (len(cards) < page_request.limit and not page_request.with_data):
-        return _Slice(cards, is_last=True)
-    after = in_round(followed.shown, place.after(cards[-1].updated_at, cards[-1].card_id, len(cards)))
-    return _Slice(cards, is_last=not await store.list_by_change(tx, after, limit=1, skip=0, with_data=False))
+    listed = await store.list_by_change(tx, conditions, limit=page_request.limit, skip=skip)
+    chosen = within_bytes(listed, with_data=page_request.with_data)
+    if len(listed) < page_request.limit and not chosen.is_cut:
+        return _Slice(chosen, is_last=True)
+    last = chosen.listed[-1]
+    after = in_round(followed.shown, place.after(last.updated_at, last.card_id, len(chosen.listed)))
+    return _Slice(chosen, is_last=not await store.list_by_change(tx, after, limit=1, skip=0))
 
 
 async def _tombstones(tx: Tx, followed: Followed, place: ChangesCursor, part: _Slice) -> list[Card]:
@@ -124,12 +129,12 @@ async def _tombstones(tx: Tx, followed: Followed, place: ChangesCursor, part: _S
     conditions = in_round(followed.hidden, place)
     if not part.is_last:
         conditions = up_to(conditions, part.cards[-1])
-    return await store.list_by_change(tx, conditions, limit=TOMBSTONES_MAX + 1, skip=0, with_data=False)
+    return await store.cards_by_change(tx, conditions, TOMBSTONES_MAX + 1)
 
 
 def _after_round(place: ChangesCursor) -> ChangesCursor:
     return ChangesCursor(place.resume, place.resume, 0, 0)
 
 
-def _position(card: Card) -> tuple[datetime, int]:
+def _position(card: Card | ListedCard) -> tuple[datetime, int]:
     return card.updated_at, card.card_id

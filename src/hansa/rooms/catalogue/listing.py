@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 
@@ -12,8 +13,8 @@ from .changes import Followed, list_changes
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
 from .findings import Findings, older_than
-from .pages import CardsPage, PageRequest, page_of
-from .records import Card
+from .pages import CardsOfPage, CardsPage, PageRequest, batches_of, page_of, within_bytes
+from .records import Card, ListedCard
 
 
 class Filters(msgspec.Struct, frozen=True):
@@ -36,15 +37,26 @@ class Filters(msgspec.Struct, frozen=True):
 
 
 async def list_cards(tx: Tx, filters: Filters, page_request: PageRequest, findings: Findings) -> CardsPage:
-    """Read one page; `findings` spares the later pages of a listing of few cards the search.
+    """Choose the cards of one page and read the first of them; `findings` spares the later pages of a listing of few cards the search.
 
     Raises: OwnerUnknown, UnlistedRefused, CursorInvalid.
     """
     conditions = conditions_of(filters)
     place = cursor.decode(page_request.next) if page_request.next else None
     if isinstance(place, ChangesCursor) or (place is None and page_request.updated_since is not None):
-        return await list_changes(tx, Followed(conditions, _hidden(filters)), place, page_request)
-    return await _newest_first(tx, conditions, place, page_request, findings)
+        page = await list_changes(tx, Followed(conditions, _hidden(filters)), place, page_request)
+    else:
+        page = await _newest_first(tx, conditions, place, page_request, findings)
+    batches = tuple(batches_of(page.chosen.listed, with_data=page_request.with_data))
+    if not batches:
+        return page
+    cards = await read_cards(tx, page, batches[0], with_data=page_request.with_data)
+    return replace(page, cards=cards, later=batches[1:])
+
+
+async def read_cards(tx: Tx, page: CardsPage, numbers: Sequence[int], *, with_data: bool) -> list[Card]:
+    """Read a later batch of a page, without the cards that may no longer be shown."""
+    return await store.read_listed(tx, page.conditions, numbers, with_data=with_data)
 
 
 def conditions_of(filters: Filters) -> Conditions:
@@ -116,13 +128,15 @@ async def _newest_first(
         counted = len(numbers) if numbers is not None else await store.count_cards(tx, conditions)
         offset = page_request.skip
     if numbers is not None and conditions.are_all(len(numbers)):
-        cards = await _of_few(tx, conditions, numbers, place, page_request)
+        chosen = await _of_few(tx, conditions, numbers, place, page_request)
     else:
-        cards = await _of_many(tx, conditions, counted, place, page_request)
-    returned = offset + len(cards)
-    goes_on = bool(cards) and (returned < counted or not conditions.are_all(counted))
-    next_cursor = cursor.encode(ListingCursor(cards[-1].card_id, counted, returned)) if goes_on else None
-    return page_of(conditions, cards, counted, offset, next_cursor)
+        chosen = await _of_many(tx, conditions, counted, place, page_request)
+    returned = offset + len(chosen.listed)
+    goes_on = bool(chosen.listed) and (returned < counted or not conditions.are_all(counted))
+    next_cursor = (
+        cursor.encode(ListingCursor(chosen.listed[-1].card_id, counted, returned)) if goes_on else None
+    )
+    return page_of(conditions, chosen, counted, offset, next_cursor)
 
 
 async def _found(
@@ -145,23 +159,22 @@ async def _of_few(
     numbers: Sequence[int],
     place: ListingCursor | None,
     page_request: PageRequest,
-) -> list[Card]:
+) -> CardsOfPage:
     """A page of these cards, or of as many of them as are left where some no longer satisfy the conditions."""
     to_come = numbers[page_request.skip :] if place is None else older_than(numbers, place.below)
-    cards: list[Card] = []
-    while to_come and not cards:
+    listed: list[ListedCard] = []
+    while to_come and not listed:
         asked, to_come = to_come[: page_request.limit], to_come[page_request.limit :]
-        cards = await store.list_among(tx, conditions, asked, with_data=page_request.with_data)
-    return cards
+        listed = await store.list_among(tx, conditions, asked)
+    return within_bytes(listed, with_data=page_request.with_data)
 
 
 async def _of_many(
     tx: Tx, conditions: Conditions, counted: int, place: ListingCursor | None, page_request: PageRequest
-) -> list[Card]:
+) -> CardsOfPage:
     below = conditions if place is None else conditions.having("c.id < {0}", place.below)
     skip = page_request.skip if place is None else 0
     if skip >= counted and conditions.are_all(counted):
-        return []
-    return await store.list_newest_first(
-        tx, below, limit=page_request.limit, skip=skip, with_data=page_request.with_data
-    )
+        return CardsOfPage(())
+    listed = await store.list_newest_first(tx, below, limit=page_request.limit, skip=skip)
+    return within_bytes(listed, with_data=page_request.with_data)

@@ -85,6 +85,14 @@ class Card(msgspec.Struct, frozen=True):
         return f"{self.id} {self.version} {self.is_active} {self.unlisted}"
 
 
+class ListedCard(msgspec.Struct, frozen=True):
+    """A card on a page of a list, before it is read; `card_bytes` is the size of its document."""
+
+    card_id: int
+    updated_at: datetime
+    card_bytes: int
+
+
 class CardName(msgspec.Struct, frozen=True):
     """The card of an agent, as a link names it."""
 

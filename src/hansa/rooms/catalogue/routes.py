@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from msgspec.structs import replace
+from fastapi.responses import StreamingResponse
 from starlette.convertors import StringConvertor, register_url_convertor
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
 from .findings import LIST_FINDINGS, Findings
 from .form import check_card
+from .list_pieces import list_pieces
 from .listing import list_cards
 from .reading import card_called, card_of, card_of_agent
 from .records import Card
@@ -40,6 +41,7 @@ class _CardName(StringConvertor):
 
 register_url_convertor("card_name", _CardName())
 
+JSON = "application/json"
 READ_ONE = {**problems(CardUnknown), **TAGGED}
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
@@ -50,26 +52,29 @@ ListFindings = Annotated[Findings, Depends(LIST_FINDINGS.given)]
 
 @router.get(
     "/agent-cards/",
+    response_model=CardPageOut,
     openapi_extra=CREDENTIAL_OPTIONAL,
     responses=problems(OwnerUnknown, UnlistedRefused, CursorInvalid),
 )
-@router.get("/agent-cards", include_in_schema=False)
-async def read_cards(
+@router.get("/agent-cards", response_model=CardPageOut, include_in_schema=False)
+async def list_visible_cards(
     query: Annotated[CardListQuery, Query()],
     developer: MaybeReader,
     db: Db,
     settings: Config,
     findings: ListFindings,
-) -> CardPageOut:
-    """List visible cards, newest first."""
+) -> Response:
+    """List visible cards, newest first. A long page is sent while it is read; one that cannot be read to its end has no valid JSON."""
     filters = query.filters(
         own_currency=settings.settlement_currency,
         developer_id=developer.id if developer else None,
         may_see_unlisted=_administers_cards(developer, settings),
     )
     page = await db.read(lambda tx: list_cards(tx, filters, query.page(), findings))
-    page = replace(page, cards=[shown(card, settings.extension_base) for card in page.cards])
-    return CardPageOut.of(page, query.limit, follows_changes=page.follows_changes)
+    pieces = list_pieces(db, page, query.page(), settings.extension_base)
+    if page.later:
+        return StreamingResponse(pieces, media_type=JSON)
+    return Response(b"".join([piece async for piece in pieces]), media_type=JSON)
 
 
 @router.get("/agent-cards/by-hri", response_model=CardOut, responses=READ_ONE)
@@ -127,6 +132,6 @@ def _answer(request: Request, card: Card, settings: Config) -> Response:
 
 def _administers_cards(developer: Developer | None, settings: Config) -> bool:
     """Whether the caller may list unlisted cards: an administrator of any area."""
-    if developer is None or (settings.require_admin_2fa and not developer.has_second_factor):
+    if developer is None or (settings.require_admin_2fa and developer.second_factor_at is None):
         return False
     return bool(developer.areas_in_reach)

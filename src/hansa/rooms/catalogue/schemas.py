@@ -163,6 +163,9 @@ class TombstoneOut(LazyModel):
 class CardPageOut(Page[CardOut]):
     """A page of cards; `next` is the cursor of the next page, null on the last page.
 
+    A page whose documents would have more than 64 MiB ends before its limit. Its `pagination.limit` is then the number of its cards, so
+    that the next page is at `offset` + `limit` also for a reader who goes on with `skip`.
+
     A list of changes (`updated_since`) also contains tombstones; limit and total count items only.
     """
 
@@ -177,17 +180,23 @@ class CardPageOut(Page[CardOut]):
     tombstones: list[TombstoneOut] | None
 
     @classmethod
-    def of(cls, page: CardsPage, limit: int, *, follows_changes: bool) -> "CardPageOut":
-        """The page as it is answered."""
+    def around(cls, page: CardsPage, limit: int) -> tuple[bytes, bytes]:
+        """The page as it is answered, without its items: what stands before them and what stands after them.
+
+        A page with cards that ended early has their number as its limit.
+        """
+        limit = (page.chosen.is_cut and len(page.chosen.listed)) or limit
         stones = [TombstoneOut.of(stone) for stone in page.tombstones]
-        return cls(
-            items=[CardOut.of(card) for card in page.cards],
+        empty = cls(
+            items=[],
             pagination=Pagination.of(total=page.total, limit=limit, offset=page.offset),
             next=page.next,
             resume=page.resume,
-            tombstones=stones if follows_changes else None,
+            tombstones=stones if page.follows_changes else None,
             total_is_exact=page.total_is_exact,
         )
+        before, after = empty.model_dump_json().encode().split(b"[]", 1)
+        return before + b"[", b"]" + after
 
 
 class Liveness(LazyModel):

@@ -17,10 +17,9 @@ from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.positions import OLDEST_OPEN
 
 from .card_conditions import Conditions
-from .records import Bond, Card, CardName, NewCard, StoredCard
+from .records import Bond, Card, CardName, ListedCard, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
-PAGE_MAX_BYTES = 32 * 1024 * 1024
 
 CARD_COLUMNS = """
 c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status,
@@ -286,29 +285,44 @@ async def forget_deleted(tx: Tx, days: int) -> None:
     await tx.execute("DELETE FROM catalogue_card_deleted WHERE at < now() - $1 * interval '1 day'", days)
 
 
-async def list_newest_first(
-    tx: Tx, conditions: Conditions, *, limit: int, skip: int, with_data: bool
-) -> list[Card]:
-    """A page of cards, the newest first."""
-    return await _page(tx, conditions, "c.id DESC", limit, skip, with_data=with_data)
+async def list_newest_first(tx: Tx, conditions: Conditions, *, limit: int, skip: int) -> list[ListedCard]:
+    """The cards of a page, the newest first."""
+    return await _listed(tx, conditions, "c.id DESC", limit, skip)
 
 
-async def list_among(
+async def list_among(tx: Tx, conditions: Conditions, numbers: Sequence[int]) -> list[ListedCard]:
+    """Those of the cards with these numbers that satisfy the conditions, the newest first."""
+    asked, among = _among(conditions, numbers)
+    return await _listed(tx, asked, "c.id DESC", len(numbers), 0, among=among)
+
+
+async def list_by_change(tx: Tx, conditions: Conditions, *, limit: int, skip: int) -> list[ListedCard]:
+    """The cards of a page, the least recently changed first."""
+    return await _listed(tx, conditions, "c.updated_at, c.id", limit, skip)
+
+
+async def read_listed(
     tx: Tx, conditions: Conditions, numbers: Sequence[int], *, with_data: bool
 ) -> list[Card]:
-    """Those of the cards with these numbers that satisfy the conditions, the newest first."""
-    place = len(conditions.values) + 1
-    # Read by their numbers alone: an index of the conditions would have to be searched as a whole.
-    among = f"(SELECT * FROM catalogue_card WHERE id = ANY (${place}::bigint[]) OFFSET 0) c"  # noqa: S608
-    asked = replace(conditions, values=(*conditions.values, numbers))
-    return await _page(tx, asked, "c.id DESC", len(numbers), 0, with_data=with_data, among=among)
+    """The cards with these numbers, in their order, but those that no longer satisfy the conditions."""
+    await _bound_search(tx)
+    asked, among = _among(conditions, numbers)
+    columns = f"{CARD_COLUMNS}, card_data" if with_data else CARD_COLUMNS
+    rows = await tx.fetch(f"SELECT {columns} FROM {among} WHERE {asked.sql}", *asked.values)  # noqa: S608
+    cards = {row["card_id"]: card_in(row) for row in rows}
+    return [cards[number] for number in numbers if number in cards]
 
 
-async def list_by_change(
-    tx: Tx, conditions: Conditions, *, limit: int, skip: int, with_data: bool
-) -> list[Card]:
-    """A page of cards, the least recently changed first."""
-    return await _page(tx, conditions, "c.updated_at, c.id", limit, skip, with_data=with_data)
+async def cards_by_change(tx: Tx, conditions: Conditions, limit: int) -> list[Card]:
+    """Cards without their documents, the least recently changed first."""
+    await _bound_search(tx)
+    ordered = f"WHERE {conditions.sql} ORDER BY c.updated_at, c.id LIMIT ${len(conditions.values) + 1}"
+    rows = await tx.fetch(
+        f"SELECT {CARD_COLUMNS} FROM catalogue_card c {ordered}",  # noqa: S608
+        *conditions.values,
+        limit,
+    )
+    return [card_in(row) for row in rows]
 
 
 async def newest_position(tx: Tx) -> int:
@@ -325,31 +339,33 @@ async def oldest_open_transaction(tx: Tx) -> int:
     return horizon
 
 
-async def _page(
+async def _listed(
     tx: Tx,
     conditions: Conditions,
     order: str,
     limit: int,
     skip: int,
     *,
-    with_data: bool,
     among: str = "catalogue_card c",
-) -> list[Card]:
+) -> list[ListedCard]:
     await _bound_search(tx)
     values = (*conditions.values, limit, skip)
     bounds = f"ORDER BY {order} LIMIT ${len(values) - 1} OFFSET ${len(values)}"
     # What is skipped is not read where an index alone decides.
     page = f"(SELECT c.id AS place FROM {among} WHERE {conditions.sql} {bounds})"  # noqa: S608
-    cards = f"catalogue_card c JOIN {page} page ON c.id = page.place"
-    if not with_data:
-        rows = await tx.fetch(f"SELECT {CARD_COLUMNS} FROM {cards} ORDER BY {order}", *values)  # noqa: S608
-        return [card_in(row) for row in rows]
-    # A page of large documents ends early instead of filling the memory.
-    weighed = (
-        f"(SELECT c.*, sum(card_bytes) OVER (ORDER BY {order}) - card_bytes AS bytes_before FROM {cards}) c"  # noqa: S608
+    rows = await tx.fetch(
+        "SELECT c.id AS card_id, c.updated_at, c.card_bytes"  # noqa: S608
+        f" FROM catalogue_card c JOIN {page} page ON c.id = page.place ORDER BY {order}",
+        *values,
     )
-    documents = f"SELECT {CARD_COLUMNS}, card_data FROM {weighed} WHERE bytes_before < {PAGE_MAX_BYTES}"  # noqa: S608
-    return [card_in(row) for row in await tx.fetch(f"{documents} ORDER BY {order}", *values)]
+    return [ListedCard(**row) for row in rows]
+
+
+def _among(conditions: Conditions, numbers: Sequence[int]) -> tuple[Conditions, str]:
+    """Conditions on the cards with these numbers, and what to select from: an index of the conditions would be searched as a whole."""
+    place = len(conditions.values) + 1
+    among = f"(SELECT * FROM catalogue_card WHERE id = ANY (${place}::bigint[]) OFFSET 0) c"  # noqa: S608
+    return replace(conditions, values=(*conditions.values, numbers)), among
 
 
 def _bounded(statement: str, conditions: Conditions) -> str:

@@ -49,6 +49,7 @@ ROOM = Room(
         Routes(2015, disputes.malpractice_router),
         Routes(2016, disputes.router),
         Routes(2017, disputes.admin_router),
+        Routes(2022, disputes.award_router),
         Routes(2018, settlements.admin_router),
         Routes(2019, settlements.peer_router),
         Routes(2020, payments.router),

@@ -18,8 +18,9 @@ async def reinstate_agents(
 ) -> list[Restored]:
     """Let the agents act again, whatever they were suspended for; one answer for each DID.
 
-    A soft reinstatement leaves withheld what is withheld, until a hard one.
+    A soft reinstatement leaves withheld what is withheld, until a hard one. Raises: agents.OwnAgent.
     """
+    await agents.require_of_others(tx, administrator, dids)
     known = await agents.statuses_of(tx, dids)
     outcome = await reinstate_each(tx, list(known), administrator, soft=soft)
     for did in outcome:

@@ -12,7 +12,11 @@ from .rules import End, Ended
 
 
 async def revoke_agents(tx: Tx, dids: Sequence[str], administrator: Developer, *, reason: str) -> list[Ended]:
-    """End the agents; one answer for each DID. An agent that is not suspended is left alone."""
+    """End the agents; one answer for each DID. An agent that is not suspended is left alone.
+
+    Raises: agents.OwnAgent.
+    """
+    await agents.require_of_others(tx, administrator, dids)
     known = await agents.statuses_of(tx, dids)
     await store.lock(tx, known)
     status = await agents.statuses_of(tx, list(known))

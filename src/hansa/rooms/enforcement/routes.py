@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.caller import Developer, admin_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
+from hansa.rooms import agents
 from hansa.rooms.catalogue import CardWrites
 
 from .developers import reinstate_developer, suspend_developer
@@ -38,7 +39,7 @@ Administrator = Annotated[Developer, admin_holding("admin_enforcement")]
 DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
-@router.post("/agents/bulk/suspend", responses=problems(Unauthorized, Invalid, BodyInvalid))
+@router.post("/agents/bulk/suspend", responses=problems(Unauthorized, agents.OwnAgent, Invalid, BodyInvalid))
 async def suspend_some_agents(
     body: SuspendAgentsIn, administrator: Administrator, db: CardWrites
 ) -> StoppedAgentsOut:
@@ -51,7 +52,9 @@ async def suspend_some_agents(
     return StoppedAgentsOut.of(rows)
 
 
-@router.post("/agents/bulk/reinstate", responses=problems(Unauthorized, Invalid, BodyInvalid))
+@router.post(
+    "/agents/bulk/reinstate", responses=problems(Unauthorized, agents.OwnAgent, Invalid, BodyInvalid)
+)
 async def reinstate_some_agents(
     body: ReinstateAgentsIn, administrator: Administrator, db: CardWrites
 ) -> RestoredAgentsOut:
@@ -64,7 +67,7 @@ async def reinstate_some_agents(
     return RestoredAgentsOut.of(rows)
 
 
-@router.post("/agents/bulk/revoke", responses=problems(Unauthorized, Invalid, BodyInvalid))
+@router.post("/agents/bulk/revoke", responses=problems(Unauthorized, agents.OwnAgent, Invalid, BodyInvalid))
 async def revoke_some_agents(
     body: RevokeAgentsIn, administrator: Administrator, db: CardWrites
 ) -> EndedAgentsOut:

@@ -18,7 +18,11 @@ STOPPED = ("suspended", "already_suspended")
 async def suspend_agents(
     tx: Tx, dids: Sequence[str], administrator: Developer, *, reason: str, soft: bool
 ) -> list[Stopped]:
-    """Suspend the agents; one answer for each DID. A hard suspension makes a soft one hard, and never the reverse."""
+    """Suspend the agents; one answer for each DID. A hard suspension makes a soft one hard, and never the reverse.
+
+    Raises: agents.OwnAgent.
+    """
+    await agents.require_of_others(tx, administrator, dids)
     known = await agents.statuses_of(tx, dids)
     outcome = await suspend_each(tx, list(known), administrator, basis="agent", reason=reason, soft=soft)
     for did in outcome:

@@ -17,6 +17,7 @@ from hansa.rooms.federation.charter import (
     CardEditor,
     CardMark,
     CardPath,
+    CardUnsigned,
     KeyDoesNotOpen,
     LastAudit,
     ReadLastAudit,
@@ -68,6 +69,7 @@ from hansa.rooms.federation.did_claims import (
     speaks_for,
     unconfirmed,
 )
+from hansa.rooms.federation.hints import stated_in_hint, take_hint
 from hansa.rooms.federation.identity import (
     OPERATOR_LIFETIME,
     OWN_IDENTITY,
@@ -99,6 +101,7 @@ from hansa.rooms.federation.licences import (
     is_mainframe,
     issue_certificate,
     join_network,
+    known_lists,
     licensing_public_key,
     list_licence_certificates,
     operator_caller,
@@ -108,6 +111,7 @@ from hansa.rooms.federation.licences import (
     verify_issued_licence,
     verify_own_licence,
 )
+from hansa.rooms.federation.notices import HINT_KIND, OPEN_PEERS, notify_peers, open_peer_ids
 from hansa.rooms.federation.operators import own_frame
 from hansa.rooms.federation.peer_trust import (
     SignalKind,
@@ -120,7 +124,6 @@ from hansa.rooms.federation.peer_trust import (
 from hansa.rooms.federation.peers import (
     DISCOVERED,
     NET_IN_LIMIT_DEFAULT,
-    OPEN_PEERS,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
@@ -129,6 +132,7 @@ from hansa.rooms.federation.peers import (
     CardRefused,
     CardVerdictOut,
     DiscoveredRegistry,
+    DocumentMarks,
     ExpectedRegistry,
     HomeRefused,
     NewPeer,
@@ -153,10 +157,10 @@ from hansa.rooms.federation.peers import (
     add_peer,
     count_refusal,
     judge_card,
+    keys_in_force,
     list_peers,
     new_peer,
     note_synced,
-    open_peer_ids,
     own_bundle,
     pause_peer,
     peer_by_id,
@@ -180,6 +184,7 @@ from hansa.rooms.federation.peers import (
     trusted_bundles,
     view_by_name,
     view_of,
+    with_present_keys,
 )
 from hansa.rooms.federation.workloads import (
     EnrolledService,
@@ -195,6 +200,7 @@ __all__ = [
     "BORDER_FEE",
     "CARD_PATHS",
     "DISCOVERED",
+    "HINT_KIND",
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NET_IN_LIMIT_DEFAULT",
@@ -214,6 +220,7 @@ __all__ = [
     "CardMark",
     "CardPath",
     "CardRefused",
+    "CardUnsigned",
     "CardVerdictOut",
     "CertificateAct",
     "CertificateFilter",
@@ -224,6 +231,7 @@ __all__ = [
     "DidNotConfirmed",
     "DidRefused",
     "DiscoveredRegistry",
+    "DocumentMarks",
     "EnrolledService",
     "ExpectedRegistry",
     "FederationOff",
@@ -306,6 +314,8 @@ __all__ = [
     "issue_licence",
     "join_network",
     "judge_card",
+    "keys_in_force",
+    "known_lists",
     "learn_holders",
     "licensing_public_key",
     "list_certificates",
@@ -315,6 +325,7 @@ __all__ = [
     "may_cross",
     "new_peer",
     "note_synced",
+    "notify_peers",
     "open_peer_ids",
     "operator_caller",
     "own_bundle",
@@ -359,8 +370,10 @@ __all__ = [
     "set_icon",
     "signed_message",
     "speaks_for",
+    "stated_in_hint",
     "sync_by_name",
     "sync_peer",
+    "take_hint",
     "trust_version",
     "trusted_bundles",
     "unconfirmed",
@@ -368,4 +381,5 @@ __all__ = [
     "verify_own_licence",
     "view_by_name",
     "view_of",
+    "with_present_keys",
 ]

@@ -41,18 +41,21 @@ from .licences import admin_router as licences_admin_router
 from .licences import peer_router as operator_router
 from .licences import root_router as licences_root_router
 from .licences import router as licences_router
+from .notices import LICENCE_ROUND
 from .operators import OPERATOR_ROSTER, renew_certificates, renewals_router
 from .peer_trust import ask_peers, classify_peers, public_trust_router
 from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
     DISCOVERED,
+    KEY_READINGS,
     PEER_CALLS,
     PEER_REMOVED,
     PEER_SETTLED,
     READ_A_PEER,
     RECOGNISED_LEAVES,
     SYNC_PEER,
+    KeyReadings,
     RecognisedLeaves,
     bundle_router,
     check_peer,
@@ -120,7 +123,7 @@ ROOM = Room(
             renew_certificates,
             is_renewal_due,
         ),
-        scheduled("federation: refresh licences", LICENCE_ROUND_SECONDS, refresh_licences),
+        scheduled(LICENCE_ROUND, LICENCE_ROUND_SECONDS, refresh_licences),
         scheduled("federation: how far peers trust this registry", OWN_TRUST_SECONDS, ask_peers),
         sweep_with_runtime("federation: classify peers", CLASSIFICATION_SECONDS, classify_peers),
     ),
@@ -183,6 +186,7 @@ ROOM = Room(
     ),
     offers=(
         ATTESTED_CONTRACT,
+        KEY_READINGS,
         LAST_AUDIT,
         NAMED_CLAIMS,
         OWN_IDENTITY,
@@ -201,5 +205,6 @@ ROOM = Room(
         PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
         NAMED_CLAIMS.built_by(claims_by_digest),
         RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
+        KEY_READINGS.built_by(lambda _: KeyReadings()),
     ),
 )

@@ -233,15 +233,20 @@ async def confirm_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Bo
         raise CrossingUnknown
 
 
-async def has_crossed(tx: Tx, agent: str, frame: str, counterparty: str, book: Book) -> bool:
-    """Whether this agent and that one of the other registry ever paid each other, in either direction."""
-    return await store.has_crossed(tx, agent, book.transit(frame), counterparty)
+async def crossed_between(tx: Tx, agent: str, frame: str, counterparty: str, book: Book) -> Minor:
+    """Units that this agent and that one of the other registry paid each other, in both directions."""
+    return await store.crossed_between(tx, agent, book.transit(frame), counterparty)
 
 
 async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
     """The totals with one registry; None where nothing was ever reserved."""
     found = await store.totals(tx, book.transit(frame))
     return CorridorTotals(**found[0]) if found else None
+
+
+async def outstanding_out(tx: Tx, frame: str, book: Book) -> Minor:
+    """What was committed out to this registry and has not come back; what was issued on its confirmations came in as well."""
+    return await store.outstanding_out(tx, book.transit(frame))
 
 
 async def corridor_totals(tx: Tx) -> list[CorridorTotals]:

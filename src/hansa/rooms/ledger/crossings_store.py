@@ -40,6 +40,11 @@ _TOTALS_OF_ALL = f'{_TOTALS} ORDER BY a.did COLLATE "C"'
 
 _TOTALS_OF_ONE = f"{_TOTALS} AND a.did = $1"
 
+_OUTSTANDING_OUT = """
+SELECT greatest(0, k.committed_out - k.committed_in - k.compensated)::bigint FROM ledger_corridor k
+WHERE k.transit_id = (SELECT a.id FROM ledger_account a WHERE a.did = $1 AND a.unit = '')
+"""
+
 _IS_CREDIT_PENDING = """
 SELECT EXISTS (SELECT FROM ledger_crossing c JOIN ledger_account a ON a.id = c.agent_id
   WHERE a.did = $1 AND a.unit = '' AND c.state = 'reserved')
@@ -68,21 +73,21 @@ SELECT count(*) FROM named
 """
 
 
-_HAS_CROSSED = """
-SELECT EXISTS (
-  SELECT FROM ledger_account a
+_CROSSED_BETWEEN = """
+SELECT coalesce(sum(amount), 0)::bigint FROM (
+  SELECT DISTINCT c.transit_id, c.direction, c.transfer_id, c.amount FROM ledger_account a
   JOIN ledger_posting p ON p.account_id = a.id
   JOIN ledger_transaction t ON t.id = p.tx_id AND t.tx_type IN ('out', 'in')
   JOIN ledger_account transit ON transit.did = $2 AND transit.unit = ''
   JOIN ledger_crossing c ON c.transit_id = transit.id AND c.direction IN (t.tx_type, 'swap_' || t.tx_type)
     AND c.transfer_id = t.ref::uuid
-  WHERE a.did = $1 AND a.unit = '' AND c.agent_id = a.id AND c.counterparty = $3 AND c.state = 'committed')
+  WHERE a.did = $1 AND a.unit = '' AND c.agent_id = a.id AND c.counterparty = $3 AND c.state = 'committed') AS crossed
 """
 
 
-async def has_crossed(tx: Tx, agent: str, transit: str, counterparty: str) -> bool:
-    """Whether units crossed between this agent and that one of the other registry for good."""
-    return bool(await tx.fetchval(_HAS_CROSSED, agent, transit, counterparty))
+async def crossed_between(tx: Tx, agent: str, transit: str, counterparty: str) -> Minor:
+    """Units that crossed between this agent and that one of the other registry for good, in both directions."""
+    return Minor(await tx.fetchval(_CROSSED_BETWEEN, agent, transit, counterparty))
 
 
 async def confirm(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> int:
@@ -111,6 +116,11 @@ async def totals(tx: Tx, transit: str | None = None) -> list[dict[str, Any]]:
         for frame, row in named
         if frame is not None
     ]
+
+
+async def outstanding_out(tx: Tx, transit: str) -> Minor:
+    """What was committed out by this transit account and has not come back."""
+    return Minor(await tx.fetchval(_OUTSTANDING_OUT, transit) or 0)
 
 
 async def is_any_pending(tx: Tx, did: str) -> bool:

@@ -7,6 +7,7 @@ from hansa.rooms.transfers.bridge import (
 )
 from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.crossing import (
+    ADDRESSEE_MAX_CHARACTERS,
     CONTRACT,
     CROSSING_JOBS,
     CROSSING_REFUSALS,
@@ -58,6 +59,7 @@ from hansa.rooms.transfers.pools import history as pool_history
 from hansa.rooms.transfers.pools import states as pool_states
 
 __all__ = [
+    "ADDRESSEE_MAX_CHARACTERS",
     "BRIDGE_JOBS",
     "CONTRACT",
     "CROSSING_JOBS",

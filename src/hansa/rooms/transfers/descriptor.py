@@ -65,6 +65,7 @@ ROOM = Room(
             "fx_size_cap",
             "fx_slippage_max",
             "issuer",
+            "peer_counted_fees_max",
             "settlement_currency",
             "teg_cross_frame_backend",
             "ledger_id",

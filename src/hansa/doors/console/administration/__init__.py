@@ -8,6 +8,7 @@
 from . import (
     admission_pages,
     agent_pages,
+    award_pages,
     card_pages,
     developer_pages,
     dispute_pages,
@@ -28,6 +29,7 @@ ROUTERS = (
     dispute_pages.router,
     invite_pages.router,
     treasury_pages.router,
+    award_pages.router,
     event_pages.router,
     job_pages.router,
     sync_pages.router,

@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import auditor, commerce
 
-from .pages import ENFORCEMENT, PLATFORM, administration_page, administration_router
+from .pages import ENFORCEMENT, PLATFORM, TREASURY, administration_page, administration_router
 
 router = administration_router()
 
@@ -56,6 +56,7 @@ async def show_overview(
         ],
         *await _of_jobs(db),
         *await _of_disputes(db),
+        *await _of_awards(db),
         *_of_queues(queues),
     ]
     alerts.sort(key=lambda alert: alert.severity != "problem")
@@ -114,6 +115,13 @@ async def _of_disputes(db: Database) -> list[Alert]:
     detail = f"{count} disputes wait for a ruling."
     page = "/administration/disputes?status=VOTING"
     return [Alert("warning", "Disputes", detail, page, ENFORCEMENT)] if count else []
+
+
+async def _of_awards(db: Database) -> list[Alert]:
+    wanted = commerce.AwardFilter(commerce.AwardStatus.PENDING, ONE, 0)
+    _, count = await db.read(lambda tx: commerce.list_awards(tx, wanted))
+    detail = f"{count} awards of rulings wait for a second administrator."
+    return [Alert("warning", "Awards", detail, "/administration/awards", TREASURY)] if count else []
 
 
 def _of_queues(queues: Sequence[Queue]) -> list[Alert]:

@@ -37,6 +37,7 @@ LINKS = (
     Link("/administration/disputes", "Disputes", ENFORCEMENT),
     Link("/administration/invites", "Invitations", SUPPORT),
     Link("/administration/treasury", "Treasury", TREASURY),
+    Link("/administration/awards", "Awards", TREASURY),
     Link("/administration/events", "Event policies", PLATFORM),
     Link("/administration/jobs", "Jobs", PLATFORM),
     Link("/administration/mail", "Mail queue", PLATFORM),

@@ -85,6 +85,7 @@ async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config)
         status = (await agents.statuses_of(tx, [payee])).get(payee)
         if payee != book.shortfall and status in {None, "revoked"}:
             raise FormRefused({"payee": "No agent of this registry that is not revoked has this DID."})
+        await agents.require_of_others(tx, sender.person.developer, [payee])
         await ledger.grant_by_administrator(
             tx,
             sender.person.developer,

@@ -98,7 +98,7 @@ export function readSignal(event) {
   if (typeof giver !== "string" || typeof receiver !== "string" || typeof counts !== "boolean") {
     throw new Unreadable("agents are strings, counts is true or false");
   }
-  return { kind, day, giver, receiver, fee: minor(data.get("fee")), counts };
+  return { kind, day, giver, receiver, fee: minor(data.get("counted_fee") ?? data.get("fee")), counts };
 }
 
 function kindOfRuling(ruling) {

@@ -123,6 +123,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     staking_rewards_enabled: bool = False
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"
+    peer_counted_fees_max: Decimals = "1"
     dispute_window_hours: int = Field(default=72, ge=1, le=24 * 90)
     bond_mode: Literal["off", "observe", "enforce"] = "observe"
     bond_minimum: Decimals = "100"

@@ -7,10 +7,12 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.agents.errors import AgentRevokedForGood
 from hansa.rooms.agents.rules import require_own, require_owner
-from hansa.rooms.agents.spending import SpendPolicy, policy_of, put_policy
+from hansa.rooms.agents.spending import SpendPolicy, policy_of, put_policy, widens
 from hansa.rooms.agents.store import find_owner_and_roles
 
 from . import store
+
+WIDENING_SCOPE = "agents:secrets"
 
 
 class Authz(msgspec.Struct, frozen=True):
@@ -49,11 +51,21 @@ async def authz_of(tx: Tx, developer: Developer, did: str) -> Authz:
 
 
 async def replace_authz(tx: Tx, developer: Developer, did: str, new: NewAuthz) -> Authz:
-    """Replace the roles and the spend policy of an own agent. Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood."""
+    """Replace the roles and the spend policy of an own agent.
+
+    Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood, ScopeMissing for a replacement that widens.
+    """
     require_owner(await find_owner_and_roles(tx, did), developer.id)
-    # The row of the agent is locked first: two replacements at once do not mix.
-    if not await store.replace_roles(tx, did, new.roles):
+    # The row of the agent is locked first: two replacements at once do not mix, and the comparison stays true.
+    held = await store.lock_roles(tx, did)
+    if held is None:
         raise AgentRevokedForGood
+    policy, _ = await policy_of(tx, did)
+    gains_role = new.roles is not None and not set(new.roles) <= set(held)
+    if gains_role or (new.sets_policy and widens(policy, new.policy)):
+        developer.require(WIDENING_SCOPE)
+    if new.roles is not None:
+        await store.replace_roles(tx, did, new.roles)
     if new.sets_policy:
         await put_policy(tx, did, new.policy)
     return await authz_of(tx, developer, did)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, developer_holding
+from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -20,6 +20,7 @@ router = APIRouter(prefix="/agents/{did}/authz", route_class=GuardedRoute)
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
+SecretsDeveloper = Annotated[Developer, developer_holding("agents:secrets")]
 CHANGES = problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid)
 
 
@@ -30,15 +31,23 @@ async def read_authz(did: Did, developer: ReadingDeveloper, db: Db, config: Conf
     return AuthzOut.under(config.agent_rbac_mode, did, authz)
 
 
-@router.put("", responses=CHANGES)
+@router.put(
+    "",
+    responses=problems(
+        Unauthorized, ScopeMissing, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid
+    ),
+)
 async def put_authz(did: Did, body: AuthzIn, developer: WritingDeveloper, db: Db, config: Config) -> AuthzOut:
-    """Replace the roles and the spend policy of an own agent, with effect from the agent's next request."""
+    """Replace the roles and the spend policy of an own agent, with effect from the agent's next request.
+
+    An API key without the scope `agents:secrets` can only take roles away and narrow the policy.
+    """
     replacement = body.replacement()
     authz = await db.act(lambda tx: replace_authz(tx, developer, did, replacement))
     return AuthzOut.under(config.agent_rbac_mode, did, authz)
 
 
 @router.post("/roles", responses=CHANGES)
-async def give_role(did: Did, body: RoleIn, developer: WritingDeveloper, db: Db) -> RolesOut:
+async def give_role(did: Did, body: RoleIn, developer: SecretsDeveloper, db: Db) -> RolesOut:
     """Give an own agent a role, with effect from the agent's next request."""
     return RolesOut.of(did, await db.act(lambda tx: grant_role(tx, developer, did, body.role)))

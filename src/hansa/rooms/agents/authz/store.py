@@ -10,9 +10,9 @@ UPDATE agents_agent SET roles = CASE WHEN $2 = ANY(roles) THEN roles ELSE roles 
 WHERE did = $1 AND status <> 'revoked' RETURNING roles
 """
 
-_REPLACE_ROLES = """
-UPDATE agents_agent SET roles = coalesce($2::text[], roles) WHERE did = $1 AND status <> 'revoked' RETURNING true
-"""
+_LOCK_ROLES = "SELECT roles FROM agents_agent WHERE did = $1 AND status <> 'revoked' FOR NO KEY UPDATE"
+
+_REPLACE_ROLES = "UPDATE agents_agent SET roles = $2::text[] WHERE did = $1"
 
 
 async def add_role(tx: Tx, did: str, role: str) -> tuple[str, ...] | None:
@@ -21,6 +21,12 @@ async def add_role(tx: Tx, did: str, role: str) -> tuple[str, ...] | None:
     return None if roles is None else tuple(roles)
 
 
-async def replace_roles(tx: Tx, did: str, roles: Sequence[str] | None) -> bool:
-    """Lock an agent and write its roles, or leave them; False when it is revoked."""
-    return await tx.fetchval(_REPLACE_ROLES, did, roles) is not None
+async def lock_roles(tx: Tx, did: str) -> tuple[str, ...] | None:
+    """Lock an agent and return its roles; None when it is revoked."""
+    roles = await tx.fetchval(_LOCK_ROLES, did)
+    return None if roles is None else tuple(roles)
+
+
+async def replace_roles(tx: Tx, did: str, roles: Sequence[str]) -> None:
+    """Write the roles of a locked agent."""
+    await tx.execute(_REPLACE_ROLES, did, list(roles))

@@ -18,7 +18,7 @@ from hansa.rooms.agents.spending.policy import (
     return_spending,
 )
 from hansa.rooms.agents.spending.routes import router
-from hansa.rooms.agents.spending.rules import Clearance, Spending, SpendPolicy
+from hansa.rooms.agents.spending.rules import Clearance, Spending, SpendPolicy, widens
 from hansa.rooms.agents.spending.schemas import SpendPolicyIn, SpendPolicyOut
 
 __all__ = [
@@ -43,4 +43,5 @@ __all__ = [
     "request_approval",
     "return_spending",
     "router",
+    "widens",
 ]

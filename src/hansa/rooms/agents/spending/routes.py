@@ -27,6 +27,7 @@ router = APIRouter(prefix="/agents", route_class=GuardedRoute)
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
+SecretsDeveloper = Annotated[Developer, developer_holding("agents:secrets")]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
 DECISIONS = problems(Unauthorized, AgentUnknown, ApprovalUnknown, ApprovalDecided, Invalid)
@@ -73,7 +74,7 @@ async def read_approvals(
 
 @router.post("/{did}/spend-approvals/{approval_id:uuid}/approve", responses=DECISIONS)
 async def approve_payment(
-    did: Did, approval_id: UUID, developer: WritingDeveloper, db: Db, config: Config
+    did: Did, approval_id: UUID, developer: SecretsDeveloper, db: Db, config: Config
 ) -> SpendApprovalOut:
     """Approve this payment of an own agent, once, within 24 hours."""
     approval = await db.act(lambda tx: decide(tx, developer, did, approval_id, is_approved=True))

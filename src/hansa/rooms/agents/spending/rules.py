@@ -66,6 +66,24 @@ class Approval(msgspec.Struct, frozen=True):
     used_at: datetime | None
 
 
+def widens(old: SpendPolicy | None, new: SpendPolicy | None) -> bool:
+    """The new policy allows a payment that the old one refuses or submits to the owner; None bounds nothing."""
+    if old is None:
+        return False
+    if new is None:
+        return True
+    limits = (
+        (old.per_tx_max, new.per_tx_max),
+        (old.per_day_max, new.per_day_max),
+        (old.approval_over, new.approval_over),
+    )
+    if any(before is not None and (after is None or after > before) for before, after in limits):
+        return True
+    if old.allowlist is None:
+        return False
+    return new.allowlist is None or not set(new.allowlist) <= set(old.allowlist)
+
+
 def judge(policy: SpendPolicy, spending: Spending, spent_today: Minor) -> Clearance:
     """What the policy says of a payment. Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit."""
     if policy.allowlist is not None and spending.payee not in policy.allowlist:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from secrets import token_urlsafe
 from time import monotonic
-from typing import Any
 
 import structlog
 
@@ -119,21 +118,24 @@ async def _request_totals(runtime: Runtime, peer: federation.PeerRecord, own: To
     answer = await federation.call_peer(runtime, peer, "POST", ROUTE, {"messages": statements}, limits=LIMITS)
     if answer.status != OK:
         raise StatementRefused(f"the peer answered {answer.status}")
-    stated, answered = read_statement(_only_message(answer.body), peer, reader=own_id(runtime))
+    message = _only_message(answer.body)
+    peer = await federation.with_present_keys(runtime, peer, [message])
+    stated, answered = read_statement(message, peer, reader=own_id(runtime))
     if answered != nonce:
         raise StatementRefused("the statement is an answer to another question")
     return stated
 
 
-def _only_message(body: bytes) -> Any:
+def _only_message(body: bytes) -> str:
     try:
         document = read_json(body.decode())
     except (NotCanonical, UnicodeDecodeError) as trouble:
         raise StatementRefused(f"the answer cannot be read: {trouble}") from None
     messages = document.get("messages") if isinstance(document, dict) else None
-    if not isinstance(messages, list) or len(messages) != 1:
-        raise StatementRefused("the answer has not one message")
-    return messages[0]
+    match messages:
+        case [str() as message]:
+            return message
+    raise StatementRefused("the answer has not one message")
 
 
 def own_id(runtime: Runtime) -> str:

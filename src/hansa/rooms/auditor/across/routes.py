@@ -59,7 +59,8 @@ async def read_cross_frame_audit(_: InternalCaller, db: Db) -> CrossFrameAudit:
 async def exchange_totals(body: TotalsIn, caller: CurrentPeer, request: Request) -> TotalsOut:
     """State the totals of the corridor with the peer that asks, as they are now."""
     runtime = runtime_of(request)
-    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    known = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    peer = await federation.with_present_keys(runtime, known, body.messages)
     try:
         nonces = [read_statement(text, peer, reader=own_id(runtime))[1] for text in body.messages]
     except StatementRefused as refused:

@@ -11,7 +11,7 @@ from typing import Any
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import federation
-from hansa_verify import NotAKey, encoded, read_keys
+from hansa_verify import encoded
 from hansa_verify.jws import read_compact
 
 from .rules import ALIKE, Comparison, Place, Totals
@@ -60,7 +60,7 @@ def read_statement(text: object, peer: federation.PeerRecord, *, reader: str) ->
     signature = read_compact(text, TYPE, STATEMENT_MAX_CHARACTERS)
     if signature is None:
         raise StatementRefused("the text is no compact JWS of this type")
-    key = _keys_of(peer).get(signature.entry.kid or "")
+    key = federation.keys_in_force(peer).get(signature.entry.kid or "")
     if key is None or not signature.is_by(key):
         raise StatementRefused("no key of this peer signed the statement")
     payload = signature.payload
@@ -90,13 +90,6 @@ def _judged(members: Any) -> Comparison:
     if not isinstance(members, dict):
         raise StatementRefused("judged is no comparison")
     return Comparison(_total(members, "surplus"), _total(members, "deficit"))
-
-
-def _keys_of(peer: federation.PeerRecord) -> Mapping[str, bytes]:
-    try:
-        return {key.kid: key.public_key for key in read_keys(peer.keys)}
-    except NotAKey:
-        return {}
 
 
 def _total(payload: Mapping[str, Any], name: str) -> int:

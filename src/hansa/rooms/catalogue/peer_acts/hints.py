@@ -1,20 +1,20 @@
-"""Notify peers of acts of enforcement as soon as they are committed: each peer by a job of its own.
+"""Notify peers as soon as acts of enforcement are committed, or documents of this registry changed: each by a job of its own.
 
-A hint only says that there is something to read. Where it does not arrive the peer reads the acts at its own interval.
+A hint only says that there is something to read. Where it does not arrive the peer reads at its own interval.
 """
 
 from datetime import datetime
 
 from hansa.foundation.events import AgentReinstated, AgentRevoked, AgentSuspended
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.jobs import Job, LeasedKind, NewJob, PutOff, Retries, enqueue, enqueue_many
+from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries, enqueue
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import Peer, PeerClosed
 from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import newest_act
-from hansa.rooms.catalogue.peer_reading import ACTS_KIND, HINT_KIND, has_read_acts
+from hansa.rooms.catalogue.peer_reading import ACTS_KIND, has_read_acts
 
 from . import store
 
@@ -35,7 +35,7 @@ async def _notify_peers(tx: Tx, event: StoredEvent) -> None:
         [peer.ledger_id or peer.trust_domain for peer in found],
         [peer.name for peer in found],
     )
-    await enqueue_many(tx, HINT_KIND, [NewJob(str(peer.id)) for peer in found])
+    await federation.notify_peers(tx)
 
 
 NOTICES = Reactor(
@@ -50,8 +50,9 @@ async def _send_hint(runtime: Runtime, job: Job) -> None:
         return
     place, begun = await runtime.database.read(_place_and_time)
     try:
-        answer = await federation.call_peer(runtime, peer, "POST", PATH, {"next": place}, limits=LIMITS)
-    except (OutgoingTrouble, PeerClosed, federation.FederationOff) as trouble:
+        hint = {"next": place, **await federation.stated_in_hint(runtime)}
+        answer = await federation.call_peer(runtime, peer, "POST", PATH, hint, limits=LIMITS)
+    except (OutgoingTrouble, PeerClosed, federation.FederationOff, federation.CardUnsigned) as trouble:
         if job.attempts < ATTEMPTS:
             raise PutOff(f"The peer was not notified: {type(trouble).__name__}.") from None
         return
@@ -63,7 +64,7 @@ async def _place_and_time(tx: Tx) -> tuple[str, datetime]:
     return await newest_act(tx), await tx.fetchval("SELECT clock_timestamp()")
 
 
-HINTS = LeasedKind(HINT_KIND, _send_hint, at_once=16, retries=Retries(None, pause_seconds=1.0))
+HINTS = LeasedKind(federation.HINT_KIND, _send_hint, at_once=16, retries=Retries(None, pause_seconds=1.0))
 
 
 async def receive_hint(tx: Tx, peer: Peer, place: str) -> bool:

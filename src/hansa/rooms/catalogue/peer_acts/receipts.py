@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.catalogue.rules import BIGINT_MAX, DID_MAX
 from hansa.rooms.federation import PeerRecord
-from hansa_verify import NotAKey, canonical_json, encoded, read_keys
+from hansa_verify import canonical_json, encoded
 from hansa_verify.jws import read_compact
 
 from . import store
@@ -56,11 +56,7 @@ def read_receipt(text: str, peer: PeerRecord) -> Receipt | None:
     signed = read_compact(text, TYPE)
     if signed is None:
         return None
-    try:
-        keys = {key.kid: key.public_key for key in read_keys(peer.keys)}
-    except NotAKey:
-        return None
-    key = keys.get(signed.entry.kid or "")
+    key = federation.keys_in_force(peer).get(signed.entry.kid or "")
     if key is None or not signed.is_by(key):
         return None
     return _receipt(signed.payload, text, peer.ledger_id)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import Public
@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Invalid, TooManyRequests
 from hansa.rooms import federation
 from hansa.rooms.catalogue.errors import CardUnknown
@@ -27,21 +27,26 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=
 
 
 @peer_router.post("/hint", responses=problems(*REFUSALS))
-async def receive_hint_of_peer(peer: CurrentPeer, body: HintIn, db: Db) -> HintOut:
-    """Notify this registry that there are new acts of enforcement at the peer; it reads them at once."""
+async def receive_hint_of_peer(peer: CurrentPeer, body: HintIn, db: Db, settings: Config) -> HintOut:
+    """Notify this registry that something is new at the peer: acts of enforcement, documents, licences. It is read at once."""
+
+    async def receive(tx: Tx) -> bool:
+        is_new = await federation.take_hint(tx, settings, peer.id, body.documents, body.licence_lists)
+        return await receive_hint(tx, peer, body.next) or is_new
+
     peer.require_open()
-    return HintOut(accepted=await db.act(lambda tx: receive_hint(tx, peer, body.next)))
+    return HintOut(accepted=await db.act(receive))
 
 
 @peer_router.post("/enforcement/receipts", responses=problems(*REFUSALS))
-async def receive_receipts_of_peer(peer: CurrentPeer, body: ReceiptsIn, db: Db) -> ReceiptsOut:
+async def receive_receipts_of_peer(
+    caller: CurrentPeer, body: ReceiptsIn, db: Db, request: Request
+) -> ReceiptsOut:
     """Return receipts of the acts of this registry that the peer applied."""
-
-    async def receive(tx: Tx) -> int:
-        return await receive_receipts(tx, await federation.peer_by_id(tx, peer.id), body.receipts)
-
-    peer.require_open()
-    return ReceiptsOut(stored=await db.act(receive))
+    caller.require_open()
+    known = await db.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    peer = await federation.with_present_keys(runtime_of(request), known, body.receipts)
+    return ReceiptsOut(stored=await db.act(lambda tx: receive_receipts(tx, peer, body.receipts)))
 
 
 @router.get(

@@ -8,10 +8,15 @@ from pydantic import Field
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
+from hansa.rooms import federation
+from hansa.rooms.catalogue.rules import BIGINT_MAX
 
 from .reading import NoticesOfAgent
 from .receipts import SENT_AT_ONCE
 from .records import Notice, NoticeState
+
+LISTS_MAX = 1000
+TrustDomain = Annotated[str, Field(min_length=1, max_length=253)]
 
 
 class HintIn(RequestBody):
@@ -22,12 +27,25 @@ class HintIn(RequestBody):
         max_length=512,
         description="The place of the newest act in GET /federation/enforcement.",
     )
+    documents: federation.DocumentMarks | None = Field(
+        default=None,
+        description="The documents of the peer as they are now, as GET /federation/documents states them.",
+    )
+    licence_lists: dict[TrustDomain, Annotated[int, Field(ge=0, le=BIGINT_MAX)]] = Field(
+        default_factory=dict,
+        max_length=LISTS_MAX,
+        description="For each issuer of licences, by trust domain: from when on its list has all that the peer knows, in"
+        " seconds since the epoch.",
+        examples=[{"genesis.example": 1764374400}],
+    )
 
 
 class HintOut(LazyModel):
-    """Whether the acts of the peer are read now."""
+    """Whether something of the peer is read now."""
 
-    accepted: bool = Field(description="False where this registry has read up to this place.")
+    accepted: bool = Field(
+        description="False where this registry has read up to this place, and knows these documents and lists."
+    )
 
 
 class ReceiptsIn(RequestBody):

@@ -3,7 +3,7 @@
 from .looking import peers_with_acts, peers_without_new_cards
 from .reading import sync_acts, sync_peer
 from .relayed import read_relayed
-from .removing import ACTS_KIND, CARDS_KIND, HINT_KIND, remove_mirrors_of
+from .removing import ACTS_KIND, CARDS_KIND, remove_mirrors_of
 from .store import (
     HAS_DUE_CARDS,
     TO_PLAN,
@@ -20,7 +20,6 @@ __all__ = [
     "ACTS_KIND",
     "CARDS_KIND",
     "HAS_DUE_CARDS",
-    "HINT_KIND",
     "TO_PLAN",
     "begin",
     "due_cards",

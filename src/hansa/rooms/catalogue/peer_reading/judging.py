@@ -20,7 +20,7 @@ from hansa_verify import (
     read_keys,
 )
 
-from .records import JudgedPage, Origin, PageRefused
+from .records import JudgedPage, KeyUnknown, Origin, PageRefused
 
 NEXT_MAX = 512
 STATUSES = ("active", "suspended", "revoked")
@@ -41,16 +41,19 @@ def judge_page(body: bytes, limit: int, origin: Origin) -> JudgedPage:
     page = read_envelope(body, limit)
     items = page["items"]
     judged = JudgedPage(page["next"], page["more"], page["epoch"], page["export_version"], size=len(items))
+    unknown: list[dict[str, Any]] = []
     for item in items:
         reason = why_refused(item, judged.epoch, origin)
         if reason is None:
             judged.items.append(item)
         else:
+            if reason == "key_unknown":
+                unknown.append(item)
             judged.refused[reason] += 1
             judged.refused_card = judged.refused_card or mark_of(item)
-    # The keys of the peer changed: once its card was read again, the same page is taken.
-    if judged.refused["key_unknown"]:
-        raise PageRefused("key_unknown")
+    # The keys of the peer changed: once its documents were read again, the same page is taken.
+    if unknown:
+        raise KeyUnknown(sorted({item["signature"]["protected"] for item in unknown}))
     return judged
 
 

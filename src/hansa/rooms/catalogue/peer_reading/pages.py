@@ -19,8 +19,8 @@ from hansa.rooms.catalogue.mirrors import mirror_cards
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import store
-from .judging import judge_page, origin_of
-from .records import JudgedPage, Origin, PageRefused, Stated
+from .judging import judge_page
+from .records import JudgedPage, KeyUnknown, Origin, PageRefused, Stated
 
 CARDS_PATH = "/api/v1/federation/agent-cards"
 ACTS_PATH = "/api/v1/federation/enforcement"
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
         namespace = peer.did_namespace
         if namespace is None or namespace != peer.trust_domain:
             raise PageRefused("did_namespace_mismatch")
-        return cls(runtime, peer, origin_of(peer.ledger_id, namespace, peer.keys), SyncOutcome())
+        return cls(runtime, peer, _origin_of(peer, peer.ledger_id, namespace), SyncOutcome())
 
 
 async def fetch_page(
@@ -63,13 +63,27 @@ async def fetch_page(
     )
     if answer.status != OK:
         raise PageRefused(f"answered_{answer.status}")
-    if len(answer.body) <= JUDGED_AT_ONCE_BYTES:
-        page = judge_page(answer.body, limit, reading.origin)
-    else:
-        # Verifying a page takes long enough for others to notice.
-        page = await asyncio.to_thread(judge_page, answer.body, limit, reading.origin)
+    try:
+        page = await _judged(answer.body, limit, reading.origin)
+    except KeyUnknown as unknown:
+        peer = await federation.with_present_keys(reading.runtime, reading.peer, unknown.signed_under)
+        origin = _origin_of(peer, reading.origin.ledger_id, reading.origin.namespace)
+        if origin == reading.origin:
+            raise
+        page = await _judged(answer.body, limit, origin)
     await _leave_out_unclaimed(reading, page)
     return page
+
+
+async def _judged(body: bytes, limit: int, origin: Origin) -> JudgedPage:
+    if len(body) <= JUDGED_AT_ONCE_BYTES:
+        return judge_page(body, limit, origin)
+    # Verifying a page takes long enough for others to notice.
+    return await asyncio.to_thread(judge_page, body, limit, origin)
+
+
+def _origin_of(peer: PeerRecord, ledger_id: str, namespace: str) -> Origin:
+    return Origin(ledger_id, namespace, federation.keys_in_force(peer))
 
 
 async def _leave_out_unclaimed(reading: Reading, page: JudgedPage) -> None:

@@ -37,6 +37,14 @@ class PageRefused(Exception):
         self.reason = reason
 
 
+class KeyUnknown(PageRefused):
+    """Items of the page are signed under keys that are not known; `signed_under` are the headers of their signatures."""
+
+    def __init__(self, signed_under: list[str]) -> None:
+        super().__init__("key_unknown")
+        self.signed_under = signed_under
+
+
 class Origin(NamedTuple):
     """The peer that is read: its ledger id, the namespace proved for it, and its keys by kid."""
 

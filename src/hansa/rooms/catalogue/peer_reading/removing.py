@@ -4,11 +4,11 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import withdraw
 from hansa.rooms.catalogue import relays
 from hansa.rooms.catalogue.mirrors import lock_peer, remove_mirrors
-from hansa.rooms.federation import PeerRecord
+from hansa.rooms.federation import HINT_KIND, PeerRecord
 
 from . import store
 
-CARDS_KIND, ACTS_KIND, HINT_KIND = "peer cards", "peer enforcement", "peer hint"
+CARDS_KIND, ACTS_KIND = "peer cards", "peer enforcement"
 KINDS = (CARDS_KIND, ACTS_KIND, HINT_KIND)
 """The kinds of the jobs that each peer has, by its id."""
 

@@ -1,10 +1,19 @@
 """Disputes: an agent complains about another, and an administrator rules."""
 
 from hansa.rooms.commerce.disputes.account_end import ACCOUNT_END, open_disputes_of, require_unbound
+from hansa.rooms.commerce.disputes.award_routes import award_router
+from hansa.rooms.commerce.disputes.award_schemas import AwardOut, AwardReasonIn
 from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle, signed_verdict
 from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
-from hansa.rooms.commerce.disputes.dispute import Dispute, DisputeFilter, DisputeStatus
+from hansa.rooms.commerce.disputes.dispute import (
+    AwardFilter,
+    AwardStatus,
+    Dispute,
+    DisputeFilter,
+    DisputeStatus,
+)
 from hansa.rooms.commerce.disputes.filing import file
+from hansa.rooms.commerce.disputes.pending_awards import approve_award, list_awards, reject_award
 from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
 from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeOut, RulingIn
@@ -19,6 +28,10 @@ __all__ = [
     "ACCOUNT_END",
     "DISPUTE_DEADLINES",
     "SLASH_BOND",
+    "AwardFilter",
+    "AwardOut",
+    "AwardReasonIn",
+    "AwardStatus",
     "BondSlash",
     "BondSlashed",
     "BundleOut",
@@ -30,13 +43,17 @@ __all__ = [
     "RulingIn",
     "SlashBond",
     "admin_router",
+    "approve_award",
+    "award_router",
     "file",
+    "list_awards",
     "list_disputes",
     "malpractice_router",
     "open_disputes_of",
     "open_voting",
     "proposal_for",
     "read_dispute",
+    "reject_award",
     "require_unbound",
     "router",
     "rule",

@@ -29,6 +29,11 @@ class Abroad(msgspec.Struct, frozen=True):
     peer: federation.PeerRecord | None
     rate: Fraction | None
 
+    async def lock(self, tx: Tx) -> None:
+        """Let awards that the registry shows as paid wait until the transaction ends."""
+        if self.peer is not None and self.peer.spiffe_id is not None:
+            await settlements.lock_peer(tx, self.peer.spiffe_id)
+
     def in_own_units(self, decision: Decision) -> Decision:
         """The decision with the slash as what it is worth here, for the bounds of the dispute; as it is without a rate."""
         if self.rate is None:

@@ -16,7 +16,7 @@ async def require_unbound(tx: Tx, did: str) -> None:
     """
     await transfers.require_no_wrapped(tx, did)
     await contracts.require_unbound(tx, did)
-    if count := await open_disputes_of(tx, did):
+    if count := await _count_binding(tx, did):
         raise AgentHasDisputes(context={"open_disputes": count})
 
 
@@ -25,11 +25,15 @@ async def open_disputes_of(tx: Tx, did: str) -> int:
     return await store.count_binding(tx, did)
 
 
+async def _count_binding(tx: Tx, did: str) -> int:
+    return await open_disputes_of(tx, did) + await store.count_awarded(tx, did)
+
+
 async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
     found = list(await contracts.ACCOUNT_END_OF_CONTRACTS.blockers(tx, developer_id))
     for agent in await agents.of_developer(tx, developer_id):
-        if count := await open_disputes_of(tx, agent.did):
-            detail = "Wait until its disputes are decided."
+        if count := await _count_binding(tx, agent.did):
+            detail = "Wait until its disputes and the awards to it are decided."
             found.append(Blocker("disputes", agent.did, str(count), detail))
     return found
 

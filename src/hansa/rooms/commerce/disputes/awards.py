@@ -1,6 +1,7 @@
 """The units that a ruling moves: the hold to the party that it is for, a slash of the defendant, a compensation.
 
-The bond is slashed first. Everything else is one group of orders: all of them are carried out, or none.
+The bond is slashed first, then the hold and the slash of liquid units are one group of orders. A compensation is issued as far
+as the slash covers it; the rest is an award, which waits for a second administrator.
 """
 
 import msgspec
@@ -13,18 +14,19 @@ from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts, settlements
 from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
-from . import recorded, store
+from . import recorded, rules, store
 from .abroad import Abroad, abroad_of, payment_names
-from .dispute import Decision, Dispute
+from .dispute import Decision, Dispute, Funds, Outcome
+from .funds import funds_of
 from .rules import names_so_far
 
 _NOTHING = BondSlashed(ZERO, None)
 
 
 class Moved(msgspec.Struct, frozen=True):
-    """What a ruling moved. `paid` is what the provider of a contract got from its hold."""
+    """Units that a ruling moved. `paid` is the payment of a contract's hold to its provider."""
 
-    slashed: Minor
+    outcome: Outcome
     slash_tx_id: int | None
     paid: ledger.Result | None
     events: tuple[Event, ...]
@@ -39,7 +41,7 @@ class Awards(msgspec.Struct, frozen=True):
     contract: contracts.Contract | None
     winner: str | None
     hold_id: int | None
-    earlier: Minor
+    compensation_max: Minor
     abroad: Abroad | None
     """The registry of the defendant, where it is another: nothing of the defendant is moved here, and nothing issued yet."""
     complainant_abroad: Abroad | None
@@ -56,16 +58,24 @@ class Awards(msgspec.Struct, frozen=True):
         decision: Decision,
         settings: Settings,
     ) -> "Awards":
-        """What this decision gives and takes."""
+        """What this decision gives and takes; other rulings about the payment wait from now on."""
+        abroad = await abroad_of(tx, dispute.defendant_did, settings)
+        complainant = await abroad_of(tx, dispute.complainant_did, settings)
+        if dispute.payment is not None:
+            await store.lock_payment(tx, names_so_far(dispute.payment)[0])
+        for registry in (abroad, complainant):
+            if registry is not None:
+                await registry.lock(tx)
         winner = dispute.party_of(decision.ruling)
         is_held = contract is not None and winner is not None
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
         names = await payment_names(tx, dispute, contract)
+        from_hold = ZERO if contract is None or hold_id is None else contract.unpaid
         earlier = await settlements.compensated_before(tx, names)
         if dispute.payment is not None:
             earlier += await store.compensated(tx, names_so_far(dispute.payment))
-        abroad = await abroad_of(tx, dispute.defendant_did, settings)
-        complainant = await abroad_of(tx, dispute.complainant_did, settings)
+        filed = Funds(dispute.paid_amount or ZERO, dispute.held_amount or ZERO)
+        funds = filed if contract is None else await funds_of(tx, contract)
         return cls(
             dispute=dispute,
             decision=decision,
@@ -73,35 +83,35 @@ class Awards(msgspec.Struct, frozen=True):
             contract=contract,
             winner=winner,
             hold_id=hold_id,
-            earlier=Minor(earlier),
+            compensation_max=rules.compensation_left(dispute, funds, Minor(from_hold + earlier)),
             abroad=abroad,
             complainant_abroad=complainant,
             payment=names[-1] if names else None,
         )
 
-    @property
-    def given(self) -> Minor:
-        """What the hold and earlier rulings about the payment give."""
-        from_hold = ZERO if self.contract is None or self.hold_id is None else self.contract.unpaid
-        return Minor(from_hold + self.earlier)
-
     async def move_units(self, tx: Tx, slash_bond: SlashBond) -> Moved:
         """Move them. Raises: MintTooLarge, SupplyExhausted, IssuanceRefused."""
         bond = await self._slash_bond(tx, slash_bond)
-        orders = await self._orders(tx, Minor(self.decision.slash - bond.amount))
+        await self._require_issuable(tx)
+        orders = self._orders(Minor(self.decision.slash - bond.amount))
         book = ledger.Book.of(self.settings)
         done = await ledger.apply(tx, list(orders.values()), book) if orders else []
-        if "compensation" in orders:
-            await ledger.require_backed(tx, book)
         results = dict(zip(orders, done, strict=True))
         liquid = results.get("slash")
         from_liquid = liquid.moved if liquid and liquid.tx_id else ZERO
+        slashed = Minor(bond.amount + from_liquid)
+        minted = await self._compensate(tx, Minor(min(self._issued, slashed)), book)
+        awarded = Minor(max(self._issued - slashed, 0))
+        if awarded and not book.issues:
+            raise ledger.IssuanceRefused(
+                "An operator registry issues no units: a compensation is at most what was slashed here."
+            )
         is_captured = self.contract is not None and self.winner == self.contract.provider_did
         return Moved(
-            Minor(bond.amount + from_liquid),
+            Outcome(slashed, awarded),
             liquid.tx_id if liquid and liquid.tx_id else bond.tx_id,
             results.get("hold") if is_captured else None,
-            tuple(self._events(bond, liquid, results.get("compensation"))),
+            tuple(self._events(bond, liquid, minted)),
         )
 
     async def _slash_bond(self, tx: Tx, slash_bond: SlashBond) -> BondSlashed:
@@ -110,7 +120,27 @@ class Awards(msgspec.Struct, frozen=True):
         taken = BondSlash(self.dispute.defendant_did, self.decision.slash, f"{self._reference}:bond")
         return await slash_bond(tx, taken, self.settings)
 
-    async def _orders(self, tx: Tx, slash: Minor) -> dict[str, ledger.Order]:
+    @property
+    def _issued(self) -> Minor:
+        """The compensation that this registry issues, at once or as an award."""
+        is_here = self.abroad is None and self.complainant_abroad is None
+        return self.decision.compensation if is_here else ZERO
+
+    async def _require_issuable(self, tx: Tx) -> None:
+        if self._issued:
+            book, limit = ledger.Book.of(self.settings), parse_amount(self.settings.teg_mint_max_avt)
+            parties = self.dispute.parties
+            await ledger.require_issuable(tx, self._issued, amount_max=limit, parties=parties, book=book)
+
+    async def _compensate(self, tx: Tx, amount: Minor, book: ledger.Book) -> ledger.Result | None:
+        if not amount:
+            return None
+        order = ledger.orders.issue(self.dispute.complainant_did, amount, self._reference)
+        (minted,) = await ledger.apply(tx, [order], book)
+        await ledger.require_backed(tx, book)
+        return minted
+
+    def _orders(self, slash: Minor) -> dict[str, ledger.Order]:
         orders = {}
         if self.contract is not None and self.hold_id is not None and self.winner is not None:
             orders["hold"] = contracts.award(self.contract, self.hold_id, self.winner)
@@ -119,12 +149,6 @@ class Awards(msgspec.Struct, frozen=True):
         if slash:
             defendant = self.dispute.defendant_did
             orders["slash"] = ledger.orders.destroy(defendant, slash, self._reference, at_most=True)
-        if self.complainant_abroad is None and (compensation := self.decision.compensation):
-            book, limit = ledger.Book.of(self.settings), parse_amount(self.settings.teg_mint_max_avt)
-            parties = self.dispute.parties
-            await ledger.require_issuable(tx, compensation, amount_max=limit, parties=parties, book=book)
-            complainant = self.dispute.complainant_did
-            orders["compensation"] = ledger.orders.issue(complainant, compensation, self._reference)
         return orders
 
     def _events(

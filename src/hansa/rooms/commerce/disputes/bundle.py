@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.jwk import jwk_of
-from hansa.foundation.values.money import format_amount
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, catalogue, federation, ledger
 from hansa.rooms.commerce import contracts, payments
 from hansa_verify import CARD_PROFILE, RULES_VERSION, Proposal, propose
@@ -97,15 +97,16 @@ async def _with_evidence(tx: Tx, dispute_id: int) -> Dispute:
 
 
 def _complaint(dispute: Dispute) -> dict[str, Any]:
-    bound, claimed = bound_of(dispute), dispute.claimed_amount
     return {
         "id": dispute.id,
         "complainant_did": dispute.complainant_did,
         "defendant_did": dispute.defendant_did,
         "reason_code": dispute.reason_code,
         "description": dispute.description,
-        "claimed_amount": None if claimed is None else format_amount(claimed),
-        "bound": None if bound is None else format_amount(bound),
+        "claimed_amount": _amount(dispute.claimed_amount),
+        "bound": _amount(bound_of(dispute)),
+        "paid": _amount(dispute.paid_amount),
+        "held": _amount(dispute.held_amount),
         "opened_at": dispute.opened_at.isoformat(),
     }
 
@@ -271,6 +272,10 @@ def _key(public_key: bytes, valid_from: datetime, valid_until: datetime | None) 
         "valid_from": valid_from.isoformat(),
         "valid_until": _iso(valid_until),
     }
+
+
+def _amount(amount: Minor | None) -> str | None:
+    return None if amount is None else format_amount(amount)
 
 
 def _iso(moment: datetime | None) -> str | None:

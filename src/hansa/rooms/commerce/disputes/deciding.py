@@ -1,7 +1,7 @@
 """A dispute is decided: voting opens, an administrator rules, or does not in time.
 
 A ruling is one transaction: the hold goes to the party that it is for, units of the defendant are destroyed, those of its
-bond first, the complainant is compensated, the contract closes. The same ruling again is answered as the first time.
+bond first, the complainant is compensated as far as these reach, the contract closes. The same ruling again is answered as the first time.
 """
 
 import msgspec
@@ -13,8 +13,8 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.money import parse_amount
-from hansa.rooms import federation, transfers
+from hansa.foundation.values.money import format_amount, parse_amount
+from hansa.rooms import agents, federation, transfers
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import SlashBond
 
@@ -35,8 +35,9 @@ class Ordered(msgspec.Struct, frozen=True):
 
 
 async def open_voting(tx: Tx, administrator: Developer, dispute_id: int) -> Dispute:
-    """End the time for evidence. Raises: DisputeUnknown, WrongState."""
+    """End the time for evidence. Raises: DisputeUnknown, agents.OwnAgent, WrongState."""
     dispute, _ = await take(tx, dispute_id)
+    await agents.require_of_others(tx, administrator, dispute.parties)
     rules.require_state(dispute, DisputeStatus.OPEN)
     await record_admin_act(tx, administrator, act="dispute.open_voting", subject=str(dispute_id))
     return await with_evidence(tx, await begin_voting(tx, dispute))
@@ -47,11 +48,12 @@ async def rule(
 ) -> Dispute:
     """Rule.
 
-    Raises: DisputeUnknown, RulingDiffers, WrongState, RulingTooLate, RulingInvalid, ReasonMissing, MintTooLarge,
+    Raises: DisputeUnknown, agents.OwnAgent, RulingDiffers, WrongState, RulingTooLate, RulingInvalid, ReasonMissing, MintTooLarge,
     SupplyExhausted.
     """
     decision = ordered.decision
     dispute, contract = await take(tx, ordered.dispute_id)
+    await agents.require_of_others(tx, administrator, dispute.parties)
     if dispute.status == DisputeStatus.CLOSED:
         rules.require_same(dispute, decision)
         return await with_evidence(tx, dispute)
@@ -62,7 +64,7 @@ async def rule(
     rules.require_reason(decision, await proposal_for(tx, await with_evidence(tx, dispute), settings))
     awards = await Awards.of(tx, dispute, contract, decision, settings)
     bounded = decision if awards.abroad is None else awards.abroad.in_own_units(decision)
-    rules.require_bounds(dispute, bounded, awards.given, parse_amount(settings.dispute_slash_max))
+    rules.require_bounds(dispute, bounded, awards.compensation_max, parse_amount(settings.dispute_slash_max))
     if awards.abroad is not None:
         require_settleable(decision, awards.abroad, settings)
     if awards.complainant_abroad is not None:
@@ -76,14 +78,26 @@ async def rule(
     moved = await awards.move_units(tx, slash_bond)
     if awards.complainant_abroad is not None:
         currency = settings.settlement_currency
-        slashed = SlashedHere(moved.slashed, moved.slash_tx_id, currency, awards.payment)
+        slashed = SlashedHere(moved.outcome.slashed, moved.slash_tx_id, currency, awards.payment)
         await award(tx, awards.complainant_abroad, dispute, decision, slashed)
     if contract is not None:
         contract = await _end_of(tx, contract, awards, moved)
     if decision.ruling is Ruling.IN_FAVOR_OF_COMPLAINANT:
         await _count_against_peer(tx, dispute, settings)
     fee_paid = dispute.fee_paid if contract is None else contract.fee_paid
-    after = rules.decided(dispute, decision, moved.slashed, fee_paid, administrator.id)
+    after = rules.decided(dispute, decision, moved.outcome, fee_paid, administrator.id)
+    if after.award_amount:
+        waiting = (
+            f"{format_amount(after.award_amount)} of {format_amount(decision.compensation)} wait as an award"
+        )
+        destroyed = f"destroyed {format_amount(after.slash_applied)}"
+        await record_admin_act(
+            tx,
+            administrator,
+            act="award.order",
+            subject=str(dispute.id),
+            reason=f"{waiting}, {destroyed} {settings.settlement_currency}.",
+        )
     return await _close(tx, dispute, after, settings, *moved.events)
 
 

@@ -27,6 +27,14 @@ class Ruling(StrEnum):
     DISMISSED = "DISMISSED"
 
 
+class AwardStatus(StrEnum):
+    """Where the part of a compensation is that no slash covers."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+
+
 ReasonCode: TypeAlias = Literal[
     "UNFAIR_FEE", "SERVICE_NOT_DELIVERED", "POOR_QUALITY", "CONTRACT_VIOLATION", "OTHER"
 ]
@@ -66,13 +74,24 @@ class Complaint(msgspec.Struct, frozen=True):
     evidence: tuple[Piece, ...] = ()
 
 
+class Funds(msgspec.Struct, frozen=True):
+    """Units paid by the payer to the payee, and units held for a contract; minor units."""
+
+    paid: Minor
+    held: Minor
+
+
 class Subject(msgspec.Struct, frozen=True):
-    """The payment that a complaint is about. `payment` is its name, the same by whichever id it was given."""
+    """The payment that a complaint is about. `payment` is its name, the same by whichever id it was given.
+
+    `amount` is the amount that the parties agreed.
+    """
 
     payment: str
     payer_did: str
     amount: Minor
     fee: Minor
+    funds: Funds
     contract: Contract | None = None
     token_id: UUID | None = None
     tx_id: int | None = None
@@ -87,8 +106,19 @@ class Decision(msgspec.Struct, frozen=True):
     note: str | None
 
 
+class Outcome(msgspec.Struct, frozen=True):
+    """Units that a ruling destroyed, and those of its compensation that wait as an award."""
+
+    slashed: Minor
+    awarded: Minor
+
+
 class Dispute(msgspec.Struct, frozen=True):
-    """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject."""
+    """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject.
+
+    `subject_amount` is the amount that the parties agreed; `paid_amount` and `held_amount` are as of the filing.
+    `award_amount` is the part of the compensation that the slash does not cover.
+    """
 
     id: int
     complainant_did: str
@@ -100,6 +130,8 @@ class Dispute(msgspec.Struct, frozen=True):
     contract_status: Status | None
     payer_did: str | None
     subject_amount: Minor | None
+    paid_amount: Minor | None
+    held_amount: Minor | None
     fee_paid: Minor
     is_malpractice: bool
     reason_code: ReasonCode
@@ -118,6 +150,11 @@ class Dispute(msgspec.Struct, frozen=True):
     rule_by: datetime
     voting_at: datetime | None
     closed_at: datetime | None
+    award_amount: Minor
+    award_status: AwardStatus | None
+    award_decided_by: int | None
+    award_decided_at: datetime | None
+    award_reason: str | None
     now: datetime
     evidence: tuple[Evidence, ...] = msgspec.field(default=())
 
@@ -147,5 +184,13 @@ class DisputeFilter(msgspec.Struct, frozen=True):
     reader: str | None
     role: str | None
     status: str | None
+    limit: int
+    offset: int
+
+
+class AwardFilter(msgspec.Struct, frozen=True):
+    """Which awards; without a status all."""
+
+    status: AwardStatus | None
     limit: int
     offset: int

@@ -1,6 +1,6 @@
 """Why an act on a dispute is refused."""
 
-from hansa.foundation.values.errors import BadRequest, Conflict, Invalid, NotFound
+from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
 
 
 class DisputeUnknown(NotFound):
@@ -117,6 +117,20 @@ class ReasonMissing(Invalid):
 
     code = "RULING_NEEDS_NOTE"
     sentence = "The facts decide this dispute otherwise; say in `note` why the ruling differs."
+
+
+class AwardDecided(Conflict):
+    """The ruling ordered no award, or it was decided before."""
+
+    code = "AWARD_DECIDED"
+    sentence = "No award of this dispute waits for a decision."
+
+
+class SecondAdministratorNeeded(Forbidden):
+    """The administrator who ruled does not decide the award of the ruling."""
+
+    code = "SECOND_ADMINISTRATOR_NEEDED"
+    sentence = "You ruled on this dispute: another administrator of the treasury decides its award."
 
 
 class AgentHasDisputes(Conflict):

@@ -26,7 +26,7 @@ from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms import federation, ledger, transfers
+from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.commerce import contracts, payments
 from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
 
@@ -239,7 +239,7 @@ async def read_bundle_of_dispute(
 
 @admin_router.put(
     "/{dispute_id}/open-voting",
-    responses=problems(Unauthorized, errors.DisputeUnknown, errors.WrongState, Invalid),
+    responses=problems(Unauthorized, agents.OwnAgent, errors.DisputeUnknown, errors.WrongState, Invalid),
 )
 async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administrator, db: Db) -> DisputeOut:
     """End the time for evidence."""
@@ -250,6 +250,7 @@ async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administr
     "/{dispute_id}/ruling",
     responses=problems(
         Unauthorized,
+        agents.OwnAgent,
         errors.DisputeUnknown,
         errors.WrongState,
         errors.RulingTooLate,

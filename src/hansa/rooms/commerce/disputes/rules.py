@@ -1,9 +1,11 @@
 """How a dispute moves, without I/O.
 
 - OPEN -> VOTING -> CLOSED. Voting opens when an administrator opens it, or when the time for evidence ends.
-- A dispute about a payment is bound by the least of what is claimed and what the payment is worth. A slash stays within
-  that bound; a compensation also within what the hold and earlier rulings about the payment have left of it.
+- A dispute about a payment is bound by the least of the claim and the amount that the parties agreed. A slash stays within
+  that bound. A compensation stays also within the units that were paid or are held for the payment, less those that the hold
+  and earlier rulings about the payment give.
 - A dispute without a subject gives no compensation, and a slash of at most DISPUTE_SLASH_MAX.
+- The part of a compensation that the slash does not cover is an award: a second administrator decides it.
 - No ruling in time: it is dismissed.
 """
 
@@ -18,8 +20,20 @@ from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.rules import require_state as require_contract_state
 from hansa_verify import Proposal
 
-from .dispute import Complaint, Decision, Dispute, DisputeStatus, Piece, Ruling, Subject
+from .dispute import (
+    AwardStatus,
+    Complaint,
+    Decision,
+    Dispute,
+    DisputeStatus,
+    Funds,
+    Outcome,
+    Piece,
+    Ruling,
+    Subject,
+)
 from .errors import (
+    AwardDecided,
     DisputeUnknown,
     EvidenceClosed,
     NotAParty,
@@ -29,6 +43,7 @@ from .errors import (
     RulingDiffers,
     RulingInvalid,
     RulingTooLate,
+    SecondAdministratorNeeded,
     TooLate,
     WrongState,
 )
@@ -92,13 +107,14 @@ def require_recent(until: datetime, now: datetime) -> None:
         raise TooLate
 
 
-def subject_of(contract: Contract, rulings: int) -> Subject:
+def subject_of(contract: Contract, funds: Funds, rulings: int) -> Subject:
     """A contract as the subject of a dispute, which `rulings` have closed before: after each it is a subject of its own."""
     return Subject(
         _names(f"contract:{contract.id}", rulings)[-1],
         contract.contractor_did,
         contract.amount,
         contract.fee_paid,
+        funds,
         contract,
     )
 
@@ -165,10 +181,16 @@ def has_room_for(given: Sequence[Piece], piece: Piece) -> bool:
 
 
 def bound_of(dispute: Dispute) -> Minor | None:
-    """The least of what is claimed and what the payment is worth; None without a subject."""
+    """The least of the claim and the amount that the parties agreed; None without a subject."""
     if dispute.subject_amount is None:
         return None
     return min(dispute.subject_amount, dispute.claimed_amount or dispute.subject_amount)
+
+
+def compensation_left(dispute: Dispute, funds: Funds, given: Minor) -> Minor:
+    """The most that a ruling compensates; `given` is what the hold and earlier rulings about the payment give."""
+    bound = bound_of(dispute)
+    return ZERO if bound is None else Minor(max(min(bound, funds.paid + funds.held) - given, 0))
 
 
 def require_reason(decision: Decision, proposed: Proposal) -> None:
@@ -177,19 +199,20 @@ def require_reason(decision: Decision, proposed: Proposal) -> None:
         raise ReasonMissing(context={"proposed": proposed.ruling, "why": proposed.why})
 
 
-def require_bounds(dispute: Dispute, decision: Decision, given: Minor, slash_max: Minor) -> None:
-    """`given` is what the hold and earlier rulings about the payment give. Raises: RulingInvalid."""
+def require_bounds(dispute: Dispute, decision: Decision, left: Minor, slash_max: Minor) -> None:
+    """`left` is the most that the ruling compensates. Raises: RulingInvalid."""
     if decision.ruling != Ruling.IN_FAVOR_OF_COMPLAINANT:
         if decision.compensation or decision.slash:
             raise RulingInvalid("Only a ruling in favour of the complainant compensates or slashes.")
         return
     bound = bound_of(dispute)
-    left = ZERO if bound is None else Minor(max(bound - given, 0))
     _require_at_most("compensation_amount", decision.compensation, left)
     _require_at_most("slash_amount", decision.slash, slash_max if bound is None else bound)
 
 
-def decided(dispute: Dispute, decision: Decision, slashed: Minor, fee_paid: Minor, ruled_by: int) -> Dispute:
+def decided(
+    dispute: Dispute, decision: Decision, outcome: Outcome, fee_paid: Minor, ruled_by: int
+) -> Dispute:
     """An administrator has ruled."""
     return replace(
         dispute,
@@ -197,12 +220,26 @@ def decided(dispute: Dispute, decision: Decision, slashed: Minor, fee_paid: Mino
         ruling=decision.ruling,
         compensation_amount=decision.compensation,
         slash_requested=decision.slash,
-        slash_applied=slashed,
+        slash_applied=outcome.slashed,
+        award_amount=outcome.awarded,
+        award_status=AwardStatus.PENDING if outcome.awarded else None,
         fee_paid=fee_paid,
         note=decision.note,
         ruled_by=ruled_by,
         closed_at=dispute.now,
     )
+
+
+def require_award_pending(dispute: Dispute) -> None:
+    """Raises: AwardDecided."""
+    if dispute.award_status is not AwardStatus.PENDING:
+        raise AwardDecided(context={"award_status": dispute.award_status})
+
+
+def require_second(dispute: Dispute, administrator_id: int) -> None:
+    """Raises: SecondAdministratorNeeded, for the administrator who ruled."""
+    if dispute.ruled_by == administrator_id:
+        raise SecondAdministratorNeeded
 
 
 def unruled(dispute: Dispute) -> Dispute:

@@ -20,7 +20,17 @@ from hansa.foundation.values.money import (
 from hansa.foundation.values.request_body import RequestBody
 from hansa_verify import Proposal
 
-from .dispute import Complaint, Decision, Dispute, DisputeStatus, Evidence, Piece, ReasonCode, Ruling
+from .dispute import (
+    AwardStatus,
+    Complaint,
+    Decision,
+    Dispute,
+    DisputeStatus,
+    Evidence,
+    Piece,
+    ReasonCode,
+    Ruling,
+)
 from .filing import Malpractice
 from .rules import ATTESTATIONS_MAX, bound_of
 
@@ -167,6 +177,26 @@ class ProposalOut(LazyModel):
         )
 
 
+class ShownProposalOut(ProposalOut):
+    """A proposed ruling with the units that it decides about."""
+
+    paid: str | None = Field(
+        description="Units that the payer had paid when the dispute was filed; null without a payment."
+    )
+    held: str | None = Field(
+        description="Units that a hold kept when the dispute was filed; null without a payment."
+    )
+
+    @classmethod
+    def about(cls, dispute: Dispute, proposal: Proposal) -> "ShownProposalOut":
+        """The form of a proposal for a ruling on this dispute."""
+        return cls(
+            **ProposalOut.of(proposal).model_dump(),
+            paid=_text_of(dispute.paid_amount),
+            held=_text_of(dispute.held_amount),
+        )
+
+
 class DisputeOut(LazyModel):
     """A dispute."""
 
@@ -181,13 +211,22 @@ class DisputeOut(LazyModel):
     description: str
     claimed_amount: str | None
     bound: str | None = Field(
-        description="What a ruling can give at most: the least of the claim and the payment; null without a payment."
+        description="The least of the claim and the amount that the parties agreed, the most that a ruling slashes; null"
+        " without a payment."
     )
+    paid: str | None = Field(
+        description="Units that the payer had paid when the dispute was filed; with `held` the most that rulings compensate."
+    )
+    held: str | None = Field(description="Units that a hold kept for the payment when the dispute was filed.")
     status: DisputeStatus
     ruling: Ruling | None
     compensation_amount: str
     slash_requested: str
     slash_applied: str
+    award_amount: str = Field(
+        description="The part of the compensation that the slash does not cover: a second administrator decides it."
+    )
+    award_status: AwardStatus | None
     note: str | None
     evidence: list[EvidenceOut]
     attestation_ids: list[str]
@@ -196,7 +235,7 @@ class DisputeOut(LazyModel):
     rule_by: datetime = Field(description="Without a ruling until then the dispute is dismissed.")
     voting_at: datetime | None
     closed_at: datetime | None
-    proposal: ProposalOut | None = Field(
+    proposal: ShownProposalOut | None = Field(
         default=None, description="For administrators who read one dispute: the ruling that its facts give."
     )
 
@@ -211,12 +250,15 @@ class DisputeOut(LazyModel):
             transaction_id=None if dispute.tx_id is None else f"tx-{dispute.tx_id}",
             claimed_amount=_text_of(dispute.claimed_amount),
             bound=_text_of(bound_of(dispute)),
+            paid=_text_of(dispute.paid_amount),
+            held=_text_of(dispute.held_amount),
             compensation_amount=format_amount(dispute.compensation_amount),
             slash_requested=format_amount(dispute.slash_requested),
             slash_applied=format_amount(dispute.slash_applied),
+            award_amount=format_amount(dispute.award_amount),
             evidence=[EvidenceOut.of(one) for one in dispute.evidence],
             attestation_ids=list(dispute.attestation_ids),
-            proposal=None if proposal is None else ProposalOut.of(proposal),
+            proposal=None if proposal is None else ShownProposalOut.about(dispute, proposal),
         )
 
 
@@ -245,9 +287,12 @@ _DERIVED = {
     "transaction_id",
     "claimed_amount",
     "bound",
+    "paid",
+    "held",
     "compensation_amount",
     "slash_requested",
     "slash_applied",
+    "award_amount",
     "evidence",
     "attestation_ids",
     "proposal",

@@ -1,7 +1,7 @@
 """Every SQL statement of disputes.
 
-An act locks the contract of a dispute first, then the dispute, then the rows of agents, holds and accounts. The clock is
-read by the statement after the lock.
+An act locks the contract of a dispute first, then the dispute, then the payment that it is about and the peer of a party,
+then the rows of agents, holds and accounts. The clock is read by the statement after the lock.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,18 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce import contracts
 
-from .dispute import Complaint, Dispute, DisputeFilter, DisputeStatus, Evidence, Piece, Ruling, Subject
+from .dispute import (
+    AwardFilter,
+    AwardStatus,
+    Complaint,
+    Dispute,
+    DisputeFilter,
+    DisputeStatus,
+    Evidence,
+    Piece,
+    Ruling,
+    Subject,
+)
 
 _COLUMNS = ", ".join(f"d.{name}" for name in Dispute.__struct_fields__ if name not in {"now", "evidence"})
 
@@ -22,11 +33,14 @@ _DISPUTES = f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM commerce_dispute 
 
 _LOCK = "SELECT FROM commerce_dispute WHERE id = $1 FOR NO KEY UPDATE"
 
+_LOCK_PAYMENT = "SELECT pg_advisory_xact_lock(hashtextextended('commerce rulings ' || $1, 0))"
+
 _INSERT = """
 INSERT INTO commerce_dispute (complainant_did, defendant_did, payment, contract_id, token_id, tx_id, contract_status,
-  payer_did, subject_amount, fee_paid, is_malpractice, reason_code, description, claimed_amount, attestation_ids, status,
-  opened_at, evidence_until, rule_by)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'OPEN', now, least(now + $16, now + $17), now + $17
+  payer_did, subject_amount, paid_amount, held_amount, fee_paid, is_malpractice, reason_code, description, claimed_amount,
+  attestation_ids, status, opened_at, evidence_until, rule_by)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'OPEN', now, least(now + $18, now + $19),
+  now + $19
 FROM commerce_time_of_dispute() now
 ON CONFLICT (complainant_did, payment) DO NOTHING RETURNING id
 """
@@ -42,10 +56,17 @@ _CHANGING = (
     "ruled_by",
     "voting_at",
     "closed_at",
+    "award_amount",
+    "award_status",
+    "award_decided_by",
+    "award_decided_at",
+    "award_reason",
 )
-_SETS = ", ".join(f"{name} = ${place}" for place, name in enumerate(_CHANGING, start=3))
+_SETS = ", ".join(f"{name} = ${place}" for place, name in enumerate(_CHANGING, start=4))
 
-_SAVE = f"UPDATE commerce_dispute SET {_SETS} WHERE id = $1 AND status = $2 RETURNING 1"  # noqa: S608
+_SAVE = f"""
+UPDATE commerce_dispute SET {_SETS} WHERE id = $1 AND status = $2 AND award_status IS NOT DISTINCT FROM $3 RETURNING 1
+"""  # noqa: S608
 
 _ADD_EVIDENCE = """
 INSERT INTO commerce_dispute_evidence (dispute_id, by_did, uri, sha256, note, at)
@@ -59,7 +80,8 @@ ORDER BY dispute_id, id
 """
 
 _GIVEN = """
-SELECT coalesce(sum(compensation_amount), 0)::bigint FROM commerce_dispute WHERE payment = ANY($1) AND status = 'CLOSED'
+SELECT coalesce(sum(compensation_amount - CASE award_status WHEN 'REJECTED' THEN award_amount ELSE 0 END), 0)::bigint
+FROM commerce_dispute WHERE payment = ANY($1) AND status = 'CLOSED'
 """
 
 _COUNT_FILED = "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1 AND status <> 'CLOSED'"
@@ -68,6 +90,10 @@ _COUNT_BINDING = """
 SELECT count(*) FROM commerce_dispute
 WHERE (complainant_did = $1 OR defendant_did = $1) AND status <> 'CLOSED' AND payment IS NOT NULL
 """
+
+_COUNT_AWARDED = (
+    "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1 AND award_status = 'PENDING'"
+)
 
 # What the reader may see: everything, or as a party.
 _WANTED = """
@@ -80,6 +106,13 @@ WHERE ($1::text IS NULL OR d.complainant_did = $1 OR d.defendant_did = $1)
 _LIST = f"{_DISPUTES} {_WANTED} ORDER BY d.id DESC LIMIT $5 OFFSET $6"
 
 _COUNT = f"SELECT count(*) FROM commerce_dispute d {_WANTED}"  # noqa: S608
+
+
+_AWARDS = f"{_DISPUTES} WHERE award_status IS NOT NULL AND ($1::text IS NULL OR award_status = $1)"
+
+_COUNT_AWARDS = """
+SELECT count(*) FROM commerce_dispute WHERE award_status IS NOT NULL AND ($1::text IS NULL OR award_status = $1)
+"""
 
 
 class Windows(msgspec.Struct, frozen=True):
@@ -103,6 +136,8 @@ async def insert(tx: Tx, complaint: Complaint, subject: Subject | None, windows:
         contract.status if contract else None,
         subject.payer_did if subject else None,
         subject.amount if subject else None,
+        subject.funds.paid if subject else None,
+        subject.funds.held if subject else None,
         subject.fee if subject else 0,
         complaint.is_malpractice,
         complaint.reason_code,
@@ -121,6 +156,11 @@ async def lock(tx: Tx, dispute_id: int) -> Dispute | None:
     return await find(tx, dispute_id)
 
 
+async def lock_payment(tx: Tx, name: str) -> None:
+    """Let rulings about one payment wait for each other: each counts what those before it gave."""
+    await tx.execute(_LOCK_PAYMENT, name)
+
+
 async def find(tx: Tx, dispute_id: int) -> Dispute | None:
     """One dispute without its evidence."""
     row = await tx.fetchrow(f"{_DISPUTES} WHERE d.id = $1", dispute_id)
@@ -135,10 +175,19 @@ async def page(tx: Tx, filters: DisputeFilter) -> tuple[list[Dispute], int]:
     return [_dispute(row) for row in rows], total
 
 
+async def page_of_awards(tx: Tx, filters: AwardFilter) -> tuple[list[Dispute], int]:
+    """A page of disputes with an award, newest first, and how many there are in all."""
+    rows = await tx.fetch(
+        f"{_AWARDS} ORDER BY d.id DESC LIMIT $2 OFFSET $3", filters.status, filters.limit, filters.offset
+    )
+    total: int = await tx.fetchval(_COUNT_AWARDS, filters.status)
+    return [_dispute(row) for row in rows], total
+
+
 async def save(tx: Tx, before: Dispute, after: Dispute) -> bool:
     """Write what has changed; whether the dispute was still in the state that it is moved from."""
     values = [getattr(after, name) for name in _CHANGING]
-    return await tx.fetchval(_SAVE, before.id, before.status, *values) is not None
+    return await tx.fetchval(_SAVE, before.id, before.status, before.award_status, *values) is not None
 
 
 async def add_evidence(tx: Tx, dispute_id: int, by: str, pieces: Sequence[Piece]) -> None:
@@ -179,13 +228,20 @@ async def count_binding(tx: Tx, did: str) -> int:
     return count
 
 
+async def count_awarded(tx: Tx, did: str) -> int:
+    """How many awards to an agent wait for a decision."""
+    count: int = await tx.fetchval(_COUNT_AWARDED, did)
+    return count
+
+
 def _dispute(row: asyncpg.Record) -> Dispute:
     members = dict(row)
-    ruling, contract_status = members["ruling"], members["contract_status"]
+    ruling, contract_status, award = members["ruling"], members["contract_status"], members["award_status"]
     members |= {
         "status": DisputeStatus(members["status"]),
         "ruling": None if ruling is None else Ruling(ruling),
         "contract_status": None if contract_status is None else contracts.Status(contract_status),
+        "award_status": None if award is None else AwardStatus(award),
         "attestation_ids": tuple(members["attestation_ids"]),
     }
     return Dispute(**members)

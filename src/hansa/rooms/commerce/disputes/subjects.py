@@ -13,8 +13,9 @@ from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts, payments
 
 from . import rules
-from .dispute import Complaint, Subject
+from .dispute import Complaint, Funds, Subject
 from .errors import PaymentNotEnded, PaymentUnknown
+from .funds import funds_of
 
 
 async def find_subject(tx: Tx, complaint: Complaint, settings: Settings) -> Subject | None:
@@ -41,7 +42,8 @@ async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: time
     overpaid_at = await contracts.overpaid_at(tx, contract_id)
     rules.require_disputable(contract, complaint.complainant_did, window, overpaid_at)
     await contracts.require_in_time(tx, contract)
-    return rules.subject_of(contract, await contracts.rulings_about(tx, contract_id))
+    funds = await funds_of(tx, contract)
+    return rules.subject_of(contract, funds, await contracts.rulings_about(tx, contract_id))
 
 
 async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta) -> Subject:
@@ -63,6 +65,7 @@ async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta
         token.caller,
         token.paid,
         token.fee or ZERO,
+        Funds(ZERO if token.tx_id is None else token.paid, ZERO),
         token_id=token.id,
         tx_id=token.tx_id,
     )
@@ -78,4 +81,6 @@ async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, window: timedel
         return await _token(tx, complaint, token.id, window)
     rules.require_parties(complaint, (paid.payer, paid.payee))
     rules.require_recent(paid.recorded_at + window, await contracts.now(tx))
-    return Subject(f"transaction:{tx_id}", paid.payer, paid.amount, paid.fee, tx_id=tx_id)
+    return Subject(
+        f"transaction:{tx_id}", paid.payer, paid.amount, paid.fee, Funds(paid.amount, ZERO), tx_id=tx_id
+    )

@@ -7,7 +7,7 @@ from .paid_awards import paid_before
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth
 from .slashing import SLASHING_JOBS
-from .store import compensated_before, reopen
+from .store import compensated_before, lock_peer, reopen
 
 __all__ = [
     "EXCHANGE_JOBS",
@@ -21,6 +21,7 @@ __all__ = [
     "begin",
     "begin_award",
     "compensated_before",
+    "lock_peer",
     "paid_before",
     "peer_of_party",
     "peer_router",

@@ -5,6 +5,7 @@ import msgspec
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms import agents
 
 from . import settlement as protocol
 from . import store
@@ -46,8 +47,8 @@ async def list_settlements(tx: Tx, filters: SettlementFilter) -> tuple[list[Kept
 
 
 async def approve(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
-    """Let the slash be applied. Raises: SettlementUnknown, SettlementDecided."""
-    kept = await _pending(tx, settlement_id)
+    """Let the slash be applied. Raises: SettlementUnknown, agents.OwnAgent, SettlementDecided."""
+    kept = await _pending(tx, administrator, settlement_id)
     await record_admin_act(tx, administrator, act="settlement.approve", subject=str(settlement_id))
     await store.write(tx, settlement_id, protocol.approved(kept.settlement))
     await order_slash(tx, settlement_id)
@@ -55,8 +56,8 @@ async def approve(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
 
 
 async def reject(tx: Tx, administrator: Developer, settlement_id: int, reason: str) -> Kept:
-    """Refuse the slash; the peer gets the reason. Raises: SettlementUnknown, SettlementDecided."""
-    kept = await _pending(tx, settlement_id)
+    """Refuse the slash; the peer gets the reason. Raises: SettlementUnknown, agents.OwnAgent, SettlementDecided."""
+    kept = await _pending(tx, administrator, settlement_id)
     await record_admin_act(
         tx, administrator, act="settlement.reject", subject=str(settlement_id), reason=reason
     )
@@ -65,8 +66,11 @@ async def reject(tx: Tx, administrator: Developer, settlement_id: int, reason: s
 
 
 async def write_off(tx: Tx, administrator: Developer, settlement_id: int, reason: str) -> Kept:
-    """End the claim on units that the other registry cannot destroy again. Raises: SettlementUnknown, SettlementNotUncollected."""
-    await read_settlement(tx, settlement_id)
+    """End the claim on units that the other registry cannot destroy again.
+
+    Raises: SettlementUnknown, agents.OwnAgent, SettlementNotUncollected.
+    """
+    await _require_of_others(tx, administrator, await read_settlement(tx, settlement_id))
     if not await store.write_off(tx, settlement_id, reason):
         raise SettlementNotUncollected
     await record_admin_act(
@@ -75,10 +79,16 @@ async def write_off(tx: Tx, administrator: Developer, settlement_id: int, reason
     return await read_settlement(tx, settlement_id)
 
 
-async def _pending(tx: Tx, settlement_id: int) -> Kept:
+async def _require_of_others(tx: Tx, administrator: Developer, kept: Kept) -> None:
+    claim = kept.settlement.claim
+    await agents.require_of_others(tx, administrator, (claim.complainant_did, claim.defendant_did))
+
+
+async def _pending(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
     kept = await store.find(tx, settlement_id, lock=True)
     if kept is None:
         raise SettlementUnknown
+    await _require_of_others(tx, administrator, kept)
     if not protocol.may_be_decided(kept.settlement, await store.now(tx)):
         raise SettlementDecided(context={"status": kept.settlement.status.value})
     return kept

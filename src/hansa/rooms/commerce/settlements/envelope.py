@@ -64,11 +64,13 @@ class _Placed(_Claim, frozen=True, kw_only=True):
     seq: Place = 0
     head: Head = transfers.NO_HEAD
     seen: _Position | None = None
+    to: Annotated[str, msgspec.Meta(max_length=transfers.ADDRESSEE_MAX_CHARACTERS)] | None = None
 
-    def positions(self) -> transfers.Message:
-        """Where the two chains of the pair were when it was signed; nowhere where it states none."""
+    def positions(self, text: str) -> transfers.Message:
+        """Where the two chains of the pair were when this text was signed; nowhere where it states none."""
         own = transfers.Position(self.epoch, self.seq, self.head)
-        return transfers.positions_at(own, transfers.NOWHERE if self.seen is None else self.seen.place)
+        seen = transfers.NOWHERE if self.seen is None else self.seen.place
+        return transfers.positions_at(own, seen, self.to, text)
 
 
 class _Request(_Claim, frozen=True, kw_only=True):
@@ -250,7 +252,7 @@ def read_confirmation(text: str, peer: federation.PeerRecord) -> Confirmation | 
     try:
         if payload is None:
             return None
-        return Confirmation(_outcome(payload), payload.positions(), text)
+        return Confirmation(_outcome(payload), payload.positions(text), text)
     except NotAnAmount:
         return None
 
@@ -273,7 +275,7 @@ def read_award(text: str, peer: federation.PeerRecord) -> SignedAward | None:
     """What this peer awarded to an agent here, and the facts that it signed; None where the text is no award."""
     payload = federation.read_signed(text, TYPE, _Award, peer, most_characters=MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else _award(payload)
+        return None if payload is None else _award(payload, text)
     except NotAnAmount:
         return None
 
@@ -302,7 +304,7 @@ def read_paid(text: str, peer: federation.PeerRecord) -> Paid | None:
     try:
         if payload is None:
             return None
-        return Paid(payload.claim(), _named_award(payload), payload.proof, payload.positions(), text)
+        return Paid(payload.claim(), _named_award(payload), payload.proof, payload.positions(text), text)
     except NotAnAmount:
         return None
 
@@ -311,15 +313,15 @@ def own_award(text: str, own_keys: Mapping[str, bytes]) -> SignedAward | None:
     """What this registry, which has or had these keys, awarded; None where it signed no such award."""
     payload = _own_payload(text, own_keys, MESSAGE_MAX_CHARACTERS)
     try:
-        return None if payload is None else _award(msgspec.convert(payload, _Award))
+        return None if payload is None else _award(msgspec.convert(payload, _Award), text)
     except (msgspec.ValidationError, NotAnAmount):
         return None
 
 
-def _award(stated: _Award) -> SignedAward:
+def _award(stated: _Award, text: str) -> SignedAward:
     amounts = parse_amount(stated.slashed_amount), parse_amount(stated.compensation_amount)
     award = Award(*amounts, stated.tx_id, stated.payment)
-    return SignedAward(stated.claim(), award, stated.verdict, stated.positions())
+    return SignedAward(stated.claim(), award, stated.verdict, stated.positions(text))
 
 
 class SignedReceipt(msgspec.Struct, frozen=True):
@@ -337,14 +339,16 @@ def read_receipt(text: str, peer: federation.PeerRecord) -> SignedReceipt | None
         if payload is None:
             return None
         receipt = Receipt(payload.claim(), payload.status, payload.reason, _named_award(payload))
-        return SignedReceipt(receipt, text, payload.positions())
+        return SignedReceipt(receipt, text, payload.positions(text))
     except NotAnAmount:
         return None
 
 
 def _places(positions: transfers.Message) -> dict[str, Any]:
     own, seen = positions.own, positions.seen
+    addressee = {} if positions.to is None else {"to": positions.to}
     return {
+        **addressee,
         "epoch": own.epoch,
         "seq": own.seq,
         "head": own.head,

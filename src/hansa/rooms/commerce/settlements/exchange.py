@@ -64,7 +64,9 @@ async def _send(runtime: Runtime, peer: federation.PeerRecord, direction: Direct
         return False
     texts = [await _statement(runtime, kept) for kept in due]
     sent_at = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, _key_of(peer)))
-    for text in await federation.post_messages(runtime, peer, PATHS[direction], texts):
+    answers = await federation.post_messages(runtime, peer, PATHS[direction], texts)
+    peer = await federation.with_present_keys(runtime, peer, answers)
+    for text in answers:
         if direction is Direction.OUTGOING:
             await take_confirmation(runtime, peer, text)
         else:
@@ -116,6 +118,7 @@ def stated_outcome(kept: Kept) -> Outcome:
 async def answer_requests(runtime: Runtime, peer: federation.PeerRecord, texts: Sequence[str]) -> list[str]:
     """Open or find the settlements that a peer asks for; the signed state of each. Raises: federation.FrameSilent."""
     answers: list[str] = []
+    peer = await federation.with_present_keys(runtime, peer, texts)
     for text in texts:
         answer = await _answer_request(runtime, peer, text)
         if answer is not None:
@@ -161,6 +164,7 @@ async def answer_confirmations(
 ) -> list[str]:
     """Take the outcomes of a peer in; a signed receipt for each that is recorded. Raises: federation.FrameSilent."""
     answers: list[str] = []
+    peer = await federation.with_present_keys(runtime, peer, texts)
     for text in texts:
         receipt = await _receipt_for(runtime, peer, text)
         if receipt is not None:

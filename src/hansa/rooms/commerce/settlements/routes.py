@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
 from hansa.foundation.values.paging import Page, Pagination
-from hansa.rooms import federation
+from hansa.rooms import agents, federation
 
 from .administering import (
     SettlementFilter,
@@ -91,7 +91,7 @@ async def read_settlement_evidence(
 
 @admin_router.post(
     "/settlements/{settlement_id}/approve",
-    responses=problems(*ADMIN_REFUSALS, SettlementUnknown, SettlementDecided),
+    responses=problems(*ADMIN_REFUSALS, agents.OwnAgent, SettlementUnknown, SettlementDecided),
 )
 async def approve_slash_settlement(
     settlement_id: SettlementId, administrator: Administrator, db: Db
@@ -102,7 +102,7 @@ async def approve_slash_settlement(
 
 @admin_router.post(
     "/settlements/{settlement_id}/reject",
-    responses=problems(*ADMIN_REFUSALS, BodyInvalid, SettlementUnknown, SettlementDecided),
+    responses=problems(*ADMIN_REFUSALS, BodyInvalid, agents.OwnAgent, SettlementUnknown, SettlementDecided),
 )
 async def reject_slash_settlement(
     settlement_id: SettlementId, body: SettlementReasonIn, administrator: Administrator, db: Db
@@ -113,7 +113,9 @@ async def reject_slash_settlement(
 
 @admin_router.post(
     "/settlements/{settlement_id}/write-off",
-    responses=problems(*ADMIN_REFUSALS, BodyInvalid, SettlementUnknown, SettlementNotUncollected),
+    responses=problems(
+        *ADMIN_REFUSALS, BodyInvalid, agents.OwnAgent, SettlementUnknown, SettlementNotUncollected
+    ),
 )
 async def write_off_slash_settlement(
     settlement_id: SettlementId, body: WriteOffIn, administrator: Administrator, db: Db

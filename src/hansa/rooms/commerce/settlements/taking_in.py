@@ -177,7 +177,7 @@ async def _why_refused(tx: Tx, request: Request, settings: Settings) -> str | No
 
 
 async def _is_auto_approved(tx: Tx, request: Request, settings: Settings) -> bool:
-    """Enabled, within the bounds of one slash and of a day, and between parties that paid each other."""
+    """Enabled, within the bounds of one slash and of a day, and of the units that the parties paid each other."""
     peer, claim, book = request.peer, request.claim, ledger.Book.of(settings)
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
@@ -186,7 +186,10 @@ async def _is_auto_approved(tx: Tx, request: Request, settings: Settings) -> boo
         return False
     if await store.approved_in_a_day(tx, peer.spiffe_id) + claim.amount > most * AUTO_APPROVED_IN_A_DAY:
         return False
-    return await ledger.has_crossed(tx, claim.defendant_did, peer.ledger_id, claim.complainant_did, book)
+    crossed = await ledger.crossed_between(
+        tx, claim.defendant_did, peer.ledger_id, claim.complainant_did, book
+    )
+    return claim.amount <= crossed - await store.slashed_between(tx, peer.spiffe_id, claim)
 
 
 class Owed(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from .reading import all_keys, published_keys
 from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
-from .rules import registry_id_of
+from .rules import GRACE, registry_id_of
 from .signatory import SEALED_REGISTRY_KEYS, Signatory, present_signing_key
 from .signing import detached_signature
 from .well_known import well_known_router
@@ -27,6 +27,7 @@ from .well_known import well_known_router
 __all__ = [
     "BORDER_FEE",
     "CARD_PATHS",
+    "GRACE",
     "ICON_MAX_BYTES",
     "LAST_AUDIT",
     "NO_LICENCE",

@@ -3,6 +3,7 @@
 - Reading never signs: the card is signed at the start of a process, with each change, with each new key, and by a job.
 - Each signed version is kept and becomes a leaf of the log.
 - A new signature over the same content has the same entity tag.
+- Peers are notified of each version.
 """
 
 import json
@@ -15,6 +16,7 @@ from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.federation.jurisdiction import compliance_block
+from hansa.rooms.federation.notices import notify_peers
 
 from . import card_store
 from .card_content import CardFacts, card_body
@@ -88,6 +90,7 @@ async def _sign_unless_signed(tx: Tx, body: Mapping[str, Any], seal: Seal) -> Ca
     signed = CardVersion(number, etag, key.kid, window.signed_at, window.expires_at, document)
     await card_store.add_version(tx, signed)
     await record_leaf(tx, LEAF, str(number), sha256(document.encode()).digest())
+    await notify_peers(tx)
     return signed
 
 

@@ -24,7 +24,11 @@ admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
 Administrator = Annotated[Developer, admin_holding("admin_platform")]
 
 
-@root_router.get("/.well-known/registry-jwks.json", responses=problems(TooManyRequests))
+@root_router.get(
+    "/.well-known/registry-jwks.json",
+    response_model_exclude_none=True,
+    responses=problems(TooManyRequests),
+)
 async def read_registry_jwks(_: Public, response: Response, db: Db) -> RegistryJwks:
     """The signing keys of the registry: the current one, and those retired in the last seven days."""
     keys = await db.look(published_keys)

@@ -24,21 +24,30 @@ class RegistryJwk(LazyModel):
     use: Literal["sig"] = "sig"
     alg: Literal["EdDSA"] = "EdDSA"
 
+
+class PublishedRegistryJwk(RegistryJwk):
+    """A public key of the registry, and when it was retired."""
+
+    retired_at: datetime | None = Field(
+        default=None,
+        description="When the key was retired; what it signed before stays valid. Absent while the key is current.",
+    )
+
     @classmethod
-    def of(cls, key: RegistryKey) -> "RegistryJwk":
+    def of(cls, key: RegistryKey) -> "PublishedRegistryJwk":
         """The key as the key set shows it."""
-        return cls(x=jwk_of(key.public_key)["x"], kid=key.kid)
+        return cls(x=jwk_of(key.public_key)["x"], kid=key.kid, retired_at=key.retired_at)
 
 
 class RegistryJwks(LazyModel):
     """The keys that currently verify signatures of the registry."""
 
-    keys: list[RegistryJwk]
+    keys: list[PublishedRegistryJwk]
 
     @classmethod
     def of(cls, keys: list[RegistryKey]) -> "RegistryJwks":
         """The key set."""
-        return cls(keys=[RegistryJwk.of(key) for key in keys])
+        return cls(keys=[PublishedRegistryJwk.of(key) for key in keys])
 
 
 class PastRegistryJwk(RegistryJwk):

@@ -6,6 +6,7 @@ from typing import Any
 
 import structlog
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation import peers
@@ -16,8 +17,11 @@ from hansa.rooms.federation.licences import (
     judge_licence,
     keep_issued_list,
     kept_licence,
+    licence_verdict,
     own_issued_list,
+    publish_card,
 )
+from hansa.rooms.federation.notices import notify_peers
 from hansa.rooms.federation.peers import PeerRecord
 from hansa_verify import BadLicence, Certificate, NotCanonical, read_certificate, read_json
 from hansa_verify.licence import LIST_MAX_CHARACTERS
@@ -33,26 +37,39 @@ _log = structlog.get_logger()
 
 
 async def refresh_licences(runtime: Runtime) -> None:
-    """Judge the own licence and those of all peers outside the own trust domain, where licences are demanded."""
+    """Judge the own licence, and where licences are demanded those of all peers outside the own trust domain."""
     settings, database = runtime.settings, runtime.database
-    if not await database.read(lambda tx: are_licences_demanded(tx, settings)):
-        return
     own = await database.read(lambda tx: held_delivered(tx, settings))
-    found = await database.read(peers.peers)
-    others = [
-        peer
-        for peer in found
-        if peer.approval == "approved" and peer.ledger_id and peer.trust_domain != settings.trust_domain
-    ]
+    are_demanded = await database.read(lambda tx: are_licences_demanded(tx, settings))
+    if own is None and not are_demanded:
+        return
+    others = await _peers_to_judge(runtime) if are_demanded else []
     turns = asyncio.Semaphore(AT_ONCE)
     held = await asyncio.gather(*(_licence_of(runtime, peer, turns) for peer in others))
     certificates = [one for delivered in (own, *held) if delivered for one in _certificates(delivered)]
     await _read_lists(runtime, certificates, turns)
-    await database.act(
-        lambda tx: judge_licence(tx, settings, settings.trust_domain, settings.trust_domain, own)
-    )
+    await database.act(lambda tx: _judge_own(tx, runtime, own))
     for peer, delivered in zip(others, held, strict=True):
         await _judge(runtime, peer, delivered)
+
+
+async def _peers_to_judge(runtime: Runtime) -> list[PeerRecord]:
+    found = await runtime.database.read(peers.peers)
+    own = runtime.settings.trust_domain
+    return [
+        peer for peer in found if peer.approval == "approved" and peer.ledger_id and peer.trust_domain != own
+    ]
+
+
+async def _judge_own(tx: Tx, runtime: Runtime, own: Delivered | None) -> None:
+    """Judge the own licence. Where its state changed the card states the new one, and peers are notified."""
+    settings = runtime.settings
+    domain = settings.trust_domain
+    before = await licence_verdict(tx, domain)
+    await judge_licence(tx, settings, domain, domain, own)
+    if (await licence_verdict(tx, domain)).code != before.code:
+        await publish_card(tx, settings, runtime.seal)
+        await notify_peers(tx)
 
 
 async def _judge(runtime: Runtime, peer: PeerRecord, delivered: Delivered | None) -> None:

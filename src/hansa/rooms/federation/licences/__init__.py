@@ -1,7 +1,7 @@
 """Licence certificates: by which registries of different trust domains recognise each other as one network."""
 
 from .errors import CertificateUnknown
-from .installing import held_licence
+from .held import held_licence
 from .issuing import issue_certificate
 from .keys import (
     SEALED_LICENSING_KEYS,
@@ -9,6 +9,7 @@ from .keys import (
     licensing_public_key,
     replace_sealed_licensing_key,
 )
+from .known_lists import judge_if_newer, known_lists
 from .on_card import found_network, join_network, publish_card, renew_card
 from .operator_caller import operator_caller
 from .operator_held import AnsweredLicence, held_operator_licence, keep_operator_licence
@@ -66,10 +67,12 @@ __all__ = [
     "is_mainframe",
     "issue_certificate",
     "join_network",
+    "judge_if_newer",
     "judge_licence",
     "keep_issued_list",
     "keep_operator_licence",
     "kept_licence",
+    "known_lists",
     "licence_verdict",
     "licensing_public_key",
     "list_licence_certificates",

@@ -1,4 +1,4 @@
-"""Install the certificate that the genesis issued to this registry, and read what this registry holds of its own."""
+"""Install the certificate that the genesis issued to this registry."""
 
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
@@ -6,10 +6,12 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.federation.notices import note_licences_changed
 from hansa_verify import BadLicence, LicenceVerdict, licence_hash, read_certificate, verify_licence
 
 from . import store
-from .errors import CertificateUnknown, GenesisHeld, InstallRefused
+from .errors import GenesisHeld, InstallRefused
+from .held import state_of
 from .issuing import reissue_operators
 from .keys import licensing_public_key
 from .records import Delivered, NetworkCertificate, OwnLicence
@@ -46,38 +48,8 @@ async def install_certificate(
         await reissue_operators(tx, administrator, settings, seal)
     await record_act(tx, administrator, act="licence_certificate.install", subject=network.hash)
     await record_leaf(tx, "licence", network.hash, bytes.fromhex(network.hash))
+    await note_licences_changed(tx)
     return OwnLicence(network, state)
-
-
-async def own_licence(tx: Tx, settings: Settings) -> OwnLicence:
-    """The genesis or network certificate of this registry with its chain. Raises: CertificateUnknown."""
-    own = await held_licence(tx, settings)
-    if own is None:
-        raise CertificateUnknown("This registry holds no licence certificate.")
-    return own
-
-
-async def held_licence(tx: Tx, settings: Settings) -> OwnLicence | None:
-    """As `own_licence`; None where the registry holds none."""
-    genesis = await store.genesis(tx)
-    if genesis is not None:
-        return OwnLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)
-    network = await store.installed(tx)
-    if network is None:
-        return None
-    verdict = verify_licence(
-        network.certificate,
-        network.chain,
-        root_hash=settings.federation_root_hash,
-        at=await store.moment(tx),
-    )
-    return OwnLicence(network, state_of(verdict))
-
-
-def state_of(verdict: LicenceVerdict) -> str:
-    """The state of the own certificate: without lists, which are judged when registries meet."""
-    is_root_trusted = any(step.name == "root" and step.holds for step in verdict.steps)
-    return "active" if verdict.code == "unverified" and is_root_trusted else verdict.code
 
 
 def _network_of(held: NetworkCertificate | None) -> str | None:

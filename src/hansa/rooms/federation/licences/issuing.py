@@ -14,10 +14,12 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms import journal
 from hansa.rooms.federation.charter import registry_id_of
+from hansa.rooms.federation.notices import note_licences_changed
 from hansa_verify import BadLicence, licence_hash, read_certificate
 
 from . import store
-from .errors import CertificateRefused, GenesisHeld, GenesisMissing
+from .errors import CertificateRefused, CertificateState, GenesisHeld, GenesisMissing
+from .held import ENDED, held_licence
 from .keys import present_key
 from .records import CertificateRequest, IssuedCertificate, LicensingKey, Subject, Type, epoch
 from .rules import (
@@ -65,7 +67,8 @@ async def issue_certificate(
 
     Older active or suspended certificates of the same subject are superseded in the same transaction.
 
-    Raises: NotAMainframe, GenesisMissing, LicensingKeySealed, CertificateRefused.
+    Raises: NotAMainframe, GenesisMissing, LicensingKeySealed, CertificateRefused, CertificateState where the network
+    certificate of this registry has ended.
     """
     require_mainframe(settings)
     now = await store.lock(tx)
@@ -81,7 +84,7 @@ async def issue_certificate(
     else:
         require_operator_request(request)
         kind = "operator"
-        licence, network = await _own_network(tx, key)
+        licence, network = await _own_network(tx, settings, key)
     days = term_days(request, settings)
     members = _members(kind, request, now, days)
     subject = request.subject
@@ -93,11 +96,11 @@ async def issue_certificate(
 async def reissue_operators(tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal) -> None:
     """Issue every active certificate of an operator anew, with its plan and its end, signed by the present key.
 
-    The row of the list is locked. Raises: LicensingKeySealed, CertificateRefused.
+    The row of the list is locked. Raises: LicensingKeySealed, CertificateRefused, CertificateState.
     """
     now = (await store.moment(tx)).replace(microsecond=0)
     key = await present_key(tx, seal)
-    licence, network = await _own_network(tx, key)
+    licence, network = await _own_network(tx, settings, key)
     issuer = {"iss": _issuer(settings, key, licence), "network": network}
     for former in await store.live_operators(tx):
         stated = read_certificate(former.certificate).payload
@@ -106,15 +109,20 @@ async def reissue_operators(tx: Tx, administrator: Developer | None, settings: S
         await _issued(tx, administrator, key, members, now)
 
 
-async def _own_network(tx: Tx, key: LicensingKey) -> tuple[str | None, str | None]:
-    """The hash and network of the installed certificate, where it is for the present key."""
-    installed = await store.installed(tx)
-    if installed is None:
+async def _own_network(tx: Tx, settings: Settings, key: LicensingKey) -> tuple[str | None, str | None]:
+    """The hash and network of the installed certificate, where it is for the present key. Raises: CertificateState."""
+    held = await held_licence(tx, settings)
+    if held is None:
         return None, None
-    certificate = read_certificate(installed.certificate)
+    certificate = read_certificate(held.network.certificate)
     if certificate.public_key != key.public_key:
         return None, None
-    return installed.hash, certificate.payload["network"]
+    if held.state in ENDED:
+        raise CertificateState(
+            f"The network certificate of this registry is {held.state}; nothing is issued under it.",
+            context={"state": held.state},
+        )
+    return held.network.hash, certificate.payload["network"]
 
 
 def _members(kind: Type, request: CertificateRequest, now: datetime, days: int | None) -> dict[str, Any]:
@@ -175,4 +183,5 @@ async def _issued(
     await record_act(tx, administrator, act="licence_certificate.issue", subject=issued.lid)
     await journal.append(tx, FederationLicenseIssued(issued.lid, issued.sub_trust_domain, kind="certificate"))
     await record_leaf(tx, "licence", issued.hash, bytes.fromhex(issued.hash))
+    await note_licences_changed(tx)
     return issued

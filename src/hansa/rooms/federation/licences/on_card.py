@@ -11,7 +11,8 @@ from hansa.rooms.federation.charter import NO_LICENCE, CardVersion, publish_card
 from hansa_verify import read_certificate
 
 from . import store
-from .installing import held_licence, install_certificate
+from .held import held_licence
+from .installing import install_certificate
 from .issuing import issue_genesis
 from .operator_held import held_operator_licence
 from .records import Delivered, HeldOperatorLicence, IssuedCertificate, OwnLicence

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import BadLicence, Certificate, licence_hash, read_certificate, verify_licence
 
 from . import operator_held_store, store
-from .installing import state_of
+from .held import state_of
 from .records import HeldOperatorLicence, NetworkCertificate
 
 CHAIN_MAX = 3

@@ -11,7 +11,7 @@ from hansa.foundation.values.errors import Conflict
 from hansa_verify import BadLicence, read_certificate
 
 from . import store, verdicts_store
-from .installing import held_licence
+from .held import ENDED, held_licence
 from .issuing import issue_certificate
 from .operator_caller import Operator
 from .records import CertificateRequest, IssuedCertificate, OwnLicence, Subject
@@ -59,12 +59,13 @@ async def operator_licence(tx: Tx, settings: Settings, seal: Seal, caller: Opera
     await store.lock(tx)
     held = await store.newest_of_operator(tx, settings.trust_domain, caller.name)
     is_issued = held is None or held.state == "expired"
-    # The genesis issues frame certificates alone.
-    if is_issued and settings.licensing_mode == "automatic" and await store.genesis(tx) is None:
+    network = await _network(tx, settings)
+    # The genesis issues frame certificates alone, and a frame nothing under a certificate that has ended.
+    may_issue = await store.genesis(tx) is None and (network is None or network.own.state not in ENDED)
+    if is_issued and settings.licensing_mode == "automatic" and may_issue:
         held = await issue_certificate(tx, None, settings, seal, _request(settings, caller))
     else:
         is_issued = False
-    network = await _network(tx, settings)
     return OperatorLicence(held, is_issued, network, None if network is None else _root(network.own))
 
 

@@ -23,7 +23,7 @@ from .errors import (
     LicensingKeySealed,
     NotAMainframe,
 )
-from .installing import own_licence
+from .held import own_licence
 from .issued_list import issued_list
 from .issuing import issue_certificate
 from .keys import licensing_public_key
@@ -133,7 +133,9 @@ async def issue_genesis_certificate(
 @admin_router.post(
     "",
     status_code=201,
-    responses=problems(*ADMINISTERED, BodyInvalid, CertificateRefused, GenesisMissing, NotAMainframe),
+    responses=problems(
+        *ADMINISTERED, BodyInvalid, CertificateRefused, CertificateState, GenesisMissing, NotAMainframe
+    ),
 )
 async def issue_licence_certificate(
     body: CertificateIn, administrator: Administrator, db: Db, settings: Config, seal: Sealing

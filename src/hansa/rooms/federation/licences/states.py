@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import journal
+from hansa.rooms.federation.notices import note_licences_changed
 
 from . import store
 from .errors import CertificateState, CertificateUnknown
@@ -51,6 +52,7 @@ async def change_certificate(
     )
     for each in changed:
         await journal.append(tx, _event_of(change.act, each, one.sub_trust_domain))
+    await note_licences_changed(tx)
     after = await store.find(tx, change.lid)
     assert after is not None
     return after, changed

@@ -3,6 +3,7 @@
 Issuing, changing, installing and signing the list lock each other out: the row of the list is locked first.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -49,6 +50,11 @@ WHERE suspension = (SELECT suspension FROM federation_certificate WHERE lid = $1
 """  # noqa: S608
 
 _FIND = f"SELECT {_SHOWN} FROM federation_certificate WHERE lid = $1 OR hash = $1"  # noqa: S608
+
+_ENDED_HERE = f"""
+SELECT {_STATE} FROM federation_certificate WHERE hash = ANY ($1::text[]) AND {_STATE} IN ('suspended', 'revoked', 'expired')
+ORDER BY {_STATE} = 'revoked' DESC LIMIT 1
+"""  # noqa: S608
 
 _NEWEST_OF_OPERATOR = f"""
 SELECT {_SHOWN} FROM federation_certificate WHERE type = 'operator' AND sub_trust_domain = $1 AND sub_name = $2
@@ -154,6 +160,12 @@ async def find(tx: Tx, lid_or_hash: str) -> IssuedCertificate | None:
     """The issued certificate with this id or hash."""
     row = await tx.fetchrow(_FIND, lid_or_hash)
     return IssuedCertificate(**row) if row else None
+
+
+async def ended_here(tx: Tx, hashes: Sequence[str]) -> str | None:
+    """The state of one of these certificates that this registry issued and that has ended; None where none has."""
+    state: str | None = await tx.fetchval(_ENDED_HERE, hashes)
+    return state
 
 
 async def newest_of_operator(tx: Tx, trust_domain: str, name: str) -> IssuedCertificate | None:

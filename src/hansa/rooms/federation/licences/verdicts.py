@@ -3,6 +3,7 @@
 - A peer's certificate is read from its own host when its card states another one than is kept. The issuers' lists are read in
   each round, so that a revocation counts although the peer is out of reach.
 - A list is kept only when the key of the certificate that leads to it signed it, and never replaces a newer one.
+- A certificate that this registry issued itself is judged by the present state of its own row as well.
 - A verdict counts until the oldest list on which it rests exceeds LICENCE_LIST_MAX_AGE, or a certificate ends.
 """
 
@@ -27,7 +28,7 @@ from hansa_verify.licence import key_thumbprint
 
 from . import store, verdicts_store
 from .errors import CertificateUnknown
-from .installing import held_licence
+from .held import held_licence
 from .issued_list import issued_list
 from .records import Delivered
 
@@ -72,6 +73,10 @@ async def licence_verdict(tx: Tx, ledger_id: str, stated_hash: str | None = None
         return KeptVerdict(
             "unverified", "other_licence: its card states another licence than was verified here"
         )
+    if kept["code"] == "verified":
+        path = [licence_hash(text) for text in (kept["certificate"], *kept["chain"])]
+        if ended := await store.ended_here(tx, path):
+            return KeptVerdict(ended, f"{ended}: this registry issued it, and it is {ended}")
     if kept["code"] == "verified" and not kept["counts"]:
         return KeptVerdict("unverified", "old_list: the lists that it rests on are too old, or it has ended")
     return KeptVerdict(kept["code"], kept["reason"])

@@ -22,6 +22,11 @@ ON CONFLICT (ledger_id) DO UPDATE SET hash = excluded.hash, certificate = exclud
   checked_at = excluded.checked_at
 """
 
+_ENDED = """
+SELECT code FROM federation_licence_verdict
+WHERE ledger_id = $1 AND hash = $2 AND code IN ('suspended', 'revoked', 'superseded')
+"""
+
 # An older list never replaces a newer one.
 _KEEP_LIST = """
 INSERT INTO federation_licence_list AS kept (trust_domain, kid, list, generated_at) VALUES ($1, $2, $3, $4)
@@ -46,6 +51,20 @@ class Judged(msgspec.Struct, frozen=True):
 async def find(tx: Tx, ledger_id: str) -> asyncpg.Record | None:
     """The verdict on a registry, and whether it still counts."""
     return await tx.fetchrow(_FIND, ledger_id)
+
+
+async def ended_by_lists(tx: Tx, ledger_id: str, certificate_hash: str) -> str | None:
+    """As which an issuer's list ended this certificate of a registry; None where it was not judged so."""
+    ended: str | None = await tx.fetchval(_ENDED, ledger_id, certificate_hash)
+    return ended
+
+
+async def newest_lists(tx: Tx) -> dict[str, int]:
+    """When the newest list of each issuer that is kept was generated, by its trust domain."""
+    rows = await tx.fetch(
+        "SELECT trust_domain, max(generated_at) AS at FROM federation_licence_list GROUP BY 1"
+    )
+    return {row["trust_domain"]: row["at"] for row in rows}
 
 
 async def keep(tx: Tx, ledger_id: str, judged: Judged) -> None:

@@ -11,7 +11,7 @@ from hansa_verify import LicenceVerdict, verify_licence
 
 from . import store, verdicts_store
 from .errors import CertificateUnknown
-from .installing import held_licence
+from .held import held_licence
 from .records import IssuedCertificate
 from .verdicts import domains_of, trusted_root
 

@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation import peers
 
 from . import store
-from .rules import CROSSINGS_OF_AN_HOUR, SignalKind, Thresholds, next_state, score
+from .rules import CROSSINGS_OF_AN_HOUR, SignalKind, Thresholds, next_state, score, weight_of
 from .verdicts import PeerVerdict
 
 MARK_MAX_CHARACTERS = 512
@@ -57,7 +57,7 @@ async def peer_verdict(tx: Tx, peer_id: int) -> PeerVerdict:
 
 
 async def classify_peers(tx: Tx, runtime: Runtime) -> None:
-    """The job: let the state of each peer follow its score, and forget evidence that weighs nothing any more."""
+    """The job: let state and weight of each peer follow its score, and forget evidence that weighs nothing any more."""
     settings = runtime.settings
     if settings.peer_trust_mode == "off":
         return
@@ -66,6 +66,7 @@ async def classify_peers(tx: Tx, runtime: Runtime) -> None:
     for verdict in await peer_verdicts(tx):
         peer = verdict.peer
         after = next_state(peer.trust_state, verdict.score, peer.total_interactions, limits)
+        await store.set_weight(tx, peer.id, weight_of(after, verdict.score))
         if after != peer.trust_state and await store.set_state(tx, peer.id, peer.trust_state, after):
             _log.warning(
                 "the trust state of a peer changed",

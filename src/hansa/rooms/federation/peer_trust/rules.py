@@ -52,6 +52,11 @@ def score(decayed: Mapping[str, float]) -> float:
     return (1 + succeeded) / (2 + succeeded + failed)
 
 
+def weight_of(state: TrustState, reached: float) -> int:
+    """The score in thousandths; 0 for a peer that is unmeasured or suspended."""
+    return 0 if state in {"unmeasured", "suspended"} else round(reached * 1000)
+
+
 def reason_of(state: TrustState, reached: float, interactions: int, limits: Thresholds) -> str:
     """Why a peer with this score has this state, in one sentence."""
     margin = limits.recover_margin

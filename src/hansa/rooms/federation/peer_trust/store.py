@@ -45,6 +45,8 @@ WHERE $2::bigint IS NULL OR p.id = $2 GROUP BY p.id, s.kind
 
 _SET_STATE = "UPDATE federation_peer SET trust_state = $3 WHERE id = $1 AND trust_state = $2 RETURNING 1"
 
+_SET_WEIGHT = "UPDATE federation_peer SET trust_weight = $2 WHERE id = $1 AND trust_weight <> $2"
+
 _FORGET = "DELETE FROM federation_peer_signal WHERE at < clock_timestamp() - make_interval(days => $1)"
 
 
@@ -115,6 +117,11 @@ async def evidence(tx: Tx, peer_id: int | None = None) -> dict[int, Evidence]:
 async def set_state(tx: Tx, peer_id: int, present: TrustState, after: TrustState) -> bool:
     """Whether the state was still the present one and is now the other."""
     return await tx.fetchval(_SET_STATE, peer_id, present, after) is not None
+
+
+async def set_weight(tx: Tx, peer_id: int, weight: int) -> None:
+    """Write the weight of a peer, in thousandths, where it has changed."""
+    await tx.execute(_SET_WEIGHT, peer_id, weight)
 
 
 async def own_trust(tx: Tx) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
 from .calling import CALL_LIMITS, PEER_CALLS, call_peer, connections_to_peers
 from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
-from .document_marks import marks_router
+from .document_marks import DocumentMarks, marks_router, own_marks
 from .errors import (
     PeerAmbiguous,
     PeerDocumentRefused,
@@ -19,6 +19,7 @@ from .errors import (
 from .homes import HomeRefused, read_home
 from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
+from .keys_in_force import KEY_READINGS, KeyReadings, keys_in_force, with_present_keys
 from .meeting import bundle_in_document, read_publicly
 from .own_bundle import own_bundle, published_for
 from .posting import PeerSilent, post_messages, read_signed, signed_message
@@ -49,8 +50,8 @@ from .slots import (
     ReadDiscovered,
     SyncOutcome,
 )
-from .sync_store import OPEN_PEERS, note_synced, open_peer_ids
-from .synchronizing import JOB, READ_A_PEER, enqueue_missing, sync_by_name, sync_peer
+from .store import note_synced
+from .synchronizing import JOB, READ_A_PEER, enqueue_missing, read_if_changed, sync_by_name, sync_peer
 from .topology import Topology, read_topology
 from .uncertified import doubt_operators, follow_frame
 from .views import PeerView, list_peers, view_by_name, view_of
@@ -59,8 +60,8 @@ __all__ = [
     "CALL_LIMITS",
     "DISCOVERED",
     "JOB",
+    "KEY_READINGS",
     "NET_IN_LIMIT_DEFAULT",
-    "OPEN_PEERS",
     "PEER_CALLS",
     "PEER_REMOVED",
     "PEER_SETTLED",
@@ -71,8 +72,10 @@ __all__ = [
     "CardRefused",
     "CardVerdictOut",
     "DiscoveredRegistry",
+    "DocumentMarks",
     "ExpectedRegistry",
     "HomeRefused",
+    "KeyReadings",
     "NetInLimit",
     "NewPeer",
     "NodeOut",
@@ -115,13 +118,14 @@ __all__ = [
     "finish_removals",
     "follow_frame",
     "judge_card",
+    "keys_in_force",
     "list_peers",
     "marks_router",
     "minor_limit",
     "new_peer",
     "note_synced",
-    "open_peer_ids",
     "own_bundle",
+    "own_marks",
     "pause_peer",
     "peer_by_id",
     "peer_by_name",
@@ -133,6 +137,7 @@ __all__ = [
     "public_router",
     "published_for",
     "read_home",
+    "read_if_changed",
     "read_publicly",
     "read_signed",
     "read_topology",
@@ -150,4 +155,5 @@ __all__ = [
     "trusted_bundles",
     "view_by_name",
     "view_of",
+    "with_present_keys",
 ]

@@ -5,9 +5,8 @@ It is answered over mutual TLS, as the documents are. A registry that does not a
 
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Request
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.outgoing import Call, MutualEnd
@@ -29,13 +28,18 @@ MARKS_AT = "/api/v1/federation/documents"
 marks_router = APIRouter(prefix="/federation", tags=["federation"], route_class=DirectRoute)
 
 
-class DocumentMarksOut(LazyModel):
-    """The documents of this registry as they are now: none of them changed while these are the same."""
+class DocumentMarks(LazyModel):
+    """The documents of a registry as they are now: none of them changed while these are the same."""
 
     card_etag: str = Field(description="The entity tag of the registry card.", examples=["5f2c9a0d81e34b76"])
     kid: str = Field(
         description="The present key of the registry, with which the card is signed.",
         examples=["spiffe://registry.example.org/registry/hansa#1"],
+    )
+    kids: list[str] | None = Field(
+        default=None,
+        description="The keys of the key set, the newest first. Null from a registry that does not state them.",
+        examples=[["spiffe://registry.example.org/registry/hansa#1"]],
     )
     bundle_sequence: Annotated[int, Field(ge=0)] = Field(
         description="`spiffe_sequence` of the trust bundle.", examples=[1]
@@ -46,9 +50,13 @@ class DocumentMarksOut(LazyModel):
 
 
 @marks_router.get("/documents", responses=problems(CertificateMissing, NotAPeer, CardUnsigned, FederationOff))
-async def read_document_marks(_: CurrentPeer, request: Request) -> DocumentMarksOut:
+async def read_document_marks(_: CurrentPeer, request: Request) -> DocumentMarks:
     """What changes when the registry card, the key set or the trust bundle of this registry does."""
-    runtime = runtime_of(request)
+    return await own_marks(runtime_of(request))
+
+
+async def own_marks(runtime: Runtime) -> DocumentMarks:
+    """The documents of this registry as they are now. Raises: CardUnsigned, FederationOff."""
     bundle_sha256 = (await uncounted_bundle(runtime)).thumbprint
     found = await runtime.database.look(lambda tx: own_documents(tx, bundle_sha256))
     if found.card_etag is None or found.kid is None:
@@ -56,16 +64,13 @@ async def read_document_marks(_: CurrentPeer, request: Request) -> DocumentMarks
     sequence = found.bundle_sequence
     if sequence is None:
         sequence = (await own_bundle(runtime)).sequence
-    return DocumentMarksOut(
-        card_etag=found.card_etag, kid=found.kid, bundle_sequence=sequence, bundle_sha256=bundle_sha256
+    return DocumentMarks(
+        card_etag=found.card_etag,
+        kid=found.kid,
+        kids=found.kids,
+        bundle_sequence=sequence,
+        bundle_sha256=bundle_sha256,
     )
-
-
-class _Marks(msgspec.Struct, frozen=True):
-    card_etag: str
-    kid: str
-    bundle_sequence: int
-    bundle_sha256: str
 
 
 async def documents_are_known(runtime: Runtime, peer: PeerRecord, end: MutualEnd) -> bool:
@@ -74,8 +79,18 @@ async def documents_are_known(runtime: Runtime, peer: PeerRecord, end: MutualEnd
     if answer.status != OK:
         return False
     try:
-        stated = msgspec.json.decode(answer.body, type=_Marks)
-    except msgspec.DecodeError:
+        return are_known(peer, DocumentMarks.model_validate_json(answer.body))
+    except ValidationError:
         return False
+
+
+def are_known(peer: PeerRecord, stated: DocumentMarks) -> bool:
+    """Whether the documents that a peer states are those that are stored."""
     bundle = peer.bundle
-    return stated == _Marks(peer.card_etag or "", peer.card_kid or "", bundle.sequence, bundle.thumbprint)
+    return stated == DocumentMarks(
+        card_etag=peer.card_etag or "",
+        kid=peer.card_kid or "",
+        kids=None if stated.kids is None else peer.kids,
+        bundle_sequence=bundle.sequence,
+        bundle_sha256=bundle.thumbprint,
+    )

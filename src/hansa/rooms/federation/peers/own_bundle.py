@@ -7,6 +7,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
 from hansa.rooms.federation.identity import OWN_IDENTITY
+from hansa.rooms.federation.notices import notify_peers
 
 from . import store
 
@@ -19,8 +20,15 @@ async def own_bundle(runtime: Runtime) -> TrustBundle:
     database, bundle = runtime.database, await uncounted_bundle(runtime)
     sequence = await database.look(lambda tx: store.own_sequence(tx, bundle.thumbprint))
     if sequence is None:
-        sequence = await database.act(lambda tx: store.count_own_bundle(tx, bundle.thumbprint))
+        sequence = await database.act(lambda tx: _count(tx, bundle))
     return TrustBundle(bundle.trust_domain, bundle.roots, sequence)
+
+
+async def _count(tx: Tx, bundle: TrustBundle) -> int:
+    """Peers are notified: their calls are refused once a root that they do not know signs."""
+    sequence = await store.count_own_bundle(tx, bundle.thumbprint)
+    await notify_peers(tx)
+    return sequence
 
 
 async def uncounted_bundle(runtime: Runtime) -> TrustBundle:

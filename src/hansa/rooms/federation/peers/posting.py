@@ -15,10 +15,11 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.federation.charter import SigningKey, detached_signature
 from hansa.rooms.federation.identity import FederationOff
-from hansa_verify import NotAKey, encoded, read_keys
+from hansa_verify import encoded
 from hansa_verify.jws import read_compact
 
 from .calling import call_peer
+from .keys_in_force import keys_in_force
 from .records import PeerRecord
 
 LIMITS = CallLimits(seconds=10.0, body_bytes=2 * 1024 * 1024)
@@ -67,17 +68,10 @@ def read_signed(
 ) -> Payload | None:
     """What a peer signed, in this shape; None where it is no message of this type by a key of the peer."""
     signature = read_compact(text, typ, most_characters)
-    key = None if signature is None else _keys_of(peer).get(signature.entry.kid or "")
+    key = None if signature is None else keys_in_force(peer).get(signature.entry.kid or "")
     if signature is None or key is None or not signature.is_by(key):
         return None
     try:
         return msgspec.convert(dict(signature.payload), shape)
     except msgspec.ValidationError:
         return None
-
-
-def _keys_of(peer: PeerRecord) -> dict[str, bytes]:
-    try:
-        return {key.kid: key.public_key for key in read_keys(peer.keys)}
-    except NotAKey:
-        return {}

@@ -22,7 +22,7 @@ NET_IN_LIMIT_DEFAULT = 10_000 * 10**8
 class PeerRecord:
     """Another registry. Members that its card states are None until the card was verified.
 
-    `net_in_limit` is in minor units, None: unlimited. `signed` holds the signed leaves of the verified card by their
+    `net_in_limit` is in minor units, None: unlimited. `trust_weight` is its score in thousandths, 0 while it is unmeasured. `signed` holds the signed leaves of the verified card by their
     paths; nothing else of the card decides anything.
     """
 
@@ -57,6 +57,7 @@ class PeerRecord:
     auto_slash_enabled: bool
     auto_slash_max_avt: int
     trust_state: TrustState
+    trust_weight: int
     total_interactions: int
     disputes_lost_with: int
     last_interaction_at: datetime | None
@@ -64,6 +65,8 @@ class PeerRecord:
     trouble: str | None
     created_at: datetime
     approved_at: datetime | None
+    read_at: datetime
+    """When the row was read, by the clock of the database."""
 
     @property
     def name(self) -> str:
@@ -100,6 +103,11 @@ class PeerRecord:
         if self.card is None:
             return {}
         return {path: value_at(self.card, path) for path in self.card["signature"]["signed_canonical"]}
+
+    @property
+    def kids(self) -> list[str]:
+        """The names of its keys, as its key set lists them; empty before the card was verified."""
+        return [key["kid"] for key in (self.keys or {"keys": []})["keys"]]
 
     @property
     def end(self) -> MutualEnd | None:

@@ -1,7 +1,7 @@
 """Read a peer anew: its registry card, key set and trust bundle, over mutual TLS, each verified before it replaces the last.
 
-- The card is fetched with If-None-Match; unconditionally once the copy is past half of its window, or its key is not the
-  current one of the peer (Specification 6 W 22).
+- The card is fetched with If-None-Match; unconditionally once the copy is past half of its window, its key is not the
+  current one of the peer (Specification 6 W 22), or the key set is not the stored one.
 - A bundle of a higher sequence replaces the last one. A lower one is refused; so are other roots under the same sequence.
 - A pending peer that has added this registry too, and says so of the certificate that it was shown, is approved by that.
 - What is refused is counted, and the last good documents stay.
@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
 from hansa.rooms.federation.identity import set_own_roots
+from hansa.rooms.federation.notices import judge_licences_soon
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 
 from . import store
@@ -29,6 +30,8 @@ from .meeting import Documents, bundle_in_document, read_over_mutual_tls, read_p
 from .own_bundle import own_bundle
 from .reading import count_refusal, peer_by_id
 from .records import PeerRecord, VerifiedCard
+
+LICENCE_HASH = "federation.licence.hash"
 
 
 class Refreshed(msgspec.Struct, frozen=True):
@@ -174,12 +177,17 @@ def _is_due(peer: PeerRecord, now: datetime) -> bool:
 
 
 def _is_current(peer: PeerRecord, keys: str) -> bool:
-    """Whether the key that signed the copy is the peer's present one. Raises: CardRefused."""
+    """Whether the key that signed the copy is the peer's present one, and its keys are those that are stored.
+
+    The entity tag of the card covers neither. Raises: CardRefused.
+    """
     try:
-        found = read_keys(read_json(keys))
+        document = read_json(keys)
+        found = read_keys(document)
     except (NotCanonical, NotAKey) as trouble:
         raise CardRefused("keys_unreadable", str(trouble), []) from None
-    return any(key.kid == peer.card_kid and key.retired_at is None for key in found)
+    signed_by_present = any(key.kid == peer.card_kid and key.retired_at is None for key in found)
+    return signed_by_present and document == peer.keys
 
 
 async def _refuse(runtime: Runtime, peer_id: int, refused: CardRefused) -> None:
@@ -198,7 +206,9 @@ async def _take(
     if peer is None or peer.removing:
         raise PeerUnknown
     if card is not None:
-        await store_card(tx, peer_id, card)
+        stored = await store_card(tx, peer_id, card)
+        if stored.signed.get(LICENCE_HASH) != peer.signed.get(LICENCE_HASH):
+            await judge_licences_soon(tx)
     refused = await _take_bundle(tx, peer, documents.bundle, roots)
     await store.note_read(tx, peer_id, approved=documents.has_added_us)
     activated = await store.activate(tx, peer_id)

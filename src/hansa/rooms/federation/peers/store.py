@@ -4,6 +4,7 @@ Locks: writing a peer's roots locks the row of `federation_trust` first, so that
 """
 
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -19,8 +20,9 @@ from .records import NewPeer, PeerRecord, VerifiedCard
 _COLUMNS = """id, spiffe_id, ledger_id, registry_name, trust_domain, registry_url, federation_base_url, peer_type,
 hop_distance, status, approval, paused_at, removing, quarantined_at, quarantine_reason, settlement_currency,
 did_namespace, bundle, bundle_fetched_at, card, card_etag, card_kid, card_fetched_at, card_signed_at, card_expires_at,
-card_verdicts, keys, net_in_limit, auto_slash_enabled, auto_slash_max_avt, trust_state, total_interactions,
-disputes_lost_with, last_interaction_at, last_synced_at, trouble, created_at, approved_at"""
+card_verdicts, keys, net_in_limit, auto_slash_enabled, auto_slash_max_avt, trust_state, trust_weight,
+total_interactions, disputes_lost_with, last_interaction_at, last_synced_at, trouble, created_at, approved_at,
+clock_timestamp() AS read_at"""
 
 _ALL = f"SELECT {_COLUMNS} FROM federation_peer ORDER BY registry_name, id"  # noqa: S608
 
@@ -100,6 +102,8 @@ UPDATE federation_peer SET trouble = NULL, card_fetched_at = clock_timestamp(),
   approved_at = CASE WHEN $2 THEN coalesce(approved_at, clock_timestamp()) ELSE approved_at END
 WHERE id = $1
 """
+
+_NOTE_SYNCED = "UPDATE federation_peer SET last_synced_at = clock_timestamp() WHERE id = ANY ($1::bigint[])"
 
 _READ_AT_INTERVALS = "SELECT id FROM federation_peer WHERE paused_at IS NULL AND NOT removing ORDER BY id"
 
@@ -296,6 +300,11 @@ async def set_bundle(tx: Tx, peer_id: int, bundle: TrustBundle) -> None:
 async def note_read(tx: Tx, peer_id: int, *, approved: bool) -> None:
     """Write that the documents of a peer were read now and are in order; with `approved` a pending one is approved."""
     await tx.execute(_NOTE_READ, peer_id, approved)
+
+
+async def note_synced(tx: Tx, peer_ids: Sequence[int]) -> None:
+    """Note that everything new was read from these peers now; nothing of those that are gone."""
+    await tx.execute(_NOTE_SYNCED, peer_ids)
 
 
 async def read_at_intervals(tx: Tx) -> list[int]:

@@ -18,6 +18,7 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.federation.identity import FederationOff
 
 from . import store
+from .document_marks import DocumentMarks, are_known
 from .errors import PeerDocumentRefused, PeerStateRefused, PeerUnknown, PeerUnreachable
 from .reading import peer_by_id, peer_by_name
 from .refreshing import Refreshed, refresh_known
@@ -104,6 +105,15 @@ async def _put_off(tx: Tx, runtime: Runtime, job: Job) -> None:
     """One statement."""
     interval = runtime.settings.federation_sync_interval_seconds
     await jobs.put_off(tx, job, interval * (1 + random.uniform(-SPREAD, SPREAD)))  # noqa: S311
+
+
+async def read_if_changed(tx: Tx, peer_id: int, stated: DocumentMarks) -> bool:
+    """Let the documents of a peer be read at once where it states others than those that are stored; whether they are."""
+    peer = await peer_by_id(tx, peer_id)
+    if not peer.is_read or are_known(peer, stated):
+        return False
+    await jobs.enqueue(tx, JOB, str(peer_id))
+    return True
 
 
 async def enqueue_missing(tx: Tx, runtime: Runtime) -> None:

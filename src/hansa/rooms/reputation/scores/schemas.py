@@ -87,7 +87,7 @@ class SignalEvent(LazyModel):
 
     @classmethod
     def of(cls, signal: StoredSignal) -> "SignalEvent":
-        """The event as the journal has it."""
+        """The event as the journal has it; `fee` of a payment from another registry is the part that counts."""
         return cls(
             sequence=signal.event_seq,
             event_type=signal.event_type,

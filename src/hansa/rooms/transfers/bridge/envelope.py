@@ -10,8 +10,7 @@ import msgspec
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_positive
 from hansa.rooms import federation
-from hansa.rooms.transfers.crossing.messages import NO_HEAD, NOWHERE, Position
-from hansa.rooms.transfers.crossing.peer_keys import keys_of_peer
+from hansa.rooms.transfers.crossing.messages import ADDRESSEE_MAX_CHARACTERS, NO_HEAD, NOWHERE, Position
 from hansa_verify.jws import CompactSignature, read_compact
 
 from .messages import Direction, Message, MessageType, Terms
@@ -47,6 +46,7 @@ class _Payload(msgspec.Struct, frozen=True):
     seq: Number = 0
     head: Head = NO_HEAD
     seen: _Position | None = None
+    to: Annotated[str, msgspec.Meta(max_length=ADDRESSEE_MAX_CHARACTERS)] | None = None
     proof: Annotated[str, msgspec.Meta(max_length=MESSAGE_MAX_CHARACTERS)] | None = None
 
 
@@ -66,6 +66,8 @@ def signed_text(key: federation.SigningKey, message: Message) -> str:
     if message.has_positions:
         members |= {"epoch": own.epoch, "seq": own.seq, "head": own.head}
         members["seen"] = {"epoch": seen.epoch, "seq": seen.seq, "head": seen.head}
+    if message.to is not None:
+        members["to"] = message.to
     if message.code is not None:
         members["code"] = message.code
     if message.proof is not None:
@@ -75,7 +77,7 @@ def signed_text(key: federation.SigningKey, message: Message) -> str:
 
 def read_message(text: str, peer: federation.PeerRecord) -> Message | None:
     """The message of this peer, its proof being a claim still; None where the text is none."""
-    return _signed_by(text, keys_of_peer(peer))
+    return _signed_by(text, federation.keys_in_force(peer))
 
 
 def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message | None:
@@ -133,6 +135,7 @@ def _message(signature: CompactSignature, text: str) -> Message | None:
         payload.code,
         own=Position(payload.epoch, payload.seq, payload.head),
         seen=NOWHERE if seen is None else Position(seen.epoch, seen.seq, seen.head),
+        to=payload.to,
         raw=text,
         claim=payload.proof,
     )

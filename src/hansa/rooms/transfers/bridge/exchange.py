@@ -4,6 +4,7 @@ What is lost in transit is asked again: the rows of sagas say what is not answer
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
@@ -47,6 +48,7 @@ async def signed(runtime: Runtime, messages: Sequence[Message]) -> list[str]:
 async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[str]) -> list[Message]:
     """Take in what a peer sent, a transaction for each message; what is not its message is counted and left out."""
     answers: list[Message] = []
+    corridor = replace(corridor, peer=await federation.with_present_keys(runtime, corridor.peer, texts))
     for text in texts:
         message = read_message(text, corridor.peer)
         if message is None:

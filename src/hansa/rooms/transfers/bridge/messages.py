@@ -87,6 +87,8 @@ class Message:
     code: str | None = None
     own: Position = NOWHERE
     seen: Position = NOWHERE
+    to: str | None = None
+    """SPIFFE id of the addressee, as those of transfers name it."""
     proof: "Message | None" = None
     raw: str | None = field(default=None, compare=False, repr=False)
     claim: str | None = field(default=None, compare=False, repr=False)
@@ -104,7 +106,7 @@ class Message:
     @property
     def positions(self) -> crossing.Message:
         """The two positions as the pair judges them."""
-        return crossing.positions_at(self.own, self.seen)
+        return crossing.positions_at(self.own, self.seen, self.to, self.raw)
 
     @property
     def outcome_shown(self) -> bool | None:

@@ -36,4 +36,4 @@ async def record(tx: Tx, peer: str, pair: Pair, entry: str, terms: Terms, *, is_
 
 def stamped(pair: Pair, message: Message) -> Message:
     """The message as it is signed and sent now."""
-    return replace(message, own=pair.own, seen=pair.seen)
+    return replace(message, own=pair.own, seen=pair.seen, to=pair.peer)

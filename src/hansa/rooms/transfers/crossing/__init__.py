@@ -27,7 +27,16 @@ from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
-from .messages import CONTRACT, NO_HEAD, NOWHERE, PAYMENT_TOKEN, Message, Position, positions_at
+from .messages import (
+    ADDRESSEE_MAX_CHARACTERS,
+    CONTRACT,
+    NO_HEAD,
+    NOWHERE,
+    PAYMENT_TOKEN,
+    Message,
+    Position,
+    positions_at,
+)
 from .outbox import OUTBOX, Outbox, open_outbox
 from .paying import (
     CrossingPayment,
@@ -63,6 +72,7 @@ from .totals_at_place import confirmed_between, place_of, unconfirmed_before
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
+    "ADDRESSEE_MAX_CHARACTERS",
     "CONTRACT",
     "CORRIDORS",
     "CROSSING_JOBS",

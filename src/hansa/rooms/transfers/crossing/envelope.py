@@ -22,7 +22,7 @@ from hansa.rooms import federation
 from hansa_verify import encoded, read_json
 from hansa_verify.jws import CompactSignature, read_compact
 
-from .messages import Body, Code, Message, MessageType, Place, Position, Swap
+from .messages import ADDRESSEE_MAX_CHARACTERS, Body, Code, Message, MessageType, Place, Position, Swap
 
 TYPE = "fed-transfer+jws"
 KIND = "fed.transfer.v1"
@@ -125,6 +125,7 @@ def _head_members(message: Message, key: federation.SigningKey) -> dict[str, Any
         "iat": int(key.now.timestamp()),
     }
     optional = {
+        "to": message.to,
         "code": message.code,
         "nonce": message.nonce,
         "place": {"epoch": message.place[0], "seq": message.place[1]} if message.place else None,
@@ -242,16 +243,18 @@ def _messages(payload: Mapping[str, Any], text: str) -> tuple[Message, ...]:
         kind,
         code=_optional(payload, "code", CODE_MAX_CHARACTERS),
         nonce=_optional(payload, "nonce", CODE_MAX_CHARACTERS),
-        own=_position(payload),
-        seen=_position(seen),
+        own=position_in(payload),
+        seen=position_in(seen),
         claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
         place=_place(payload),
+        to=_optional(payload, "to", ADDRESSEE_MAX_CHARACTERS),
+        raw=text,
     )
     if "transfers" in payload:
         return tuple(_of_transfer(head, one) for one in _transfers(head, payload["transfers"]))
     if kind in WITHOUT_TRANSFER:
-        return (replace(head, raw=text),)
-    return (replace(_of_transfer(head, payload), raw=text),)
+        return (head,)
+    return (_of_transfer(head, payload),)
 
 
 def _transfers(head: Message, listed: Any) -> Sequence[Mapping[str, Any]]:
@@ -309,7 +312,8 @@ def _swap(payload: Mapping[str, Any]) -> Swap | None:
     return Swap(currency, least, fixed, quote_id)
 
 
-def _position(members: Mapping[str, Any]) -> Position:
+def position_in(members: Mapping[str, Any]) -> Position:
+    """The place of a chain that the members name. Raises: MalformedMessage."""
     head = members.get("head")
     if not isinstance(head, str) or not _HEAD.fullmatch(head):
         raise MalformedMessage("head")

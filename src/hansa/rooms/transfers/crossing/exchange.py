@@ -4,6 +4,7 @@ What is lost in transit is sent again: rows of transfers say what the peer has n
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import msgspec
@@ -22,7 +23,6 @@ from .corridor import Corridor
 from .envelope import MalformedMessage, read_messages, signed_texts
 from .high_water import HIGH_WATER
 from .messages import MESSAGES_MAX, Message
-from .peer_keys import keys_of_peer
 from .sender import Judgement
 from .taking_in import ApplyAlone, dids_in, take_in
 from .writing import Changes, write_changes
@@ -108,7 +108,8 @@ async def take_in_texts(runtime: Runtime, corridor: Corridor, texts: Sequence[st
     """Take in what a peer sent, in one transaction; what is not its message, or one too many, is counted and left out."""
     messages: list[Message] = []
     malformed = 0
-    peer_keys = keys_of_peer(corridor.peer)
+    corridor = replace(corridor, peer=await federation.with_present_keys(runtime, corridor.peer, texts))
+    peer_keys = federation.keys_in_force(corridor.peer)
     for text in texts:
         try:
             messages += read_messages(text, peer_keys)

@@ -12,6 +12,10 @@ import msgspec
 NO_HEAD = "0" * 64
 MESSAGES_MAX = 500
 """Of one request: of the texts, and of the messages in them."""
+ADDRESSEE_MAX_CHARACTERS = 2048
+"""Of a SPIFFE id."""
+SHOWN_MAX_CHARACTERS = 11_000
+"""Of a text that is shown to its author: inside a message about the heads it is below the limit of a message."""
 DROPPED = ""
 """The text of a statement that was dropped: it was here, and proves nothing any more."""
 PAYMENT_TOKEN, CONTRACT = "payment_token", "contract"
@@ -133,10 +137,17 @@ class Message(msgspec.Struct, frozen=True):
     """The text of a proof that was not verified yet: it is read only where something rests on it."""
     place: Place | None = None
     """Of a receipt: its entry in the author's chain."""
+    to: str | None = None
+    """SPIFFE id of the addressee: a position counts for the pair with it alone. None where an older release signed it."""
 
     def is_of(self, body: Body) -> bool:
         """Whether the message is about exactly this transfer."""
         return self.body == body
+
+    @property
+    def can_be_shown(self) -> bool:
+        """Whether its author can be shown the text later, inside of another message."""
+        return self.raw is None or len(self.raw) <= SHOWN_MAX_CHARACTERS
 
 
 def states(message: Message | None, kind: MessageType, body: Body) -> bool:
@@ -144,6 +155,6 @@ def states(message: Message | None, kind: MessageType, body: Body) -> bool:
     return message is not None and message.type is kind and message.is_of(body)
 
 
-def positions_at(own: Position, seen: Position) -> Message:
-    """Positions of the two chains without a transfer, as a message about something else bears them."""
-    return Message(MessageType.STATE, own=own, seen=seen)
+def positions_at(own: Position, seen: Position, to: str | None = None, raw: str | None = None) -> Message:
+    """Positions of the two chains without a transfer, as a message about something else bears them; `raw` is its text."""
+    return Message(MessageType.STATE, own=own, seen=seen, to=to, raw=raw)

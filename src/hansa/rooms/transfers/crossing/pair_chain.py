@@ -3,7 +3,10 @@
 - Every message bears the author's position and the position that it has seen of the other's chain.
 - A lower number proves nothing, messages may be late: it is asked with a nonce. A fresh answer that is lower, or another
   hash at the same place, proves that the peer was restored from an old state: crossing stops in both directions.
-- A registry that learns that its own chain was longer begins a new epoch, and decides nothing until the peer answered.
+- A message about the heads shows the statement of the addressee in which its author saw the addressee's chain.
+- What a peer says about the own chain counts only with the own signature at that place; else it is forged: its message is
+  ignored and the peer is asked about the heads.
+- A registry that learns so that its own chain was longer begins a new epoch, and decides nothing until the peer answered.
 - Crossing resumes when each has signed the other's position in the new epoch.
 """
 
@@ -13,7 +16,7 @@ from enum import StrEnum
 import msgspec
 from msgspec.structs import replace
 
-from .messages import NOWHERE, Message, MessageType, Position
+from .messages import NOWHERE, Message, MessageType, Position, positions_at
 
 EPOCHS_AHEAD_MAX = 1_000_000
 EPOCHS_APART_MAX = 10_000
@@ -34,14 +37,23 @@ class Crossing(StrEnum):
     """This registry was restored, or may have been; what it decided before is not known yet."""
 
 
+HEADS = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
+
+
 class Pair(msgspec.Struct, frozen=True):
-    """The two chains as one registry knows them. `floor` is what was seen of the peer when `nonce` was made."""
+    """The two chains as one registry knows them. `floor` is what was seen of the peer when `nonce` was made.
+
+    `shown` is the statement of the peer that bears `seen`; None where the peer does not name the pair in its messages.
+    """
 
     own: Position = BEGIN
     seen: Position = NOWHERE
     crossing: Crossing = Crossing.OPEN
     nonce: str | None = None
     floor: Position = NOWHERE
+    shown: Message | None = None
+    peer: str = ""
+    """SPIFFE id."""
 
     @property
     def is_open(self) -> bool:
@@ -64,11 +76,13 @@ class Observed(msgspec.Struct, frozen=True):
 
     `resend`: one of the two began a new epoch. Every decision and receipt is sent until it is answered in this epoch:
     a registry that did not notice its restore cannot state what it lacks.
+    `is_forged`: the message says of the own chain what nothing proves; its content does not count.
     """
 
     pair: Pair
     messages: tuple[Message, ...] = ()
     resend: bool = False
+    is_forged: bool = False
 
 
 def append(pair: Pair, entry: str, digest: str) -> Pair:
@@ -92,7 +106,8 @@ def begin_epoch(pair: Pair, nonce: str, above: int = 0) -> Pair:
 
 def stamped(pair: Pair, message: Message) -> Message:
     """The message as it is signed and sent now."""
-    return replace(message, own=pair.own, seen=pair.seen)
+    proof = pair.shown if message.type in HEADS else message.proof
+    return replace(message, own=pair.own, seen=pair.seen, to=pair.peer, proof=proof)
 
 
 def ask(pair: Pair, nonce: str) -> Pair:
@@ -131,12 +146,26 @@ def is_of_earlier_epoch(pair: Pair, own: Position, seen: Position) -> bool:
     return own.epoch < pair.seen.epoch or max(seen.epoch, BEGIN.epoch) < pair.own.epoch
 
 
+def contradicts(pair: Pair, message: Message, recorded: str | None) -> bool:
+    """Whether the author has seen of the own chain what is not recorded here."""
+    seen, own = message.seen, pair.own
+    is_another = seen.epoch == own.epoch and recorded is not None and recorded != seen.head
+    return is_another or seen.is_after(own)
+
+
 def observe(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str) -> Observed:
     """Judge the positions of a message, before its content.
 
-    `recorded` is the own hash at the place that the peer has seen, None where none is recorded.
+    `recorded` is the own hash at the place that the peer has seen, None where none is recorded. The proof of a message about the
+    heads is one that the caller verified: a statement of this registry for this peer.
     """
-    observed = _judge_own(pair, message, recorded, fresh_nonce)
+    if contradicts(pair, message, recorded):
+        if not _is_proved(message):
+            return _forged(pair, message, fresh_nonce)
+        renewed = begin_epoch(pair, fresh_nonce, above=message.seen.epoch)
+        observed = Observed(renewed, questions(renewed), resend=True)
+    else:
+        observed = Observed(pair)
     observed = _judge_peer(observed, message, fresh_nonce)
     if message.type is MessageType.HEADS:
         answer = Message(MessageType.HEADS_STATE, nonce=message.nonce)
@@ -146,29 +175,54 @@ def observe(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str
     return observed
 
 
-def _judge_own(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str) -> Observed:
-    seen, own = message.seen, pair.own
-    forgotten = seen.is_after(own)
-    another = seen.epoch == own.epoch and recorded is not None and recorded != seen.head
-    if not (forgotten or another):
-        return Observed(pair)
-    renewed = begin_epoch(pair, fresh_nonce, above=seen.epoch)
-    return Observed(renewed, questions(renewed), resend=True)
+def _is_proved(message: Message) -> bool:
+    """Whether the author shows the own signature at the place that it has seen."""
+    return message.type in HEADS and message.proof is not None and message.proof.own == message.seen
+
+
+def _forged(pair: Pair, message: Message, fresh_nonce: str) -> Observed:
+    """Ask about the heads: a peer that has seen what a restore lost shows it."""
+    if message.type is MessageType.HEADS_STATE:
+        is_answered = pair.is_open and message.nonce == pair.nonce
+        return Observed(replace(pair, nonce=None) if is_answered else pair, is_forged=True)
+    if pair.asks:
+        return Observed(pair, is_forged=True)
+    asking = ask(pair, fresh_nonce)
+    return Observed(asking, questions(asking), is_forged=True)
 
 
 def _judge_peer(observed: Observed, message: Message, fresh_nonce: str) -> Observed:
     pair, shown = observed.pair, message.own
-    if shown.epoch > pair.seen.epoch:
-        return _new_epoch(observed, message, fresh_nonce)
-    if shown.epoch < pair.seen.epoch or shown == pair.seen:
+    if shown == pair.seen:
+        return replace(observed, pair=_seen(pair, message)) if pair.shown is None else observed
+    if shown.epoch < pair.seen.epoch:
         return observed
-    if shown.seq > pair.seen.seq:
-        return replace(observed, pair=replace(pair, seen=shown))
-    if _proves_rewind(pair, message):
+    if shown.is_after(pair.seen) and message.can_be_shown:
+        return _later(observed, message, fresh_nonce)
+    if not shown.is_after(pair.seen) and _proves_rewind(pair, message):
         return _rewound(observed, fresh_nonce)
-    asking = ask(pair, fresh_nonce)
-    answers = observed.messages if pair.asks else (*observed.messages, *questions(asking))
-    return replace(observed, pair=asking, messages=answers)
+    return _asking(observed, fresh_nonce)
+
+
+def _later(observed: Observed, message: Message, fresh_nonce: str) -> Observed:
+    pair = observed.pair
+    if message.own.epoch > pair.seen.epoch:
+        return _new_epoch(observed, message, fresh_nonce)
+    return replace(observed, pair=_seen(pair, message))
+
+
+def _seen(pair: Pair, message: Message) -> Pair:
+    """The chain of the peer has come to this place, which its statement proves to it."""
+    shown = positions_at(message.own, NOWHERE, message.to, message.raw)
+    is_named = message.to is not None and message.can_be_shown
+    return replace(pair, seen=message.own, shown=shown if is_named else None)
+
+
+def _asking(observed: Observed, fresh_nonce: str) -> Observed:
+    if observed.pair.asks:
+        return observed
+    asking = ask(observed.pair, fresh_nonce)
+    return replace(observed, pair=asking, messages=(*observed.messages, *questions(asking)))
 
 
 def _proves_rewind(pair: Pair, message: Message) -> bool:
@@ -180,7 +234,7 @@ def _proves_rewind(pair: Pair, message: Message) -> bool:
 
 
 def _new_epoch(observed: Observed, message: Message, fresh_nonce: str) -> Observed:
-    pair = replace(observed.pair, seen=message.own)
+    pair = _seen(observed.pair, message)
     if observed.pair.seen.epoch == 0:
         return replace(observed, pair=pair)
     crossing = pair.crossing if pair.crossing is Crossing.AWAITING_HEADS else Crossing.RESUMING

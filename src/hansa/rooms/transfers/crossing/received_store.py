@@ -90,12 +90,6 @@ async def tombstones(tx: Tx, peer: str, most: int) -> int:
     return count
 
 
-async def payees_that_count(tx: Tx, payees: Sequence[str]) -> set[str]:
-    """The agents whose record a payment from another registry enters."""
-    statement = "SELECT did FROM unnest($1::text[]) did WHERE transfers_payee_counts(did)"
-    return {row["did"] for row in await tx.fetch(statement, list(payees))}
-
-
 async def take_due_received(tx: Tx, peer: str, most: int) -> list[Received]:
     """As `take_due_sent`, of those that enter."""
     return [received_of_row(row) for row in await tx.fetch(_TAKE_RECEIVED, peer, most)]

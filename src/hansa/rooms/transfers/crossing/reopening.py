@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
+from hansa.rooms import federation
 
 from . import pair_chain, store
 from .messages import NOWHERE, Message, positions_at
@@ -26,8 +27,9 @@ async def reopen(tx: Tx, peer: str, reopened: PairReopened) -> None:
 async def observe(tx: Tx, peer: str, pair: Pair, positions: Message, reopened: PairReopened) -> Pair | None:
     """Judge the positions of a message, under the lock of the pair; None where its content does not count.
 
-    A message from before a restore does not count: its author repeats what still holds. A peer that states no positions is taken at
-    its word.
+    A message from before a restore does not count: its author repeats what still holds. One that says of the own chain what is not
+    recorded here does not count either: the peer is asked about the heads, and shows what it saw. A peer that states no positions
+    is taken at its word.
     """
     if positions.own == NOWHERE:
         return pair
@@ -38,10 +40,19 @@ async def observe(tx: Tx, peer: str, pair: Pair, positions: Message, reopened: P
     observed = pair_chain.observe(pair, positions, recorded.get(place), uuid4().hex)
     if observed.pair != pair:
         await store.write_pair(tx, peer, observed.pair)
+    if observed.is_forged:
+        await _count_forged(tx, peer)
+        return None
     if observed.resend:
         await reopen(tx, peer, reopened)
     is_early = pair_chain.is_of_earlier_epoch(observed.pair, positions.own, positions.seen)
     return None if is_early else observed.pair
+
+
+async def _count_forged(tx: Tx, peer: str) -> None:
+    record = await federation.peer_by_spiffe_id(tx, peer)
+    if record is not None:
+        await federation.count_refusal(tx, record.id, "position_forged")
 
 
 async def lock_chain(tx: Tx, peer: str) -> None:
@@ -63,7 +74,7 @@ async def observe_in_chain(tx: Tx, peer: str, positions: Message, reopened: Pair
 async def positions_in_chain(tx: Tx, peer: str) -> Message:
     """The positions of a message to this peer that is signed now."""
     pair = await store.find_pair(tx, peer)
-    return positions_at(pair.own, pair.seen)
+    return positions_at(pair.own, pair.seen, peer)
 
 
 async def record_in_chain(tx: Tx, peer: str, entry: str, named: UUID, digest: str) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
 
-from .messages import Position
+from .messages import NOWHERE, Position, positions_at
 from .pair_chain import Crossing, Pair
 from .row_columns import FIRST_PAUSE_SECONDS, columns
 
@@ -19,7 +19,7 @@ _PAIR = "SELECT * FROM transfers_pair WHERE peer = $1"
 
 _WRITE_PAIR = """
 UPDATE transfers_pair SET own_epoch = $2, own_seq = $3, own_head = $4, seen_epoch = $5, seen_seq = $6, seen_head = $7,
-  crossing = $8, nonce = $9, floor_epoch = $10, floor_seq = $11, floor_head = $12,
+  crossing = $8, nonce = $9, floor_epoch = $10, floor_seq = $11, floor_head = $12, shown = $13,
   ask_at = CASE WHEN $9::text IS NULL THEN NULL WHEN nonce = $9 THEN ask_at ELSE clock_timestamp() END
 WHERE peer = $1
 """
@@ -105,7 +105,7 @@ async def open_pair(tx: Tx, peer: str) -> None:
 async def find_pair(tx: Tx, peer: str) -> Pair:
     """The pair with this peer as it stands; a new one where there is none."""
     row = await tx.fetchrow(_PAIR, peer)
-    return Pair() if row is None else _pair(row)
+    return Pair(peer=peer) if row is None else _pair(row)
 
 
 async def write_pair(tx: Tx, peer: str, pair: Pair) -> None:
@@ -113,7 +113,9 @@ async def write_pair(tx: Tx, peer: str, pair: Pair) -> None:
     own, seen, floor = pair.own, pair.seen, pair.floor
     positions = (own.epoch, own.seq, own.head, seen.epoch, seen.seq, seen.head)
     lowest = (floor.epoch, floor.seq, floor.head)
-    await tx.execute(_WRITE_PAIR, peer, *positions, pair.crossing.value, pair.nonce, *lowest)
+    await tx.execute(
+        _WRITE_PAIR, peer, *positions, pair.crossing.value, pair.nonce, *lowest, pair.shown and pair.shown.raw
+    )
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -188,10 +190,13 @@ async def now(tx: Tx) -> float:
 
 
 def _pair(row: asyncpg.Record) -> Pair:
+    seen = Position(row["seen_epoch"], row["seen_seq"], row["seen_head"])
     return Pair(
         Position(row["own_epoch"], row["own_seq"], row["own_head"]),
-        Position(row["seen_epoch"], row["seen_seq"], row["seen_head"]),
+        seen,
         Crossing(row["crossing"]),
         row["nonce"],
         Position(row["floor_epoch"], row["floor_seq"], row["floor_head"]),
+        None if row["shown"] is None else positions_at(seen, NOWHERE, raw=row["shown"]),
+        row["peer"],
     )

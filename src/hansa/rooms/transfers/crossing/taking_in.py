@@ -18,11 +18,12 @@ from . import pair_chain, protocol, received_store, sent_store, store
 from .corridor import Corridor
 from .envelope import MalformedMessage, proved
 from .judging import NO_TERMS, Judge
-from .messages import Message
+from .messages import NOWHERE, Message, positions_at
 from .peer_keys import own_keys
 from .protocol import Findings
 from .reopening import reopen
 from .sender import Judgement
+from .shown_places import shown_place
 from .states import Received, ReceivedState, Sent, SentState, Step
 from .writing import Changes, write_changes
 
@@ -98,7 +99,9 @@ class _Taking(msgspec.Struct):
         """Apply one message. Raises: ApplyAlone."""
         if not pair_chain.is_plausible(self.changes.pair, message):
             return self._refuse("message_implausible")
-        answers = await self._observe(message)
+        answers, is_forged = await self._observe(message)
+        if is_forged:
+            return [*answers, *self._refuse("position_forged")]
         pair = self.changes.pair
         if message.body is None or pair_chain.is_outdated(pair, message):
             return answers
@@ -117,9 +120,12 @@ class _Taking(msgspec.Struct):
         step = await (self._on_sent(message) if concerns_sent else self._on_received(message))
         return [*answers, *step.messages]
 
-    async def _observe(self, message: Message) -> list[Message]:
-        place = (message.seen.epoch, message.seen.seq)
-        observed = pair_chain.observe(self.changes.pair, message, self.heads.get(place), uuid4().hex)
+    async def _observe(self, message: Message) -> tuple[list[Message], bool]:
+        """What the positions result in, and whether the message says of the own chain what nothing proves."""
+        recorded = self.heads.get((message.seen.epoch, message.seen.seq))
+        if pair_chain.contradicts(self.changes.pair, message, recorded):
+            message = await self._with_proof(message)
+        observed = pair_chain.observe(self.changes.pair, message, recorded, uuid4().hex)
         self.changes.pair = observed.pair
         if observed.resend:
             if not self.is_alone:
@@ -127,7 +133,14 @@ class _Taking(msgspec.Struct):
             # Before the row of the message itself is read anew and changed.
             await reopen(self.tx, self.corridor.key, self.corridor.reopened)
             await self._read_again(message)
-        return list(observed.messages)
+        return list(observed.messages), observed.is_forged
+
+    async def _with_proof(self, message: Message) -> Message:
+        """A message about the heads with the own statement that it shows, if it is one for this peer."""
+        if message.claim is None or message.type not in pair_chain.HEADS:
+            return message
+        place = shown_place(message.claim, await own_keys(self.tx), self.corridor.key)
+        return message if place is None else replace(message, proof=positions_at(place, NOWHERE))
 
     async def _read_again(self, message: Message) -> None:
         if message.body is not None:

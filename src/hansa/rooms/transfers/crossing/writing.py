@@ -1,6 +1,6 @@
 """Write what steps of the protocol changed: rows, chain, budget and events, and the units last, in one transaction."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Mapping
 from uuid import UUID
 
 import msgspec
@@ -14,7 +14,7 @@ from hansa.rooms import agents, federation, journal, ledger
 
 from . import pair_chain, received_store, sent_store, store
 from .corridor import Corridor
-from .messages import CONTRACT, PAYMENT_TOKEN
+from .evidence import counted_fees, is_in
 from .money_orders import orders_of
 from .pair_chain import Pair
 from .payment_slot import CrossingDecision
@@ -30,7 +30,6 @@ COMPLETING = frozenset(
         MoneyKind.REPLAY_IN,
     }
 )
-PAYING = frozenset({PAYMENT_TOKEN, CONTRACT})
 LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.SHORTFALL_OUT})
 
 
@@ -95,8 +94,8 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
         await corridor.decided(tx, [CrossingDecision(UUID(body.transfer_id), None, code)], corridor.settings)
     completing = [one for one in money if one.kind in COMPLETING]
     if completing:
-        counting = await _payees_that_count(tx, completing)
-        completed = [_completed(corridor, one, counting) for one in completing]
+        counted = await counted_fees(tx, corridor, completing)
+        completed = [_completed(corridor, one, counted) for one in completing]
         await federation.record_crossings(tx, corridor.peer.id, len(completed))
         await journal.append(tx, *completed)
     orders = [order for one in money for order in orders_of(corridor, one)]
@@ -124,22 +123,14 @@ async def _give_back(tx: Tx, transfer_id: UUID) -> None:
     )
 
 
-def _is_payment_received(money: Money) -> bool:
-    return money.body.purpose in PAYING and not money.kind.value.endswith("_out")
-
-
-async def _payees_that_count(tx: Tx, money: Sequence[Money]) -> Container[str]:
-    """Of the agents that were paid for something, those whose record it enters."""
-    payees = {one.body.receiver_did for one in money if _is_payment_received(one) and one.body.swap is None}
-    return await received_store.payees_that_count(tx, sorted(payees)) if payees else ()
-
-
-def _completed(corridor: Corridor, money: Money, counting: Container[str]) -> CrossRegistryTransferCompleted:
+def _completed(
+    corridor: Corridor, money: Money, counted: Mapping[str, int | None]
+) -> CrossRegistryTransferCompleted:
     body = money.body
-    counts = body.swap is None and body.receiver_did in counting
+    counted_fee = counted.get(body.transfer_id)
     return CrossRegistryTransferCompleted(
         transfer_id=body.transfer_id,
-        direction="out" if money.kind.value.endswith("_out") else "in",
+        direction="in" if is_in(money) else "out",
         sender_did=body.sender_did,
         receiver_did=body.receiver_did,
         amount=format_amount(body.amount),
@@ -148,5 +139,6 @@ def _completed(corridor: Corridor, money: Money, counting: Container[str]) -> Cr
         currency=body.currency,
         currency_received=body.swap.currency_received if body.swap else body.currency,
         counterparty_frame=corridor.frame,
-        counts=counts if _is_payment_received(money) else None,
+        counts=counted_fee is not None if body.transfer_id in counted else None,
+        counted_fee=format_amount(counted_fee or 0) if body.transfer_id in counted else None,
     )

@@ -1,0 +1,21 @@
+"""Agents of a person: an administrator decides nothing about its own."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.database import Tx
+
+from . import store
+from .errors import OwnAgent
+
+
+async def of_person(tx: Tx, person_id: int, dids: Sequence[str]) -> list[str]:
+    """Those of the agents that belong to this developer; an agent of another registry belongs to no developer here."""
+    owners = await store.owners_of(tx, dids)
+    return [did for did in dids if owners.get(did) == person_id]
+
+
+async def require_of_others(tx: Tx, administrator: Developer, dids: Sequence[str]) -> None:
+    """Raises: OwnAgent, where one of the agents belongs to the administrator."""
+    if own := await of_person(tx, administrator.id, dids):
+        raise OwnAgent(context={"did": own[0]})

@@ -1,0 +1,48 @@
+"""The genesis or network certificate that this registry holds, and its state.
+
+- A certificate that an issuer's list has as suspended, revoked or superseded has that state in every answer, and on the card.
+- Nothing is issued under a certificate that has ended.
+"""
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa_verify import LicenceVerdict, verify_licence
+
+from . import store, verdicts_store
+from .errors import CertificateUnknown
+from .records import NetworkCertificate, OwnLicence
+
+ENDED = frozenset({"suspended", "revoked", "superseded", "expired"})
+
+
+async def own_licence(tx: Tx, settings: Settings) -> OwnLicence:
+    """The genesis or network certificate of this registry with its chain. Raises: CertificateUnknown."""
+    own = await held_licence(tx, settings)
+    if own is None:
+        raise CertificateUnknown("This registry holds no licence certificate.")
+    return own
+
+
+async def held_licence(tx: Tx, settings: Settings) -> OwnLicence | None:
+    """As `own_licence`; None where the registry holds none."""
+    genesis = await store.genesis(tx)
+    if genesis is not None:
+        return OwnLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)
+    network = await store.installed(tx)
+    if network is None:
+        return None
+    if ended := await verdicts_store.ended_by_lists(tx, settings.trust_domain, network.hash):
+        return OwnLicence(network, ended)
+    verdict = verify_licence(
+        network.certificate,
+        network.chain,
+        root_hash=settings.federation_root_hash,
+        at=await store.moment(tx),
+    )
+    return OwnLicence(network, state_of(verdict))
+
+
+def state_of(verdict: LicenceVerdict) -> str:
+    """The state of a certificate by its chain alone: the issuers' lists are judged by a job."""
+    is_root_trusted = any(step.name == "root" and step.holds for step in verdict.steps)
+    return "active" if verdict.code == "unverified" and is_root_trusted else verdict.code

@@ -1,0 +1,137 @@
+"""A narrow API key leads neither to money nor to a credential, except where this file says so.
+
+The handler of each route is followed through the code: the tables that it writes and the secrets that it makes decide.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from hansa.doors.reference_map import Entrance, empty_app, entrances
+from hansa.foundation.plumbing.caller import Developer, developer_holding
+from hansa.foundation.plumbing.runtime import Db
+from hansa.rooms.agents.secret import rotate_secret
+from tests.house.reach import reach_of
+
+# Scopes whose holder is meant to reach the money of agents.
+TO_MONEY = {"agents:secrets"}
+
+# Rows of these tables carry no right and no unit: publications of owners, deliveries to them, records of the plumbing.
+HARMLESS = {
+    "catalogue_card",
+    "catalogue_card_version",
+    "notifications_webhook",
+    "notifications_webhook_delivery",
+    "plumbing_admin_act",
+    "plumbing_admin_author",
+    "plumbing_job",
+    "plumbing_letter",
+    "plumbing_log_outbox",
+    "plumbing_rate_limit",
+}
+
+# Decided for a narrow scope, with the reason.
+DECIDED = {
+    "DELETE /api/v1/agents/{did}": "ends an agent whose account is empty; gives nobody a right",
+    "PUT /api/v1/agents/{did}/authz": "takes rights away; a replacement that widens needs agents:secrets",
+    "POST /api/v1/agents/{did}/spend-approvals/{approval_id:uuid}/deny": "denies a payment",
+    "POST /api/v1/auth/api-keys": "makes a key that is no broader",
+    "DELETE /api/v1/auth/api-keys/{key_id}": "ends a credential",
+    "DELETE /api/v1/auth/sessions/{session_id}": "ends a credential",
+    "POST /api/v1/developers/webhooks": "the secret signs deliveries to this webhook and opens no route",
+    "POST /api/v1/developers/webhooks/{webhook_id}/rotate-secret": "the same secret, replaced",
+    "POST /api/v1/developers/webhooks/{webhook_id}/test": "names an event of a test",
+    "POST /api/v1/onboard/bootstrap/request-token": "creates a new agent, the subject of agents:create",
+}
+
+# What the scope of an area may lead to is what the area is about.
+AREAS = {
+    "admin_enforcement": {"agents_", "commerce_", "enforcement_", "federation_", "ledger_"},
+    "admin_federation": {"federation_"},
+    "admin_platform": {"auditor_key", "federation_", "journal_"},
+    "admin_support": {"people_invite"},
+    "admin_treasury": {"auditor_", "commerce_dispute", "federation_peer", "ledger_account", "transfers_"},
+}
+AREAS_THAT_MAKE_SECRETS = {
+    "POST /api/v1/admin/federation/licence-keys",
+    "POST /api/v1/admin/invite-codes/generate",
+}
+
+
+class Answer(BaseModel):
+    ok: bool
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> list[Entrance]:
+    return entrances(empty_app(tmp_path_factory.mktemp("house")))
+
+
+def marks(entrance: Entrance, mark: str) -> set[str]:
+    """The values of this mark among the callers of a route."""
+    dependencies = entrance.context.dependant.dependencies
+    return {found for one in dependencies if (found := getattr(one.call, mark, None))}
+
+
+def led_to(entrance: Entrance) -> list[str]:
+    """The rights and units that the handler reaches."""
+    reach = reach_of(entrance.context.endpoint)
+    return sorted(reach.tables - HARMLESS) + ["a new secret"] * reach.makes_secret
+
+
+def undecided(found: list[Entrance]) -> dict[str, list[str]]:
+    """Routes of narrow scopes that lead to money or to a credential and are not decided."""
+    return {
+        operation: ends
+        for entrance in found
+        if marks(entrance, "scope") - TO_MONEY
+        and (operation := f"{entrance.method} {entrance.path}") not in DECIDED
+        and (ends := led_to(entrance))
+    }
+
+
+def test_no_narrow_scope_leads_to_money_or_to_a_credential_undecided(house: list[Entrance]):
+    assert undecided(house) == {}
+
+
+def test_every_decision_is_about_a_route_that_needs_one(house: list[Entrance]):
+    judged = {
+        f"{entrance.method} {entrance.path}"
+        for entrance in house
+        if marks(entrance, "scope") - TO_MONEY and led_to(entrance)
+    }
+    assert set(DECIDED) - judged == set()
+
+
+def test_the_scope_of_an_area_leads_to_what_the_area_is_about(house: list[Entrance]):
+    beyond = {}
+    for entrance in house:
+        operation = f"{entrance.method} {entrance.path}"
+        for area in marks(entrance, "area"):
+            ends = [end for end in led_to(entrance) if not end.startswith(tuple(AREAS[area]))]
+            if operation in AREAS_THAT_MAKE_SECRETS:
+                ends.remove("a new secret")
+            if ends:
+                beyond[operation] = ends
+    assert beyond == {}
+
+
+def test_a_new_route_that_leads_to_a_credential_with_a_narrow_scope_is_seen():
+    app = FastAPI()
+
+    @app.post("/agents/{did}/another-secret")
+    async def another_secret(
+        did: str, developer: Annotated[Developer, developer_holding("agents:write")], db: Db
+    ) -> Answer:
+        await db.act(lambda tx: rotate_secret(tx, developer, did, "secret"))
+        return Answer(ok=True)
+
+    assert undecided(entrances(app)) == {"POST /agents/{did}/another-secret": ["agents_agent"]}
+
+
+def test_a_route_that_issues_a_token_is_seen_although_it_writes_nothing(house: list[Entrance]):
+    [act_token] = [one for one in house if Path(one.path).name == "act-token"]
+    assert led_to(act_token) == ["a new secret"]
