@@ -51,7 +51,11 @@ log_router = APIRouter(
     },
 )
 async def read_log_checkpoint(_: Public, db: Db) -> Response:
-    """The newest checkpoint of the log: a signed note with origin, size and root hash."""
+    """The checkpoint of the log: a signed note with origin, size and root hash, and the cosignatures of its witnesses.
+
+    The newest that a majority of them has cosigned is published until the next one is; without any of the last ten minutes
+    the newest.
+    """
     _size, note = await db.look(proofs.read_checkpoint)
     return Response(note, media_type="text/plain; charset=utf-8", headers=FRESH)
 
