@@ -330,3 +330,9 @@ async def test_a_removed_peer_takes_its_mirrors_along_at_once(database_farm: Dat
         facets = (await pair.a.registry.get("/agent-cards/discover")).json()["facets"]["origins"]
         assert facets == {"local": 1}
         assert (await card_at(pair.a, own.did))["name"] == "Stays"
+
+
+async def test_the_registry_card_counts_the_peers(pair: Neighbours):
+    card = (await pair.a.registry.http.get("/.well-known/registry-card.json")).json()
+    listed = (await pair.a.registry.get("/federation/peers")).json()
+    assert card["federation"]["peer_count"] == listed["count"] == 1
