@@ -90,7 +90,7 @@ async def _logged_in(runtime: Runtime, open_one: Callable[[Tx], Awaitable[int]],
     """A token of the account that `open_one` opens."""
 
     async def opened_session(tx: Tx) -> OpenSession:
-        return await opening_for(Client(CLIENT, address))(tx, await open_one(tx))
+        return await opening_for(Client(CLIENT, address))(tx, await open_one(tx), gave_code=False)
 
     session = await runtime.database.act(opened_session)
     return session.access_token(runtime.tokens, runtime.settings.access_token_expire_minutes)

@@ -156,12 +156,22 @@ async def test_the_database_holds_no_area_that_does_not_exist(registry):
 
 
 async def set_second_factor(registry, developer, enabled_at):
-    statement = (
-        "INSERT INTO people_second_factor (developer_id, sealed_seed, enabled_at)"
-        " SELECT id, 'sealed', $2::timestamptz FROM people_developer WHERE email = $1"
+    """Two-factor login is on since then, or off; the session and the key stay those of a login with a code."""
+    own = "(SELECT id FROM people_developer WHERE email = $1)"
+    enable = (
+        f"INSERT INTO people_second_factor (developer_id, sealed_seed, enabled_at) SELECT {own}, 'sealed', $2::timestamptz"
         " ON CONFLICT (developer_id) DO UPDATE SET enabled_at = excluded.enabled_at"
     )
-    await registry.database.act(lambda tx: tx.execute(statement, developer.email, enabled_at))
+
+    async def change(tx):
+        await tx.execute(enable, developer.email, enabled_at)
+        for table in ("people_session", "people_api_key"):
+            await tx.execute(
+                f"UPDATE {table} SET second_factor_at = clock_timestamp() WHERE developer_id = {own}",
+                developer.email,
+            )
+
+    await registry.database.act(change)
 
 
 async def test_where_two_factor_login_is_required_of_administrators_one_without_it_does_nothing(

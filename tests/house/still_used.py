@@ -9,6 +9,7 @@ _.config_checked  # Starlette
 _.get_response  # Starlette
 _.form_address  # the template of an operation
 _.form_key  # templates of forms
+_.has_second_factor  # templates of accounts
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn

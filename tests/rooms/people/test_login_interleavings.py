@@ -153,7 +153,9 @@ async def set_scene(registry: TestRegistry) -> Scene:
         assert developer_id == account.id
         await factors.keep_seed(tx, account.id, b"")
         await factors.turn_on(tx, account.id, [fingerprint(code) for code in BACKUP_CODES])
-        opened = await sessions.continue_session(tx, await session_store.open_session(tx, account.id, "", ""))
+        opened = await sessions.continue_session(
+            tx, await session_store.open_session(tx, account.id, "", "", gave_code=False)
+        )
         halves = (await partial_login.begin(tx, account.id), await partial_login.begin(tx, account.id))
         return account, opened, halves, (await recovery_keys.issue(tx, account.id))[0]
 

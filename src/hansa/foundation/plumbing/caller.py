@@ -15,6 +15,7 @@
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from hmac import compare_digest
 from typing import Annotated, Any
 from uuid import UUID
@@ -47,6 +48,8 @@ class Developer(msgspec.Struct, frozen=True):
 
     `is_admin`: the operator made this person an administrator.
     `session` is a login, or `api-key:<id>`. `scopes` narrow what a credential may do; a developer token is never narrow.
+    `has_second_factor`: two-factor login is on for the account. `second_factor_at`: moment of the code that the login gave, or the login that made the API key; None without a code, and
+    once the app of that code is turned off.
     """
 
     id: int
@@ -57,6 +60,7 @@ class Developer(msgspec.Struct, frozen=True):
     is_admin: bool
     scopes: frozenset[str] = frozenset({EVERY_SCOPE})
     has_second_factor: bool = False
+    second_factor_at: datetime | None = None
     are_areas_withheld: bool = False
 
     @property
@@ -151,11 +155,13 @@ class AreasWithheld(DeveloperSuspended):
 
 
 class AdminNeeds2fa(Forbidden):
-    """The registry requires two-factor login (2FA) for administrators, and it is off for this account."""
+    """The registry requires two-factor login (2FA) for administrators, and this credential comes from a login without a code."""
 
     code = "ADMIN_2FA_REQUIRED"
-    sentence = "This registry requires two-factor login (2FA) for administrators: turn it on at POST /auth/2fa/setup."
-    remedy = "Turn on two-factor login at POST /auth/2fa/setup, then log in again."
+    sentence = "This registry requires two-factor login (2FA) for administrators: log in with a code."
+    remedy = (
+        "Turn on two-factor login at POST /auth/2fa/setup, then log in with a code and make API keys anew."
+    )
 
 
 class ScopeMissing(Forbidden):
@@ -312,7 +318,7 @@ async def internal_caller(
 def admin_holding(area: str) -> Any:
     """A dependency: the developer asking, who administers `area`; an API key needs the scope `admin:<area>`.
 
-    Under REQUIRE_ADMIN_2FA the account must have two-factor login on.
+    Under REQUIRE_ADMIN_2FA the credential must come from a login with a code.
     """
     assert area in ADMIN_AREAS, area
 
@@ -322,7 +328,7 @@ def admin_holding(area: str) -> Any:
     ) -> Developer:
         developer.require_area(area)
         developer.require(f"admin:{area}")
-        if runtime_of(request).settings.require_admin_2fa and not developer.has_second_factor:
+        if runtime_of(request).settings.require_admin_2fa and developer.second_factor_at is None:
             raise AdminNeeds2fa
         return developer
 

@@ -1,8 +1,8 @@
 """Login: who holds the right password, and the right code where two factors are asked for, gets a session."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import Seal
@@ -12,9 +12,13 @@ from . import partial_login, passwords, store, two_factor, verify_email
 from .attempts import admit_attempt
 from .errors import EmailUnverified, WrongCredentials
 
-Opened = TypeVar("Opened")
-Open = Callable[[Tx, int], Awaitable[Opened]]
-"""Opens a session of this developer."""
+Opened_co = TypeVar("Opened_co", covariant=True)
+
+
+class Open(Protocol[Opened_co]):
+    """Opens a session of this developer; `gave_code`: the login gave a code of two-factor login."""
+
+    def __call__(self, tx: Tx, developer_id: int, /, *, gave_code: bool) -> Awaitable[Opened_co]: ...
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ async def require_right_password(account: store.Account | None, password: str) -
 
 
 async def log_in(
-    tx: Tx, seal: Seal, account: store.Account, code: str | None, open_session: Open[Opened]
-) -> Opened | PartialLogin | None:
+    tx: Tx, seal: Seal, account: store.Account, code: str | None, open_session: Open[Opened_co]
+) -> Opened_co | PartialLogin | None:
     """Open a session, or half of one where a code is still to come.
 
     None when the code is wrong: the caller refuses after the commit, because the try counts.
@@ -68,17 +72,18 @@ async def log_in(
     """
     if not await store.hold_password(tx, account.id, account.password_hash):
         raise WrongCredentials
-    if await two_factor.is_on(tx, account.id):
+    asks_code = await two_factor.is_on(tx, account.id)
+    if asks_code:
         if not code:
             return PartialLogin(await partial_login.begin(tx, account.id))
         if not await two_factor.take_code(tx, seal, account.id, code):
             return None
-    return await open_session(tx, account.id)
+    return await open_session(tx, account.id, gave_code=asks_code)
 
 
 async def complete(
-    tx: Tx, seal: Seal, partial_token: str, code: str, open_session: Open[Opened]
-) -> Opened | None:
+    tx: Tx, seal: Seal, partial_token: str, code: str, open_session: Open[Opened_co]
+) -> Opened_co | None:
     """Open the session of a login that waited for its code.
 
     None when the token is good no more or the code is wrong: the caller refuses after the commit, because the try counts.
@@ -89,4 +94,4 @@ async def complete(
     if developer_id is None or not await two_factor.take_code(tx, seal, developer_id, code):
         return None
     await partial_login.burn(tx, partial_token)
-    return await open_session(tx, developer_id)
+    return await open_session(tx, developer_id, gave_code=True)

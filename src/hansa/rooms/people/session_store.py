@@ -34,13 +34,16 @@ class Session(msgspec.Struct, frozen=True):
     now: datetime
 
 
-async def open_session(tx: Tx, developer_id: int, client: str, address: str) -> Session:
+async def open_session(tx: Tx, developer_id: int, client: str, address: str, *, gave_code: bool) -> Session:
+    """A new session, with the moment of the code that its login gave."""
     row = await tx.fetchrow(
-        "INSERT INTO people_session (developer_id, client, address) VALUES ($1, $2, $3)"
+        "INSERT INTO people_session (developer_id, client, address, second_factor_at)"
+        " VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END)"
         " RETURNING id, developer_id, opened_at AS now",
         developer_id,
         client,
         address,
+        gave_code,
     )
     assert row is not None
     return Session(**row)

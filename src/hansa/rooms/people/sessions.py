@@ -1,6 +1,5 @@
 """Sessions: refreshed by a token that works once, ended by logout or by the second use of such a token."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import session_store
 from .errors import SessionUnknown
+from .login import Open
 from .schemas import SessionOut
 
 REFRESH_DAYS = 7
@@ -53,13 +53,14 @@ class OpenSession(msgspec.Struct, frozen=True):
         )
 
 
-def opening_for(client: Client) -> Callable[[Tx, int], Awaitable[OpenSession]]:
+def opening_for(client: Client) -> Open[OpenSession]:
     """Opens a session of a developer for this client, with its first refresh token."""
 
-    async def open_session(tx: Tx, developer_id: int) -> OpenSession:
-        return await continue_session(
-            tx, await session_store.open_session(tx, developer_id, client.name, client.address)
+    async def open_session(tx: Tx, developer_id: int, /, *, gave_code: bool) -> OpenSession:
+        session = await session_store.open_session(
+            tx, developer_id, client.name, client.address, gave_code=gave_code
         )
+        return await continue_session(tx, session)
 
     return open_session
 

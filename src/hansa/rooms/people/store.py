@@ -20,11 +20,20 @@ CASE WHEN d.areas <> '{}' AND plumbing_is_barred_author(d.id) THEN '{}' ELSE d.a
 d.areas <> '{}' AND plumbing_is_barred_author(d.id) AS are_areas_withheld
 """
 
+
+def second_factor_columns(credential: str) -> str:
+    """Two-factor login of a developer `d`, and the moment of the code behind a credential (alias), while its app is on."""
+    return f"""
+EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL) AS has_second_factor,
+CASE WHEN EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id
+  AND f.enabled_at <= {credential}.second_factor_at) THEN {credential}.second_factor_at END AS second_factor_at
+"""  # noqa: S608
+
+
 # A developer `d` in a session `s`, for `developer_of`.
 DEVELOPER_COLUMNS = f"""
-d.id, d.email, s.id::text AS session, d.is_verified, d.is_admin, {AREAS_COLUMNS},
-EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL) AS has_second_factor
-"""  # noqa: S608
+d.id, d.email, s.id::text AS session, d.is_verified, d.is_admin, {AREAS_COLUMNS}, {second_factor_columns("s")}
+"""
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ def _require_area(request: Request, person: SignedIn, area: str) -> None:
 
 def _require_second_factor(request: Request, person: SignedIn) -> None:
     """Raises: AdminNeeds2fa."""
-    if runtime_of(request).settings.require_admin_2fa and not person.developer.has_second_factor:
+    if runtime_of(request).settings.require_admin_2fa and person.developer.second_factor_at is None:
         raise AdminNeeds2fa
 
 

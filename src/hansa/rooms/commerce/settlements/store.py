@@ -128,8 +128,10 @@ _PEERS_DUE = "SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clo
 HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
 """Whether a peer is to be sent something now."""
 
+_UNDECIDED = "(status = 'PENDING_SLASH' OR status = 'SLASHING' AND direction = 'outgoing')"
+
 HAS_OVERDUE = Question(
-    "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
+    f"SELECT EXISTS (SELECT FROM commerce_settlement WHERE {_UNDECIDED} AND expires_at <= clock_timestamp())"  # noqa: S608
 )
 """Whether the time of a settlement without a decision has passed."""
 
@@ -294,11 +296,20 @@ async def peers_due(tx: Tx) -> list[str]:
 async def overdue(tx: Tx, most: int) -> list[Kept]:
     """Settlements without a decision whose time has passed, locked."""
     rows = await tx.fetch(
-        "SELECT * FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp()"
+        f"SELECT * FROM commerce_settlement WHERE {_UNDECIDED} AND expires_at <= clock_timestamp()"  # noqa: S608
         " ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED",
         most,
     )
     return [kept(row) for row in rows]
+
+
+async def lock_open(tx: Tx, peer: str) -> list[Kept]:
+    """The settlements with this peer that it knows no end of, locked."""
+    statement = (
+        "SELECT * FROM commerce_settlement WHERE peer = $1 AND (NOT is_closed OR next_at IS NOT NULL)"
+        " ORDER BY settlement_id FOR UPDATE"
+    )
+    return [kept(row) for row in await tx.fetch(statement, peer)]
 
 
 async def page(

@@ -135,7 +135,7 @@ async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceip
     after = protocol.acknowledged(kept.settlement, receipt)
     await store.write(tx, kept.settlement_id, after, store.Written(outcome=signed.text))
     if direction is Direction.AWARDED and after.status is Status.FAILED:
-        await journal.append(tx, _refused(kept, after))
+        await journal.append(tx, compensation_refused(kept, after))
     elif direction is Direction.AWARDED and kept.settlement.status is Status.SLASHED:
         await store.record(tx, kept, after)
 
@@ -148,7 +148,8 @@ async def _take_receipt_of_paid(tx: Tx, kept: Kept, signed: SignedReceipt) -> No
         await store.note_uncollected(tx, kept.settlement_id)
 
 
-def _refused(kept: Kept, after: Settlement) -> DisputeCompensationRefused:
+def compensation_refused(kept: Kept, after: Settlement) -> DisputeCompensationRefused:
+    """The event of an award that was not paid."""
     claim = after.claim
     return DisputeCompensationRefused(
         dispute_id=claim.dispute_id,

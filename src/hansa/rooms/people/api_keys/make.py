@@ -42,6 +42,7 @@ async def make_key(
         description=name,
         scopes=granted,
         ttl_days=ttl_days or None,
+        second_factor_at=maker.second_factor_at,
     )
     return MadeKey(plain, await store.add_key(tx, new))
 

@@ -16,6 +16,7 @@ class NewKey:
     description: str
     scopes: tuple[str, ...]
     ttl_days: int | None
+    second_factor_at: datetime | None
 
 
 class ApiKey(msgspec.Struct, frozen=True):

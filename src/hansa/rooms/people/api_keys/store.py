@@ -11,7 +11,7 @@ import msgspec
 
 from hansa.foundation.plumbing.caller import API_KEY_SESSION, Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.rooms.people.store import AREAS_COLUMNS
+from hansa.rooms.people.store import AREAS_COLUMNS, second_factor_columns
 
 from .records import ApiKey, NewKey
 
@@ -22,8 +22,8 @@ id, key_prefix, description, {_IS_ACTIVE} AS is_active, created_at, last_used_at
 """
 
 _ADD = f"""
-INSERT INTO people_api_key (developer_id, key_hash, key_prefix, description, scopes, expires_at)
-VALUES ($1, $2, $3, $4, $5, now() + make_interval(days => $6)) RETURNING {_SHOWN}
+INSERT INTO people_api_key (developer_id, key_hash, key_prefix, description, scopes, expires_at, second_factor_at)
+VALUES ($1, $2, $3, $4, $5, now() + make_interval(days => $6), $7) RETURNING {_SHOWN}
 """  # noqa: S608
 
 _LIST = f"""
@@ -38,8 +38,7 @@ RETURNING {_SHOWN}
 # One keyed row each: this runs for every request that shows a key.
 _BEARERS = f"""
 SELECT k.key_hash, k.id AS key_id, k.scopes, d.id, d.email, d.is_verified, {AREAS_COLUMNS}, d.is_admin,
-  EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL)
-    AS has_second_factor,
+  {second_factor_columns("k")},
   k.last_used_at IS NULL OR k.last_used_at < now() - interval '1 minute' AS is_use_due
 FROM people_api_key k JOIN people_developer d ON d.id = k.developer_id
 WHERE d.closed_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) AND
@@ -85,6 +84,7 @@ async def add_key(tx: Tx, new: NewKey) -> ApiKey:
         new.description,
         list(new.scopes),
         new.ttl_days,
+        new.second_factor_at,
     )
     assert row is not None
     return ApiKey(**row)
@@ -133,6 +133,7 @@ def _bearer(row: asyncpg.Record) -> KeyBearer:
         is_admin=row["is_admin"],
         scopes=frozenset(row["scopes"]),
         has_second_factor=row["has_second_factor"],
+        second_factor_at=row["second_factor_at"],
         are_areas_withheld=row["are_areas_withheld"],
     )
     return KeyBearer(row["key_id"], developer, row["is_use_due"])

@@ -39,9 +39,8 @@ async def log_in_browser(
     Raises: WrongCredentials, EmailUnverified, TooManyRequests, TooManyPasswords, CodesPaused.
     """
     account = await login.admit(database, seal, settings, username=email, password=password)
-    opened = await database.act(
-        lambda tx: login.log_in(tx, seal, account, None, lambda tx, id_: _open(tx, id_, client))
-    )
+    opening = _opening_for(client)
+    opened = await database.act(lambda tx: login.log_in(tx, seal, account, None, opening))
     assert opened is not None
     return opened
 
@@ -50,9 +49,8 @@ async def finish_browser_login(
     database: Database, seal: Seal, *, partial_token: str, code: str, client: Client
 ) -> OpenBrowserSession:
     """Open the session of a login that waited for its code. Raises: PartialTokenRefused, CodesPaused."""
-    opened = await database.act(
-        lambda tx: login.complete(tx, seal, partial_token, code, lambda tx, id_: _open(tx, id_, client))
-    )
+    opening = _opening_for(client)
+    opened = await database.act(lambda tx: login.complete(tx, seal, partial_token, code, opening))
     if opened is None:
         raise PartialTokenRefused
     return opened
@@ -69,7 +67,12 @@ async def confirm_password(database: Database, developer: Developer, session_id:
         raise WrongPassword
 
 
-async def _open(tx: Tx, developer_id: int, client: Client) -> OpenBrowserSession:
-    token = new_hex(TOKEN_PREFIX)
-    await store.open_browser_session(tx, developer_id, fingerprint(token), client.name, client.address)
-    return OpenBrowserSession(token)
+def _opening_for(client: Client) -> login.Open[OpenBrowserSession]:
+    async def open_session(tx: Tx, developer_id: int, /, *, gave_code: bool) -> OpenBrowserSession:
+        token = new_hex(TOKEN_PREFIX)
+        await store.open_browser_session(
+            tx, developer_id, fingerprint(token), client.name, client.address, gave_code=gave_code
+        )
+        return OpenBrowserSession(token)
+
+    return open_session

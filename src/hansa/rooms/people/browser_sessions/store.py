@@ -39,16 +39,19 @@ class FoundSession(msgspec.Struct, frozen=True):
 
 
 async def open_browser_session(
-    tx: Tx, developer_id: int, token_hash: bytes, client: str, address: str
+    tx: Tx, developer_id: int, token_hash: bytes, client: str, address: str, *, gave_code: bool
 ) -> None:
+    """A new session of a browser, with the moment of the code that its login gave."""
     await tx.execute(
-        "INSERT INTO people_session (developer_id, client, address, browser_token_hash, proved_at, expires_at)"
-        " VALUES ($1, $2, $3, $4, now(), now() + make_interval(mins => $5))",
+        "INSERT INTO people_session (developer_id, client, address, browser_token_hash, proved_at, expires_at,"
+        " second_factor_at) VALUES ($1, $2, $3, $4, now(), now() + make_interval(mins => $5),"
+        " CASE WHEN $6 THEN clock_timestamp() END)",
         developer_id,
         client,
         address,
         token_hash,
         IDLE_MINUTES,
+        gave_code,
     )
 
 

@@ -11,6 +11,7 @@ from .destination import (
     require_receiver,
 )
 from .dropping import DROPPING, TOTALS_AGREED
+from .ending import end_with
 from .errors import (
     CROSSING_REFUSALS,
     PASSING_CODES,
@@ -51,6 +52,7 @@ from .peer_routes import peer_router
 from .reading import find_crossing
 from .records import CrossingView
 from .reopening import (
+    PAIR_ENDED,
     PAIR_REOPENED,
     lock_chain,
     lock_chain_of_epochs,
@@ -83,6 +85,7 @@ __all__ = [
     "NOWHERE",
     "NO_HEAD",
     "OUTBOX",
+    "PAIR_ENDED",
     "PAIR_REOPENED",
     "PASSING_CODES",
     "PAYMENT_DECIDED",
@@ -120,6 +123,7 @@ __all__ = [
     "bounds_of",
     "confirmed_between",
     "corridor_to",
+    "end_with",
     "fee_of_peer",
     "find_crossing",
     "find_payment",

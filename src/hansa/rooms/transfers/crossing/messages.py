@@ -59,6 +59,8 @@ class Code(StrEnum):
     CURRENCY_DIFFERS = "CURRENCY_DIFFERS"
     BELOW_MIN_AMOUNT_OUT = "BELOW_MIN_AMOUNT_OUT"
     POOL_DIFFERS = "POOL_DIFFERS"
+    PEER_ABANDONED = "PEER_ABANDONED"
+    """An administrator ended what was under way with the peer."""
 
 
 class Swap(msgspec.Struct, frozen=True):

@@ -56,6 +56,15 @@ async def lock_received(tx: Tx, peer: str, transfer_ids: Sequence[UUID]) -> dict
     return {str(row["transfer_id"]): received_of_row(row) for row in rows}
 
 
+async def lock_promised(tx: Tx, peer: str) -> list[Received]:
+    """The transfers of this peer that are prepared and not decided, locked."""
+    statement = (
+        "SELECT * FROM transfers_received WHERE peer = $1 AND state = 'prepared'"
+        " ORDER BY transfer_id FOR NO KEY UPDATE"
+    )
+    return [received_of_row(row) for row in await tx.fetch(statement, peer)]
+
+
 async def received_of(tx: Tx, transfer_id: UUID, receiver_did: str) -> asyncpg.Record | None:
     """A transfer to this agent, whatever peer it is from."""
     statement = "SELECT * FROM transfers_received WHERE transfer_id = $1 AND receiver_did = $2 LIMIT 1"

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0246"
-down_revision = "0245"
+revision = "0249"
+down_revision = "0248"
 
 SQL = """
 ALTER TABLE commerce_dispute
