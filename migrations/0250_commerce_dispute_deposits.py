@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0249"
-down_revision = "0248"
+revision = "0250"
+down_revision = "0249"
 
 SQL = """
 ALTER TABLE commerce_dispute
