@@ -121,7 +121,7 @@ async def read_solvency_card(_: Public, response: Response, db: Db, settings: Co
             **_figures(stated),
         )
 
-    return await db.read(read)
+    return await db.read_replicated(read)
 
 
 def _figures(stated: dict[str, Any]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class _Growths:
         """Raises: LogEmpty."""
         found = self._found.get(old_size)
         if found is None:
-            reading = self._runtime.database.read(partial(prove_growth, old_size=old_size))
+            reading = self._runtime.database.read_replicated(partial(prove_growth, old_size=old_size))
             found = self._found[old_size] = asyncio.ensure_future(reading)
         return await asyncio.shield(found)
 
