@@ -89,7 +89,8 @@ class Settlements:
         return token
 
     async def _load(self, ids: Sequence[UUID]) -> dict[UUID, Token]:
-        return await self._runtime.database.look(lambda tx: store.find_many(tx, ids))
+        # The status is answered, and the payment that it states is another transaction's.
+        return await self._runtime.database.read_replicated(lambda tx: store.find_many(tx, ids))
 
 
 SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0247"
-down_revision = "0246"
+revision = "0251"
+down_revision = "0250"
 
 SQL = """
 -- `due_at` and `paid_at` are null for grants of before, unless they were owed. `site` is deleted an hour after the grant was due.
