@@ -131,6 +131,9 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     dispute_evidence_hours: int = Field(default=72, ge=1, le=8760)
     dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
     dispute_slash_max: Decimals = "1000"
+    dispute_blocking_minimum: Decimals = "1"
+    dispute_deposit_percent: Decimals = "1"
+    dispute_deposit_minimum: Decimals = "0.1"
 
     card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)
