@@ -21,8 +21,6 @@ import hansa
 
 PACKAGES = ("hansa_client", "hansa_verify")
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
-READABLE_FILE = 0o100644 << 16
-UNIX = 3
 
 
 class Wheel(msgspec.Struct, frozen=True):
@@ -96,9 +94,7 @@ def _archive(files: Mapping[str, bytes], record: str) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as opened:
         for name, content in listed.items():
-            entry = zipfile.ZipInfo(name, LONG_AGO)
-            entry.create_system, entry.external_attr = UNIX, READABLE_FILE
-            opened.writestr(entry, content)
+            opened.writestr(zipfile.ZipInfo(name, LONG_AGO), content)
     return archive.getvalue()
 
 
