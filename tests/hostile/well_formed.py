@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -952,13 +953,14 @@ async def _complaint(stage: Stage) -> WellFormed:
 
 
 async def _malpractice(stage: Stage) -> WellFormed:
-    path = await _contract("submit", provided=True)(stage)
-    await stage.registry.database.act(
-        lambda tx: tx.execute(
-            "UPDATE commerce_contract SET submissions = 1 WHERE id = $1", int(path.split("/")[0])
-        )
+    contract_id = int((await _contract("submit", provided=True)(stage)).split("/")[0])
+    submission = (
+        "INSERT INTO commerce_contract_history (contract_id, act, actor_did, deliverable, at)"
+        " SELECT id, 'submitted', provider_did, $2, now() FROM commerce_contract WHERE id = $1"
     )
-    return _json(contract_id=int(path.split("/")[0]), evidence="The work was copied.")
+    stated = json.dumps({"sha256": "0" * 64})
+    await stage.registry.database.act(lambda tx: tx.execute(submission, contract_id, stated))
+    return _json(contract_id=contract_id, evidence="The work was copied.")
 
 
 async def _evidence(_: Stage) -> WellFormed:
