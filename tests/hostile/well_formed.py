@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -956,10 +955,10 @@ async def _malpractice(stage: Stage) -> WellFormed:
     contract_id = int((await _contract("submit", provided=True)(stage)).split("/")[0])
     submission = (
         "INSERT INTO commerce_contract_history (contract_id, act, actor_did, deliverable, at)"
-        " SELECT id, 'submitted', provider_did, $2, now() FROM commerce_contract WHERE id = $1"
+        " SELECT id, 'submitted', provider_did, jsonb_build_object('sha256', repeat('0', 64), 'uri', NULL, 'note', NULL), now()"
+        " FROM commerce_contract WHERE id = $1"
     )
-    stated = json.dumps({"sha256": "0" * 64})
-    await stage.registry.database.act(lambda tx: tx.execute(submission, contract_id, stated))
+    await stage.registry.database.act(lambda tx: tx.execute(submission, contract_id))
     return _json(contract_id=contract_id, evidence="The work was copied.")
 
 
