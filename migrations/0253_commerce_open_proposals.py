@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0252"
-down_revision = "0251"
+revision = "0253"
+down_revision = "0252"
 
 SQL = """
 ALTER TABLE commerce_contract ADD COLUMN provider_bond bigint CHECK (provider_bond >= 0),
