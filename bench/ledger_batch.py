@@ -10,7 +10,7 @@ import asyncpg
 from bench.figures import Figures
 from bench.process_cpu import seconds_run
 from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory, use_log
-from hansa.foundation.plumbing.database import SERVER_SETTINGS
+from hansa.foundation.plumbing.connection import SERVER_SETTINGS
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import ledger

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import asyncpg
 
+from hansa.foundation.plumbing.connection import DatabaseConnection
 from hansa.foundation.plumbing.database import Database
 
 USES_MAX = 60
@@ -190,7 +191,7 @@ class KeptDatabase:
         if (
             pool is None
             or self.uses >= USES_MAX
-            or pool._connection_class is not asyncpg.Connection
+            or pool._connection_class is not DatabaseConnection
             or not await is_idle(pool)
         ):
             return False

@@ -10,11 +10,12 @@ from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.outgoing import Answer, Outgoing
 from hansa.rooms import auditor
-from hansa.rooms.auditor.transparency import merkle, notes
+from hansa.rooms.auditor.transparency import merkle, notes, publish_cosigned
 from hansa.rooms.auditor.witnessing import forget_retired_witness_keys, store
 from hansa.rooms.auditor.witnessing.keys import verifier_key
 from hansa.rooms.auditor.witnessing.peer_logs import PEERS_ASKED_MAX
@@ -234,8 +235,10 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
         trouble = "SELECT trouble FROM auditor_log_witness WHERE name = 'witness.example/witness'"
         said = await own.database.look(lambda tx: tx.fetchval(trouble))
         assert said == f"It has cosigned {size + 1000} leaves, this log has {size + 2}."
+        # The checkpoint that was cosigned last stays the published one.
         note = (await own.http.get("/log/checkpoint")).text
-        assert find_cosignature(note, log.text_of(note), key) is None
+        assert log.read_checkpoint(note, public).size == size
+        assert find_cosignature(note, log.text_of(note), ml_dsa_44) is not None
 
 
 async def test_who_cosigns_the_log_is_listed_from_the_settings_on(start_registry):
@@ -439,3 +442,90 @@ async def test_of_many_peers_twelve_are_witnesses_so_that_a_checkpoint_stays_rea
     assert {one["name"] for one in asked} == names
     # Nobody answers at these addresses: each has its own reason, all of them are kept.
     assert all(one["trouble"] and one["asked_at"] for one in asked)
+
+
+async def test_the_checkpoint_is_served_with_its_cosignatures_until_the_next_one_is_cosigned(start_registry):
+    own = await start_registry()
+    await cycle(own)
+    key_set = (await own.http.get("/.well-known/auditor-jwks.json")).json()
+    public = [key.public_key for key in read_auditor_keys(key_set)]
+    trusted = VerifierKey("hansa.local/log", public[0], LOG_KEY).text
+    async with served(start_registry, trust_domain="witness.example", witnessed_logs=[trusted]) as other:
+        place = f"127.0.0.1:{other.settings.port}"
+        key, _ = await keys_of(other)
+        named = [f"{key.text}@http://{place}/witness"]
+        asking = replace(
+            own.runtime,
+            settings=own.settings.model_copy(update={"log_witnesses": named}),
+            outgoing=Outgoing([place]),
+        )
+
+        async def served_size() -> tuple[int, bool]:
+            note = (await own.http.get("/log/checkpoint")).text
+            is_cosigned = find_cosignature(note, log.text_of(note), key) is not None
+            return log.read_checkpoint(note, public).size, is_cosigned
+
+        await auditor.ask_witnesses(asking)
+        size, is_cosigned = await served_size()
+        assert is_cosigned
+        await own.database.act(lambda tx: fill(tx, 1))
+        await cycle(own)
+        assert await served_size() == (size, True)
+        within, beyond = [
+            (await own.http.get("/log/proof", params={"index": index})).json() for index in (0, size)
+        ]
+        assert (within["size"], beyond["size"] > size) == (size, True)
+        for proof in (within, beyond):
+            assert log.read_checkpoint(proof["checkpoint"], public).size == proof["size"]
+        growth = (await own.http.get("/log/consistency", params={"old_size": beyond["size"]})).json()
+        assert growth["size"] == beyond["size"]
+        await auditor.ask_witnesses(asking)
+        assert await served_size() == (beyond["size"], True)
+        # A log whose witnesses are silent for ten minutes goes on without them.
+        await own.database.act(lambda tx: fill(tx, 1))
+        await cycle(own)
+        await own.database.act(
+            lambda tx: tx.execute(
+                "UPDATE auditor_log_checkpoint SET signed_at = signed_at - interval '11 minutes'"
+                " WHERE cosignatures IS NOT NULL"
+            )
+        )
+        newest, is_cosigned = await served_size()
+        assert (newest > beyond["size"], is_cosigned) == (True, False)
+
+
+async def test_a_checkpoint_is_published_once_a_majority_has_cosigned_it_or_as_many_as_the_one_before(
+    registry,
+):
+    witnesses = [f"{name}.example/w" for name in "abc"]
+
+    async def cosign(size: int, *names: str) -> int:
+        """The published size after these witnesses cosigned that one."""
+
+        async def work(tx: Tx) -> int:
+            await tx.execute(
+                "INSERT INTO auditor_log_checkpoint (size, note) VALUES ($1, 'note') ON CONFLICT DO NOTHING",
+                size,
+            )
+            for name in names:
+                await tx.execute(
+                    "INSERT INTO auditor_log_witness (name, known_size, size, lines, cosigned_at, asked_at)"
+                    " VALUES ($1, $2, $2, ARRAY['\u2014 ' || $1 || ' AAAA'], now(), now())"
+                    " ON CONFLICT (name) DO UPDATE SET known_size = $2, size = $2",
+                    f"{name}.example/w",
+                    size,
+                )
+            await publish_cosigned(tx, witnesses, 2)
+            return (
+                await tx.fetchval(
+                    "SELECT max(size) FROM auditor_log_checkpoint WHERE cosignatures IS NOT NULL"
+                )
+                or 0
+            )
+
+        return await registry.database.act(work)
+
+    assert await cosign(1_000_001, "a", "b") == 1_000_001
+    assert await cosign(1_000_002, "a") == 1_000_001
+    assert await cosign(1_000_002, "b") == 1_000_002
+    assert await cosign(1_000_003, "stranger") == 1_000_002

@@ -10,6 +10,7 @@ from typing import Any
 
 import asyncpg
 
+from hansa.foundation.plumbing.connection import DatabaseConnection
 from hansa.foundation.plumbing.database import Database
 from tests.properties.scale import by_tier
 
@@ -69,37 +70,37 @@ class Plan:
         assert await self._observer.fetchval("SELECT pg_terminate_backend($1, $2)", pid, KILL_MILLISECONDS)
 
 
-class FailingConnection(asyncpg.Connection):
+class FailingConnection(DatabaseConnection):
     """A connection of a pool under a plan."""
 
     plan: Plan
 
     async def execute(self, query: str, *args: Any, **more: Any) -> Any:
         return await self.plan.meet(
-            self, query, lambda: asyncpg.Connection.execute(self, query, *args, **more)
+            self, query, lambda: DatabaseConnection.execute(self, query, *args, **more)
         )
 
     async def fetch(self, query: str, *args: Any, **more: Any) -> Any:
-        return await self.plan.meet(self, query, lambda: asyncpg.Connection.fetch(self, query, *args, **more))
+        return await self.plan.meet(self, query, lambda: DatabaseConnection.fetch(self, query, *args, **more))
 
     async def fetchrow(self, query: str, *args: Any, **more: Any) -> Any:
         return await self.plan.meet(
-            self, query, lambda: asyncpg.Connection.fetchrow(self, query, *args, **more)
+            self, query, lambda: DatabaseConnection.fetchrow(self, query, *args, **more)
         )
 
     async def fetchval(self, query: str, *args: Any, **more: Any) -> Any:
         return await self.plan.meet(
-            self, query, lambda: asyncpg.Connection.fetchval(self, query, *args, **more)
+            self, query, lambda: DatabaseConnection.fetchval(self, query, *args, **more)
         )
 
     async def fetchmany(self, query: str, *args: Any, **more: Any) -> Any:
         return await self.plan.meet(
-            self, query, lambda: asyncpg.Connection.fetchmany(self, query, *args, **more)
+            self, query, lambda: DatabaseConnection.fetchmany(self, query, *args, **more)
         )
 
 
 async def _refused(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
-    await asyncpg.Connection.execute(connection, _REFUSE)
+    await DatabaseConnection.execute(connection, _REFUSE)
 
 
 async def _killed_before(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
@@ -120,7 +121,7 @@ async def _answer_lost(plan: Plan, connection: FailingConnection, run: Callable[
 
 
 async def _too_late(plan: Plan, connection: FailingConnection, run: Callable[[], Awaitable[Any]]) -> Any:
-    await asyncpg.Connection.execute(connection, "SELECT pg_sleep(60)", timeout=_LAST_SECONDS)
+    await DatabaseConnection.execute(connection, "SELECT pg_sleep(60)", timeout=_LAST_SECONDS)
 
 
 async def _answer_too_late(

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import asyncpg
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import SERVER_SETTINGS, Tx
+from hansa.foundation.plumbing.connection import SERVER_SETTINGS, Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation.did_claims.named import NAMED_CLAIMS
 

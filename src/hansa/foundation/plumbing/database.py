@@ -2,39 +2,45 @@
 
 - A use case takes a `Tx` and never commits; the edge calls `act`, which commits before it returns.
 - Serialization failures and deadlocks repeat the whole transaction; a database out of reach is a 503.
+- A server that does not write is out of reach as well, and its connections are replaced.
 - What a process asks every few seconds has a connection beside the pool (`look_again`).
 - Server timeouts are set on every connection: the defaults are all "never".
+- Commits wait for the synchronous standbys (`connection.py`).
 """
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
-from typing import Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
-from asyncpg.pool import PoolConnectionProxy
 
 from hansa.foundation.values.errors import Invalid, Unavailable
 
-Tx: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+from .connection import (
+    ACQUIRE_SECONDS,
+    WRITABLE,
+    CommitNotReplicated,
+    DatabaseConnection,
+    NotConnected,
+    Tx,
+    await_standbys,
+    connect,
+)
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+__all__ = ["OUT_OF_REACH", "Database", "Lane", "Tx", "await_standbys"]
+
 Result = TypeVar("Result")
 
 LOWEST_POSTGRESQL = 15
 TRIES = 12
-ACQUIRE_SECONDS = 5.0
-STATEMENT_SECONDS = 40
 RELEASE_SECONDS = 5.0
-SERVER_SETTINGS = {
-    "application_name": "hansa",
-    "timezone": "UTC",
-    "jit": "off",
-    "lock_timeout": "5s",
-    "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "30s",
-}
 RETRIED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 OUT_OF_REACH = (
     asyncpg.PostgresConnectionError,
@@ -46,9 +52,16 @@ OUT_OF_REACH = (
     asyncpg.LockNotAvailableError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.PostgresSystemError,
+    # A server that is a standby, or that its operator made read-only.
+    asyncpg.ReadOnlySQLTransactionError,
+    CommitNotReplicated,
+    NotConnected,
     OSError,
     TimeoutError,
 )
+# A server that recovers states it in an error without a class of its own.
+_RECOVERING = "during recovery"
+_READ_ONLY = (asyncpg.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 
 
 class Database:
@@ -58,8 +71,9 @@ class Database:
         self.dsn = dsn
         self._pool_size = pool_size
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
-        self._again: asyncpg.Connection[asyncpg.Record] | None = None
+        self._again: DatabaseConnection | None = None
         self._again_turn = asyncio.Lock()
+        self._are_replaced = False
         self._interrupted: set[int] = set()
         """The server processes of connections on which a statement was broken off."""
 
@@ -68,19 +82,18 @@ class Database:
         try:
             self._pool = await asyncpg.create_pool(
                 self.dsn,
-                min_size=1,
+                connect=cast("Any", connect),
+                connection_class=DatabaseConnection,
+                # With a least size, the pool itself would connect again during an outage, with a traceback for each attempt.
+                min_size=0,
                 max_size=self._pool_size,
-                timeout=ACQUIRE_SECONDS,
-                command_timeout=STATEMENT_SECONDS,
                 max_inactive_connection_lifetime=0,
                 max_queries=2**31,
-                # A statement that is used again after a while need not be planned anew; the cache is bounded by its size.
-                max_cached_statement_lifetime=0,
-                server_settings=SERVER_SETTINGS,
                 reset=self._reset,
             )
+            await self._pool.release(await self._pool.acquire())
         except OUT_OF_REACH as trouble:
-            raise Unavailable(f"The database cannot be reached: {type(trouble).__name__}.") from trouble
+            raise Unavailable(f"The database cannot be reached: {_reason(trouble)}.") from trouble
 
     async def close(self) -> None:
         """Wait for transactions under way, then disconnect."""
@@ -106,14 +119,19 @@ class Database:
 
         async def once() -> Result:
             try:
-                async with self._connection() as connection, connection.transaction(isolation=isolation):
-                    return await use_case(connection)
+                async with self._connection() as connection:
+                    async with connection.transaction(isolation=isolation):
+                        result = await use_case(connection)
+                        # Until here an interruption rolls back; the commit itself is not to be cancelled.
+                        connection.expect_commit()
+                    connection.require_replicated()
+                    return result
             except asyncpg.UniqueViolationError as trouble:
                 if one_snapshot:
                     raise asyncpg.SerializationError("a unique key was taken after the snapshot") from trouble
                 raise
 
-        return await _until_it_stands(once)
+        return await self.until_it_stands(once)
 
     async def act_at_once(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
         """As `act`, for a single statement, which is a transaction of its own: one round trip instead of three."""
@@ -123,34 +141,35 @@ class Database:
     @asynccontextmanager
     async def lane(self) -> AsyncIterator["Lane"]:
         """One connection kept for statements that follow each other closely. Raises: Unavailable."""
-        try:
+        with self._reached():
             async with self._connection() as connection:
-                yield Lane(connection)
-        except OUT_OF_REACH as trouble:
-            raise Unavailable(retry_after=1) from trouble
+                connection.expect_commit()
+                yield Lane(self, connection)
 
     async def read(self, query: Callable[[Tx], Awaitable[Result]]) -> Result:
         """Run `query` on one consistent snapshot; nothing is written."""
-        try:
+        with self._reached():
             async with (
                 self._connection() as connection,
                 connection.transaction(isolation="repeatable_read", readonly=True),
             ):
                 return await query(connection)
-        except OUT_OF_REACH as trouble:
-            raise Unavailable(retry_after=1) from trouble
-        except asyncpg.DataError as trouble:
-            raise Invalid("A value cannot be stored by the database.") from trouble
+
+    async def read_replicated(self, query: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """As `read`, of rows that are signed or published: the synchronous standbys have them when this returns."""
+        with self._reached():
+            async with self._connection() as connection:
+                async with connection.transaction(isolation="repeatable_read", readonly=True):
+                    result = await query(connection)
+                    await await_standbys(connection)
+                connection.require_replicated()
+                return result
 
     async def look(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
         """Run one reading statement, a snapshot of its own: one round trip where `read` takes three."""
-        try:
+        with self._reached():
             async with self._connection() as connection:
                 return await statement(connection)
-        except OUT_OF_REACH as trouble:
-            raise Unavailable(retry_after=1) from trouble
-        except asyncpg.DataError as trouble:
-            raise Invalid("A value cannot be stored by the database.") from trouble
 
     async def look_again(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
         """As `look`, for statements that are repeated every few seconds, one after the other: half the work of one from the pool.
@@ -161,21 +180,13 @@ class Database:
             raise Unavailable(retry_after=1)
         async with self._again_turn:
             try:
-                if self._again is None or self._again.is_closed():
-                    self._again = await asyncpg.connect(
-                        self.dsn,
-                        timeout=ACQUIRE_SECONDS,
-                        command_timeout=STATEMENT_SECONDS,
-                        max_cached_statement_lifetime=0,
-                        server_settings=SERVER_SETTINGS,
-                    )
-                return await statement(self._again)
-            except asyncio.CancelledError:
+                with self._reached():
+                    if self._again is None or self._again.is_closed():
+                        self._again = await connect(self.dsn)
+                    return await statement(self._again)
+            except (asyncio.CancelledError, Unavailable):
                 self._end_again()
                 raise
-            except OUT_OF_REACH as trouble:
-                self._end_again()
-                raise Unavailable(retry_after=1) from trouble
 
     def _end_again(self) -> None:
         """Let the connection of repeated statements go; one that is interrupted is not used again."""
@@ -188,16 +199,60 @@ class Database:
         moment: datetime = await self.look(lambda tx: tx.fetchval("SELECT clock_timestamp()"))
         return moment
 
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Raises: Unavailable, when the database cannot be reached or does not write; Invalid, when it cannot store a value."""
+        try:
+            yield
+        except OUT_OF_REACH as trouble:
+            if isinstance(trouble, _READ_ONLY):
+                raise self._unwritable() from trouble
+            if isinstance(trouble, CommitNotReplicated):
+                self._replace_connections()
+            raise Unavailable(retry_after=1) from trouble
+        except asyncpg.InternalServerError as trouble:
+            if _RECOVERING not in str(trouble):
+                raise
+            raise self._unwritable() from trouble
+        except asyncpg.DataError as trouble:
+            # The guards stop hostile text at the door; what slips past them is still the sender's mistake.
+            raise Invalid("A value cannot be stored by the database.") from trouble
+
+    def _unwritable(self) -> Unavailable:
+        self._replace_connections()
+        return Unavailable("The database does not accept writes at the moment.", retry_after=1)
+
+    def _replace_connections(self) -> None:
+        """Use no present connection for another transaction: a new one requires a server that writes."""
+        self._end_again()
+        self._are_replaced = True
+
+    async def until_it_stands(self, transaction: Callable[[], Awaitable[Result]]) -> Result:
+        """Run a transaction again while PostgreSQL finds that it conflicts with another. Raises: as `act`."""
+        for attempt in range(1, TRIES + 1):
+            try:
+                with self._reached():
+                    return await transaction()
+            except RETRIED:
+                if attempt == TRIES:
+                    raise Unavailable(retry_after=1) from None
+                await asyncio.sleep(random.uniform(0, 0.002 * 2**attempt))  # noqa: S311
+        raise AssertionError("unreachable")
+
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Tx]:
+    async def _connection(self) -> "AsyncIterator[DatabaseConnection]":
         if self._pool is None:
             raise Unavailable(retry_after=1)
+        if self._are_replaced:
+            self._are_replaced = False
+            await self._pool.expire_connections()
         # The pool's own timeout would make a task for each request.
         async with asyncio.timeout(ACQUIRE_SECONDS):
             connection = await self._pool.acquire()
         process = connection.get_server_pid()
         try:
-            yield connection
+            # The proxy of the pool has every member of the connection.
+            yield cast("DatabaseConnection", connection)
         except (asyncio.CancelledError, TimeoutError):
             self._interrupted.add(process)
             raise
@@ -224,6 +279,7 @@ class Database:
         A statement that is broken off while it is being prepared leaves the server in an implicit transaction that the
         client does not know of; the next one could not begin a transaction of its own.
         """
+        cast("DatabaseConnection", connection).be_released()
         if connection.get_server_pid() in self._interrupted:
             await connection.execute("ROLLBACK")
 
@@ -231,35 +287,25 @@ class Database:
 class Lane:
     """A connection on which each statement is a transaction of its own."""
 
-    def __init__(self, connection: Tx) -> None:
+    def __init__(self, database: Database, connection: DatabaseConnection) -> None:
+        self._database = database
         self._connection = connection
 
     async def act_at_once(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
         """Run one statement and commit it. Raises: as `Database.act`; after Unavailable the lane may be broken."""
-        return await _until_it_stands(lambda: statement(self._connection))
 
+        async def once() -> Result:
+            result = await statement(self._connection)
+            self._connection.require_replicated()
+            return result
 
-async def _until_it_stands(transaction: Callable[[], Awaitable[Result]]) -> Result:
-    """Run a transaction again while PostgreSQL finds that it conflicts with another. Raises: as `Database.act`."""
-    for attempt in range(1, TRIES + 1):
-        try:
-            return await transaction()
-        except RETRIED:
-            if attempt == TRIES:
-                raise Unavailable(retry_after=1) from None
-            await asyncio.sleep(random.uniform(0, 0.002 * 2**attempt))  # noqa: S311
-        except OUT_OF_REACH as trouble:
-            raise Unavailable(retry_after=1) from trouble
-        except asyncpg.DataError as trouble:
-            # The guards stop hostile text at the door; what slips past them is still the sender's mistake.
-            raise Invalid("A value cannot be stored by the database.") from trouble
-    raise AssertionError("unreachable")
+        return await self._database.until_it_stands(once)
 
 
 async def require_reachable(dsn: str, variable: str = "") -> None:
     """Connect once. Raises: Unavailable, naming the variable, the address and the trouble, never the password; also for an old server."""
     try:
-        connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS)
+        connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS, target_session_attrs=WRITABLE)
         version = connection.get_server_version()
         await connection.close()
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as trouble:
@@ -274,6 +320,8 @@ async def require_reachable(dsn: str, variable: str = "") -> None:
 
 def _reason(trouble: Exception) -> str:
     """What went wrong, in the words of the system or the server."""
+    if isinstance(trouble, asyncpg.TargetServerAttributeNotMatched):
+        return "the server is read-only"
     if isinstance(trouble, TimeoutError):
         return f"no answer within {ACQUIRE_SECONDS:.0f} s"
     if isinstance(trouble, OSError) and "Connect call failed" in str(trouble):

@@ -1,7 +1,7 @@
-"""Whether the database can write: a statement that writes a megabyte to its disk and keeps nothing of it.
+"""A probe of whether the database can write: a megabyte to its disk, of which it keeps nothing, and a commit.
 
-A full disk, or a server that takes no writes, answers every read. What was found good counts for a moment, and many that
-ask at once share one statement.
+A full disk, a server that takes no writes and a commit that waits for a standby without end leave every read as it was. A
+good result counts for a moment, and concurrent requests share one probe.
 """
 
 import asyncio
@@ -15,6 +15,8 @@ from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.errors import Unavailable
 
 GOOD_SECONDS = 2.0
+ANSWER_SECONDS = 4.0
+"""Requests are answered after this time: a commit that hangs is a database that does not write."""
 
 # Of a megabyte of rows 64 kB stay in memory: the others go through a temporary file.
 _SMALL_MEMORY = "SET LOCAL work_mem = '64kB'"
@@ -22,6 +24,7 @@ _WRITE_ROWS = """
 WITH filler AS MATERIALIZED (SELECT repeat(md5(n::text), 32) AS line FROM generate_series(1, 1024) AS n)
 SELECT max(line) FROM filler
 """
+_COMMIT = "SELECT pg_logical_emit_message(true, 'hansa', '')"
 _TAKES_WRITES = "SELECT current_setting('transaction_read_only') = 'off'"
 
 
@@ -40,11 +43,21 @@ class WriteProbe:
             return
         if self._probing is None or self._probing.done():
             self._probing = asyncio.create_task(self._probe())
-        # One client going away does not end the probe for the others.
-        await asyncio.shield(self._probing)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                # One client going away does not end the probe for the others.
+                await asyncio.shield(self._probing)
+        except TimeoutError:
+            raise Unavailable("The database does not commit at the moment.", retry_after=5) from None
 
     async def _probe(self) -> None:
-        await self._database.act(_write)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._database.act(_write)
+                # As a reading statement, which is cancelled at its end: nothing rests on this commit.
+                await self._database.look(lambda tx: tx.execute(_COMMIT))
+        except TimeoutError:
+            raise Unavailable("The database does not commit at the moment.", retry_after=5) from None
         self._good_until = monotonic() + self._good_seconds
 
 

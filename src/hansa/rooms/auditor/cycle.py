@@ -27,7 +27,7 @@ from .checkpoint import Advance, advance
 from .liabilities import FOREST, Commitment, KeptForest, Origin, commit_liabilities, keep_liabilities
 from .supply import SupplyVerdict, weigh
 from .transparency import LEAVES_AT_ONCE, append_and_sign, lock_log
-from .witnessing import initialize_witness
+from .witnessing import ASK, initialize_witness
 
 CYCLE = "auditor: audit cycle"
 CYCLE_SECONDS = 60
@@ -73,9 +73,12 @@ async def run_cycle(runtime: Runtime) -> None:
 
 
 async def _extend_log(tx: Tx, attestor: Attestor) -> int:
-    """Append what waits to the log and sign its checkpoint; returns how many leaves were appended."""
+    """Append what waits to the log, sign its checkpoint and let it be cosigned; returns how many leaves were appended."""
     size = await lock_log(tx)
-    return await append_and_sign(tx, attestor.frame, size, await checkpoint_keys(tx, attestor.seal))
+    appended = await append_and_sign(tx, attestor.frame, size, await checkpoint_keys(tx, attestor.seal))
+    if appended:
+        await enqueue(tx, ASK, SCHEDULE)
+    return appended
 
 
 async def audit_when_due(tx: Tx, kept: KeptForest | None = None) -> None:

@@ -72,6 +72,9 @@ ROOM = Room(
         {
             "agent_rbac_mode",
             "base_url",
+            "dispute_blocking_minimum",
+            "dispute_deposit_minimum",
+            "dispute_deposit_percent",
             "dispute_evidence_hours",
             "dispute_ruling_days",
             "dispute_slash_max",
@@ -107,6 +110,7 @@ ROOM = Room(
         payments.SETTLEMENTS.built_by(payments.Settlements),
         payments.SIGNATORY.built_by(_signatory),
         payments.PURCHASES.built_by(payments.Purchases),
+        transfers.PAIR_ENDED.filled_with(settlements.end_with),
         transfers.PAIR_REOPENED.filled_with(settlements.reopen),
         transfers.PAYMENT_DECIDED.filled_with(_end_paid_across),
         federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),

@@ -9,14 +9,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TypeAlias
 
-import asyncpg
-
-from hansa.foundation.plumbing.database import ACQUIRE_SECONDS, OUT_OF_REACH, SERVER_SETTINGS
+from hansa.foundation.plumbing.connection import DatabaseConnection, connect
+from hansa.foundation.plumbing.database import OUT_OF_REACH
 
 NOTIFICATIONS = "hansa_journal"
 CLOSE_SECONDS = 2.0
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Connection: TypeAlias = DatabaseConnection
 
 
 @asynccontextmanager
@@ -27,9 +26,7 @@ async def listening(dsn: str, *wakes: asyncio.Event) -> AsyncIterator[Connection
         for wake in wakes:
             wake.set()
 
-    connection = await asyncpg.connect(
-        dsn, timeout=ACQUIRE_SECONDS, command_timeout=40, server_settings=SERVER_SETTINGS
-    )
+    connection = await connect(dsn)
     try:
         connection.add_termination_listener(wake_all)
         await connection.add_listener(NOTIFICATIONS, wake_all)

@@ -56,7 +56,7 @@ async def read_recent_events(
 ) -> RecentEvents:
     """The newest events of the journal, at most RECENT_EVENTS_RING of them."""
     ring = settings.recent_events_ring
-    events, depth = await db.read(lambda tx: recent_events(tx, limit=limit, ring=ring))
+    events, depth = await db.read_replicated(lambda tx: recent_events(tx, limit=limit, ring=ring))
     return RecentEvents(
         events=[EventRecord.model_validate(event) for event in events],
         count=len(events),
@@ -93,14 +93,14 @@ async def read_own_events(
             return PlacedPage([], end, is_last=True)
         return await placed_events(tx, event_filter, ledger)
 
-    return OwnEventsPage.of(await db.read(reading), agent.did)
+    return OwnEventsPage.of(await db.read_replicated(reading), agent.did)
 
 
 @router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
 async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Query()]) -> EventsPageOut:
     """The event log, ascending or descending; ascending up to the oldest open transaction."""
     event_filter = query.event_filter()
-    page, total = await db.read(lambda tx: list_events(tx, event_filter))
+    page, total = await db.read_replicated(lambda tx: list_events(tx, event_filter))
     return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)
 
 
@@ -120,5 +120,5 @@ async def read_events_of(
         page = await events_by_participant(tx, event_filter, ledger)
         return page, await count_by_participant(tx, did, event_filter.frame, ledger)
 
-    page, total = await db.read(reading)
+    page, total = await db.read_replicated(reading)
     return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)

@@ -2,9 +2,11 @@
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 
 from .bridge import BRIDGE_JOBS, is_settled
+from .bridge import end_with as end_sagas_with
 from .bridge import peer_router as bridge_peer_router
 from .bridge import router as bridge_router
 from .crossing import (
@@ -14,22 +16,26 @@ from .crossing import (
     HIGH_WATER,
     HIGH_WATER_TASK,
     OUTBOX,
+    PAIR_ENDED,
     PAIR_REOPENED,
     PAYMENT_DECIDED,
     READING_TRANSFERS,
     SIGNATORY,
     SWAPS_OUT,
     TOTALS_AGREED,
+    Corridor,
     Corridors,
     HighWater,
     Outbox,
     SwapsOut,
+    end_with,
     is_settled_with,
     open_outbox,
     peer_router,
 )
 from .crossing_routes import crossing_router, crossing_state_router
 from .pools import POOL_JOBS, fx_peer_router, fx_router, pools_admin_router
+from .pools import end_with as end_pool_with
 from .routes import router
 
 
@@ -37,6 +43,17 @@ async def _is_settled_with(tx: Tx, peer: federation.PeerRecord) -> bool:
     """Whether no transfer with this peer and no saga of the bridge is under way."""
     bridge = peer.spiffe_id is None or await is_settled(tx, peer.spiffe_id)
     return bridge and await is_settled_with(tx, peer)
+
+
+async def _end_with(tx: Tx, runtime: Runtime, peer: federation.PeerRecord) -> None:
+    """End what is under way with a peer that is deleted, in this room and above it."""
+    if peer.spiffe_id is None or peer.ledger_id is None:
+        return
+    corridor = Corridor.to(peer, runtime)
+    await end_with(tx, corridor)
+    await end_sagas_with(tx, corridor)
+    await end_pool_with(tx, corridor.key, corridor.settings)
+    await PAIR_ENDED.of(runtime)(tx, peer.spiffe_id)
 
 
 ROOM = Room(
@@ -78,6 +95,7 @@ ROOM = Room(
         CORRIDORS,
         HIGH_WATER,
         OUTBOX,
+        PAIR_ENDED,
         PAIR_REOPENED,
         PAYMENT_DECIDED,
         READING_TRANSFERS,
@@ -92,6 +110,7 @@ ROOM = Room(
         READING_TRANSFERS.built_by(lambda _: set()),
         SWAPS_OUT.built_by(SwapsOut),
         SIGNATORY.built_by(lambda runtime: federation.Signatory(runtime.database, runtime.seal)),
+        federation.PEER_ENDED.filled_with(_end_with),
         federation.PEER_SETTLED.filled_with(_is_settled_with),
     ),
 )

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import ACQUIRE_SECONDS, OUT_OF_REACH, SERVER_SETTINGS
+from hansa.foundation.plumbing.connection import connect
+from hansa.foundation.plumbing.database import OUT_OF_REACH
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.values.errors import Unavailable
 
@@ -34,7 +35,7 @@ async def wake_at_notifications(dsn: str, wakes: Mapping[str, Callable[[], None]
 
 async def _listen(dsn: str, wakes: Mapping[str, Callable[[], None]], health: JobHealth) -> None:
     ended = asyncio.Event()
-    connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS, server_settings=SERVER_SETTINGS)
+    connection = await connect(dsn)
     try:
         connection.add_termination_listener(lambda _: ended.set())
         for channel, wake in wakes.items():

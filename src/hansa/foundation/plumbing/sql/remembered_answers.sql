@@ -1,13 +1,16 @@
 -- Answers kept under an idempotency key, for many requests in one statement.
+-- after: plumbing/standbys.sql
 
 -- What is known of these requests, in their order; a null scope is a request without a key. A new request holds its
--- scope until the transaction ends: `held` is false where another transaction holds it.
+-- scope until the transaction ends: `held` is false where another transaction holds it. A transaction that finds an answer
+-- waits for the standbys at its commit: the answer may be one that only this server has.
 CREATE OR REPLACE FUNCTION plumbing_recall(scopes bytea[], window_hours int,
   OUT held boolean[], OUT body_digests bytea[], OUT answers text[])
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   known plumbing_idempotency;
   place int;
+  has_answer boolean := false;
 BEGIN
   held := '{}';
   FOR i IN 1 .. cardinality(scopes) LOOP
@@ -27,7 +30,11 @@ BEGIN
     END IF;
     body_digests[place] := known.body_digest;
     answers[place] := known.answer;
+    has_answer := true;
   END LOOP;
+  IF has_answer THEN
+    PERFORM plumbing_await_standbys();
+  END IF;
 END $$;
 
 -- Keep the answers of requests whose scopes `plumbing_recall` holds and found no answer for; a null answer and one without

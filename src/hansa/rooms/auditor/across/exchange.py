@@ -57,7 +57,7 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
     book = ledger.Book.of(runtime.settings)
     async with turns:
         read_at = await runtime.database.look(store.moment)
-        before = await runtime.database.read(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
+        before = await runtime.database.read_replicated(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
         try:
             stated = await _request_totals(runtime, peer, before)
         except (OutgoingTrouble, PeerClosed, StatementRefused, federation.FederationOff) as trouble:

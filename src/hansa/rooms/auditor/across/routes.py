@@ -49,7 +49,7 @@ class TotalsOut(LazyModel):
 @router.get("/projections/cross-frame-audit", responses=problems(Unauthorized, LicenceSuspended, Unavailable))
 async def read_cross_frame_audit(_: InternalCaller, db: Db) -> CrossFrameAudit:
     """What crossed to and from each other registry, what is in transit, and whether both sides agree."""
-    return await db.read(cross_frame_audit)
+    return await db.read_replicated(cross_frame_audit)
 
 
 @peer_router.post(
@@ -66,5 +66,7 @@ async def exchange_totals(body: TotalsIn, caller: CurrentPeer, request: Request)
     except StatementRefused as refused:
         raise TotalsRefused(f"The message is refused: {refused}.") from None
     book = ledger.Book.of(runtime.settings)
-    own = await runtime.database.read(lambda tx: own_totals(tx, caller.spiffe_id, caller.ledger_id, book))
+    own = await runtime.database.read_replicated(
+        lambda tx: own_totals(tx, caller.spiffe_id, caller.ledger_id, book)
+    )
     return TotalsOut(messages=await state_totals(runtime, peer, own, nonces))

@@ -90,7 +90,7 @@ async def list_attestations(
         proofs = await reading.prove_records(tx, records)
         return AttestationsOut.of(records, proofs, await reading.list_keys(tx))
 
-    return await db.read(read)
+    return await db.read_replicated(read)
 
 
 @root_router.get(
@@ -102,7 +102,7 @@ async def read_attestation_head(
     """The newest attestation."""
     asked = frame or settings.ledger_id
     response.headers["Cache-Control"] = "no-cache"
-    return AttestationHead.of(await db.look(lambda tx: reading.read_head(tx, asked)))
+    return AttestationHead.of(await db.read_replicated(lambda tx: reading.read_head(tx, asked)))
 
 
 @root_router.get(
@@ -118,7 +118,7 @@ async def read_attestation(
         record = await reading.read_attestation(tx, attestation_id)
         return AttestationOut.of(record, (await reading.prove_records(tx, [record])).get(str(record.id)))
 
-    return await db.read(read)
+    return await db.read_replicated(read)
 
 
 @admin_router.post(

@@ -37,7 +37,7 @@ async def prove_own_balance(agent: CurrentAgent, db: Db) -> BalanceProofOut:
         proof = await proofs.prove_balance(tx, agent.did)
         return BalanceProofOut.of(proof, await _inclusion(tx, proof.attestation))
 
-    return await db.read(read)
+    return await db.read_replicated(read)
 
 
 @liabilities_router.get("/api/auditor/liabilities", responses=problems(NoLiabilities, TooManyRequests))
@@ -49,7 +49,7 @@ async def read_liabilities(_: Public, db: Db, response: Response) -> Liabilities
         found = await proofs.read_blocks(tx)
         return LiabilitiesOut.of(found, await _inclusion(tx, found.attestation))
 
-    return await db.read(read)
+    return await db.read_replicated(read)
 
 
 async def _inclusion(tx: Tx, record: Attestation | None) -> Inclusion | None:

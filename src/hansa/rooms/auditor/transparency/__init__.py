@@ -6,7 +6,7 @@ from .proofs import Growth, Inclusion, prove_growth, prove_objects, read_checkpo
 from .routes import log_router, tile_router
 from .schemas import InclusionOut
 from .sequencer import LEAVES_AT_ONCE, append_and_sign
-from .store import lock_log
+from .store import lock_log, publish_cosigned
 
 __all__ = [
     "LEAVES_AT_ONCE",
@@ -21,6 +21,7 @@ __all__ = [
     "log_router",
     "prove_growth",
     "prove_objects",
+    "publish_cosigned",
     "read_checkpoint",
     "tile_router",
 ]

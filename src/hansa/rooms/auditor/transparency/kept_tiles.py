@@ -26,7 +26,7 @@ class KeptTiles:
         if tile in self._kept:
             self._kept.move_to_end(tile)
             return self._kept[tile]
-        content = await self._database.look(lambda tx: proofs.read_tile(tx, *tile))
+        content = await self._database.read_replicated(lambda tx: proofs.read_tile(tx, *tile))
         self._kept_bytes += len(content) - len(self._kept.pop(tile, b""))
         self._kept[tile] = content
         while self._kept_bytes > KEPT_MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Proofs and tiles out of the stored nodes, as of the newest checkpoint."""
+"""Proofs and tiles out of the stored nodes, as of the published checkpoint, or the newest where it is too small."""
 
 from collections.abc import Sequence
 
@@ -39,43 +39,59 @@ class ProvedLeaf(msgspec.Struct, frozen=True):
     checkpoint: str
 
 
-async def read_checkpoint(tx: Tx) -> tuple[int, str]:
-    """The size and the note of the newest checkpoint, with the cosignatures that it has. Raises: LogEmpty.
+async def read_checkpoint(tx: Tx, least_size: int = 0) -> tuple[int, str]:
+    """The size and the note of the published checkpoint, of at least so many leaves. Raises: LogEmpty.
 
-    Of very many witnesses the shorter Ed25519 lines come first, as a verifier reads notes of a limited length.
+    It is the newest one that the witnesses have cosigned, until the next one is; where that is too small, or none was
+    cosigned of late, the newest one with the cosignatures that it has.
     """
+    cosigned = await store.cosigned_checkpoint(tx)
+    if cosigned is not None and cosigned[0] >= least_size:
+        size, note, lines = cosigned
+        return size, _with_lines(note, lines)
     size, note = await _bare_checkpoint(tx)
-    for line in await store.cosignatures_of(tx, size):
+    return size, _with_lines(note, await store.cosignatures_of(tx, size))
+
+
+def _with_lines(note: str, lines: Sequence[str]) -> str:
+    """Of very many witnesses the shorter Ed25519 lines come first, as a verifier reads notes of a limited length."""
+    for line in lines:
         if len(note) + len(line) < NOTE_MAX_CHARACTERS:
             note += f"{line}\n"
-    return size, note
+    return note
 
 
 async def prove_leaf(tx: Tx, index: int | None, kind: str | None, object_id: str | None) -> ProvedLeaf:
     """The proof of a leaf, by its index or by the newest leaf of an object. Raises: LogEmpty, LeafUnknown."""
-    _, note = await read_checkpoint(tx)
+    await _bare_checkpoint(tx)
     if index is None and kind is not None and object_id is not None:
         index = (await store.find_leaves(tx, kind, [object_id])).get(object_id)
     leaf = None if index is None else await store.read_leaf(tx, index)
     if leaf is None:
         raise LeafUnknown
-    inclusions = await _prove(tx, [leaf.index])
+    size, note = await read_checkpoint(tx, leaf.index + 1)
+    inclusions = await _prove(tx, [leaf.index], size)
     return ProvedLeaf(leaf, inclusions[leaf.index], note)
 
 
 async def prove_objects(tx: Tx, kind: str, object_ids: Sequence[str]) -> dict[str, Inclusion]:
     """The proofs of those objects that are in the log."""
     places = await store.find_leaves(tx, kind, object_ids)
-    proofs = await _prove(tx, list(places.values()))
+    if not places:
+        return {}
+    size, _ = await read_checkpoint(tx)
+    newest, _ = await _bare_checkpoint(tx)
+    proofs = await _prove(tx, [index for index in places.values() if index < size], size)
+    proofs |= await _prove(tx, [index for index in places.values() if index >= size], newest)
     return {object_id: proofs[index] for object_id, index in places.items()}
 
 
 async def prove_consistency(tx: Tx, old_size: int) -> tuple[int, list[bytes], str]:
-    """The newest size, the proof that the log of `old_size` leaves is its beginning, and the checkpoint.
+    """The published size, the proof that the log of `old_size` leaves is its beginning, and the checkpoint.
 
     Raises: LogEmpty, LeafUnknown when there were never so many leaves.
     """
-    size, note = await read_checkpoint(tx)
+    size, note = await read_checkpoint(tx, old_size)
     if old_size > size:
         raise LeafUnknown
     return size, await _path(tx, old_size, size), note
@@ -116,10 +132,8 @@ async def _path(tx: Tx, old_size: int, size: int) -> list[bytes]:
     return [merkle.fold(leaves, hashes) for leaves in path]
 
 
-async def _prove(tx: Tx, indexes: Sequence[int]) -> dict[int, Inclusion]:
-    if not indexes:
-        return {}
-    size, _ = await read_checkpoint(tx)
+async def _prove(tx: Tx, indexes: Sequence[int], size: int) -> dict[int, Inclusion]:
+    """The proofs of these leaves in the tree of `size` leaves, each of which is in it."""
     paths = {index: merkle.inclusion_path(index, size) for index in indexes}
     nodes = {node for path in paths.values() for leaves in path for node in merkle.nodes_of(leaves)}
     hashes = await store.read_nodes(tx, nodes)

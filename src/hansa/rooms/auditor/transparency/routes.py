@@ -51,8 +51,12 @@ log_router = APIRouter(
     },
 )
 async def read_log_checkpoint(_: Public, db: Db) -> Response:
-    """The newest checkpoint of the log: a signed note with origin, size and root hash."""
-    _size, note = await db.look(proofs.read_checkpoint)
+    """The checkpoint of the log: a signed note with origin, size and root hash, and the cosignatures of its witnesses.
+
+    The newest that a majority of them has cosigned is published until the next one is; without any of the last ten minutes
+    the newest.
+    """
+    _size, note = await db.read_replicated(proofs.read_checkpoint)
     return Response(note, media_type="text/plain; charset=utf-8", headers=FRESH)
 
 
@@ -94,7 +98,7 @@ async def read_log_proof(
     id: Annotated[str | None, Query(min_length=1, max_length=512)] = None,  # noqa: A002
 ) -> LeafProofOut:
     """The inclusion proof of a leaf by its `index`, or of the newest leaf of an object by `kind` and `id`."""
-    return LeafProofOut.proved(await db.read(lambda tx: proofs.prove_leaf(tx, index, kind, id)))
+    return LeafProofOut.proved(await db.read_replicated(lambda tx: proofs.prove_leaf(tx, index, kind, id)))
 
 
 @log_router.get("/consistency", responses=problems(LogEmpty, LeafUnknown, Invalid, TooManyRequests))
@@ -102,5 +106,5 @@ async def read_log_consistency(
     _: Public, db: Db, old_size: Annotated[int, Query(ge=0, le=SIZE_MAX)]
 ) -> ConsistencyOut:
     """The proof that the log of `old_size` leaves is the beginning of the present one."""
-    size, hashes, note = await db.read(lambda tx: proofs.prove_consistency(tx, old_size))
+    size, hashes, note = await db.read_replicated(lambda tx: proofs.prove_consistency(tx, old_size))
     return ConsistencyOut.of(old_size, size, hashes, note)

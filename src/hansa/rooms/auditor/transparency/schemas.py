@@ -19,7 +19,8 @@ class InclusionOut(LazyModel):
 
     index: int
     size: int = Field(
-        description="The size of the tree for which the proof holds: that of the newest checkpoint."
+        description="The size of the tree for which the proof holds: that of the published checkpoint, or of the newest"
+        " where the leaf is not in that one."
     )
     hashes: list[str] = Field(description="The path from the leaf to the root, base64.")
 

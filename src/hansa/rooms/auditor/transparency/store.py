@@ -1,12 +1,16 @@
 """Every SQL statement about the tiled log. The sequencer locks the row of the log before it reads its size."""
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 
 import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
 from .merkle import Node
+
+COSIGNED_MAX_AGE = timedelta(minutes=10)
+"""For how long a cosigned checkpoint is published while no later one is cosigned."""
 
 _LOCK = "SELECT size FROM auditor_log FOR UPDATE"
 
@@ -28,6 +32,24 @@ _KEEP_CHECKPOINT = """
 INSERT INTO auditor_log_checkpoint (size, note) VALUES ($1, $2)
 ON CONFLICT (size) DO UPDATE SET note = excluded.note, signed_at = clock_timestamp()
 """
+
+# A log whose witnesses do not answer goes on without them.
+_COSIGNED = """
+SELECT size, note, cosignatures FROM (
+  SELECT size, note, cosignatures, signed_at FROM auditor_log_checkpoint WHERE cosignatures IS NOT NULL
+  ORDER BY size DESC LIMIT 1) AS newest WHERE signed_at > clock_timestamp() - $1::interval
+"""
+
+# A line begins with a dash and the name of its signer; a witness has a line for each of its keys.
+_PUBLISH = f"""
+WITH published AS ({_COSIGNED}), known AS (
+  SELECT count(DISTINCT split_part(line, ' ', 2)) AS cosigners FROM published, unnest(cosignatures) AS line)
+UPDATE auditor_log_checkpoint c SET cosignatures = cosigned.lines FROM (
+  SELECT size, array_agg(line ORDER BY length(line), name) AS lines FROM auditor_log_witness, unnest(lines) AS line
+  WHERE name = ANY ($2::text[]) GROUP BY size
+  HAVING count(DISTINCT name) >= least($3, (SELECT cosigners FROM known)) ORDER BY size DESC LIMIT 1
+) AS cosigned WHERE c.size = cosigned.size AND c.cosignatures IS DISTINCT FROM cosigned.lines
+"""  # noqa: S608
 
 _FIND_LEAVES = """
 SELECT DISTINCT ON (object_id) object_id, index FROM auditor_log_leaf
@@ -70,6 +92,17 @@ async def newest_checkpoint(tx: Tx) -> tuple[int, str] | None:
     """The size and the note of the newest checkpoint."""
     row = await tx.fetchrow("SELECT size, note FROM auditor_log_checkpoint ORDER BY size DESC LIMIT 1")
     return (row["size"], row["note"]) if row else None
+
+
+async def cosigned_checkpoint(tx: Tx) -> tuple[int, str, list[str]] | None:
+    """The newest checkpoint that is published with cosignatures, and these; None where it is too old."""
+    row = await tx.fetchrow(_COSIGNED, COSIGNED_MAX_AGE)
+    return (row["size"], row["note"], row["cosignatures"]) if row else None
+
+
+async def publish_cosigned(tx: Tx, witnesses: Sequence[str], quorum: int) -> None:
+    """Publish the newest checkpoint that so many of these witnesses have cosigned, or as many as the published one."""
+    await tx.execute(_PUBLISH, COSIGNED_MAX_AGE, witnesses, quorum)
 
 
 async def cosignatures_of(tx: Tx, size: int) -> list[str]:

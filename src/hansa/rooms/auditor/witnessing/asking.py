@@ -1,7 +1,8 @@
-"""Ask the witnesses of the own log to cosign its newest checkpoint. No cycle waits for them.
+"""Ask the witnesses of the own log to cosign its newest checkpoint, as soon as it is signed. No cycle waits for them.
 
 Each witness is asked by itself, a peer over mutual TLS; what it answers is kept when its cosignature is valid. A witness that knows
-another size names it, and is asked once more with a proof from there.
+another size names it, and is asked once more with a proof from there. A checkpoint is published once a majority has cosigned
+it, or as many as the one before.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation
 from hansa.rooms.auditor.attestations import published_keys
-from hansa.rooms.auditor.transparency import Growth, LogEmpty, prove_growth
+from hansa.rooms.auditor.transparency import Growth, LogEmpty, prove_growth, publish_cosigned
 from hansa.rooms.auditor.transparency.notes import origin_of
 from hansa_verify import (
     LOG_KEY,
@@ -31,7 +32,7 @@ from hansa_verify import (
 
 from . import store
 from .peer_logs import WITNESS_PATH, peer_witnesses
-from .policy import policy_text
+from .policy import majority_of, policy_text
 from .records import Cosigned, LogWitness, Witness
 from .submission import written
 
@@ -88,6 +89,7 @@ async def ask_witnesses(runtime: Runtime) -> None:
     asked = await runtime.database.read(lambda tx: all_witnesses(tx, runtime.settings))
     if not asked:
         return
+    names = [one.name for one in asked]
     sizes = await runtime.database.look(store.known_sizes)
     growths = _Growths(runtime)
     waiting = {
@@ -98,6 +100,7 @@ async def ask_witnesses(runtime: Runtime) -> None:
         while waiting:
             ended, waiting = await asyncio.wait(waiting, timeout=KEPT_SECONDS)
             await _keep(runtime, [task.result() for task in ended])
+            await runtime.database.act_at_once(lambda tx: publish_cosigned(tx, names, majority_of(names)))
     finally:
         for task in waiting:
             task.cancel()
@@ -118,7 +121,7 @@ class _Growths:
         """Raises: LogEmpty."""
         found = self._found.get(old_size)
         if found is None:
-            reading = self._runtime.database.read(partial(prove_growth, old_size=old_size))
+            reading = self._runtime.database.read_replicated(partial(prove_growth, old_size=old_size))
             found = self._found[old_size] = asyncio.ensure_future(reading)
         return await asyncio.shield(found)
 

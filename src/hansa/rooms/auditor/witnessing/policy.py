@@ -27,5 +27,10 @@ def policy_text(log_keys: Sequence[VerifierKey], address: str, witnesses: Sequen
         names.append(members[0] if len(members) == 1 else f"either-{number}")
     if not names:
         return "\n".join([*lines, "quorum none"]) + "\n"
-    majority = len(names) // 2 + 1
+    majority = majority_of(names)
     return "\n".join([*lines, f"group {GROUP} {majority} {' '.join(names)}", f"quorum {GROUP}"]) + "\n"
+
+
+def majority_of(witnesses: Sequence[object]) -> int:
+    """How many of the witnesses are the quorum."""
+    return len(witnesses) // 2 + 1

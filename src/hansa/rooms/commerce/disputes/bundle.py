@@ -77,7 +77,7 @@ async def signed_bundle(
     database: Database, signatory: federation.Signatory, dispute: Dispute, settings: Settings
 ) -> dict[str, Any]:
     """The bundle with the registry's signature. Raises: KeyDoesNotOpen, Unavailable."""
-    bundle = await database.read(lambda tx: facts_of(tx, dispute, settings))
+    bundle = await database.read_replicated(lambda tx: facts_of(tx, dispute, settings))
     key = await signatory.present_key()
     header = {"typ": TYPE, "iat": int(key.now.timestamp()), "canon": CARD_PROFILE}
     return {**bundle, "signatures": [federation.detached_signature(key, canonical_json(bundle), header)]}

@@ -24,7 +24,7 @@ async def signed_receipt(
     database: Database, signatory: federation.Signatory, token_id: UUID, currency: str
 ) -> dict[str, Any]:
     """The receipt of a settled token, with its signature. Raises: ReceiptUnknown, KeyDoesNotOpen, Unavailable."""
-    token = await database.look(lambda tx: store.find(tx, token_id))
+    token = await database.read_replicated(lambda tx: store.find(tx, token_id))
     if token is None or token.settled_at is None:
         raise ReceiptUnknown
     key = await signatory.present_key()

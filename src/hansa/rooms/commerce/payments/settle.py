@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.database import Tx, await_standbys
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import ledger
@@ -65,6 +65,8 @@ async def settle(tx: Tx, order: SettleOrder, book: ledger.Book) -> Settled:
         case Verdict.EXPIRE:
             return Settled(await end_unpaid(tx, token, "expired", book), verdict)
         case _:
+            # The token ended in an earlier transaction, and the answer may state that it is paid.
+            await await_standbys(tx)
             return Settled(token, verdict)
 
 

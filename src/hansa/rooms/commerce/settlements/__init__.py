@@ -1,5 +1,6 @@
 """Settlements: slashes of agents of other registries, asked for there, and those that others ask for here."""
 
+from .abandoning import end_with
 from .awarding import Awarded, begin_award
 from .beginning import RuledAbroad, begin, peer_of_party
 from .exchange import EXCHANGE_JOBS, SIGNED_VERDICT
@@ -21,6 +22,7 @@ __all__ = [
     "begin",
     "begin_award",
     "compensated_before",
+    "end_with",
     "lock_peer",
     "paid_before",
     "peer_of_party",

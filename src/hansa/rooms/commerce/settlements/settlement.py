@@ -22,6 +22,8 @@ COMPENSATION_REFUSED = "COMPENSATION_REFUSED"
 """Why an award failed, where the peer states no reason."""
 PAID_BY_ANOTHER_AWARD = "PAID_BY_ANOTHER_AWARD"
 """Why an award is refused: the complainant was compensated by an earlier one, which cannot be shown to its author."""
+PEER_ABANDONED = "PEER_ABANDONED"
+"""An administrator ended what was under way with the peer."""
 
 
 class Direction(StrEnum):
@@ -293,10 +295,25 @@ def applied(settlement: Settlement, slashed: int) -> Settlement:
 
 
 def on_time(settlement: Settlement, now: float) -> Settlement:
-    """24 hours without a decision end an incoming settlement, and are shown of an outgoing one."""
-    if settlement.status is not Status.PENDING_SLASH or now < settlement.expires_at:
+    """24 hours without a decision end an incoming settlement, and are shown of an outgoing one, also of one that was approved there."""
+    is_open = settlement.status is Status.PENDING_SLASH or is_approved_there(settlement)
+    if not is_open or now < settlement.expires_at:
         return settlement
     return replace(settlement, status=Status.EXPIRED, reason="EXPIRED")
+
+
+def is_approved_there(settlement: Settlement) -> bool:
+    """Whether the peer is applying the slash that was asked of it."""
+    return settlement.direction is Direction.OUTGOING and settlement.status is Status.SLASHING
+
+
+def on_abandon(settlement: Settlement) -> Settlement:
+    """An administrator ends what is under way with the peer. What was destroyed stays so; a signed slash that is shown later counts."""
+    if settlement.direction is Direction.INCOMING and settlement.status is Status.SLASHED:
+        return replace(settlement, status=Status.SETTLED, is_closed=True)
+    if settlement.status in {Status.PENDING_SLASH, Status.SLASHING, Status.SLASHED}:
+        return replace(settlement, status=Status.FAILED, reason=PEER_ABANDONED, is_closed=True)
+    return replace(settlement, is_closed=True)
 
 
 def is_of(receipt: Receipt, settlement: Settlement) -> bool:
@@ -335,7 +352,7 @@ def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
     if settlement.is_closed and is_final:
         return settlement
     if outcome.status not in DECIDED:
-        is_later = outcome.status is Status.SLASHING
+        is_later = outcome.status is Status.SLASHING and settlement.status is Status.PENDING_SLASH
         return replace(settlement, status=outcome.status) if is_later else settlement
     if outcome.status in {Status.FAILED, Status.EXPIRED}:
         return replace(settlement, status=outcome.status, reason=outcome.reason, is_closed=True)

@@ -91,12 +91,6 @@ UPDATE commerce_settlement SET written_off_reason = $2, next_at = NULL
 WHERE settlement_id = $1 AND direction IN ('outgoing', 'owed') AND is_closed AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
 """
 
-_SLASHED_BETWEEN = """
-SELECT coalesce(sum(CASE status WHEN 'SLASHING' THEN amount ELSE slashed_amount END), 0)::bigint FROM commerce_settlement
-WHERE peer = $1 AND direction = 'incoming' AND complainant_did = $2 AND defendant_did = $3
-  AND status IN ('SLASHING', 'SLASHED', 'SETTLED')
-"""
-
 _APPROVED_OF_DAY = """
 SELECT coalesce(sum(amount), 0) FROM commerce_settlement
 WHERE peer = $1 AND auto_approved AND decided_at > clock_timestamp() - interval '24 hours'
@@ -128,8 +122,10 @@ _PEERS_DUE = "SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clo
 HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
 """Whether a peer is to be sent something now."""
 
+_UNDECIDED = "(status = 'PENDING_SLASH' OR status = 'SLASHING' AND direction = 'outgoing')"
+
 HAS_OVERDUE = Question(
-    "SELECT EXISTS (SELECT FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp())"
+    f"SELECT EXISTS (SELECT FROM commerce_settlement WHERE {_UNDECIDED} AND expires_at <= clock_timestamp())"  # noqa: S608
 )
 """Whether the time of a settlement without a decision has passed."""
 
@@ -269,12 +265,6 @@ async def approved_in_a_day(tx: Tx, peer: str) -> int:
     return int(await tx.fetchval(_APPROVED_OF_DAY, peer))
 
 
-async def slashed_between(tx: Tx, peer: str, claim: Claim) -> int:
-    """Units of this defendant that were destroyed for this complainant of a peer, or are about to be; minor units."""
-    found: int = await tx.fetchval(_SLASHED_BETWEEN, peer, claim.complainant_did, claim.defendant_did)
-    return found
-
-
 async def refused(tx: Tx, peer: str, most: int) -> int:
     """How many failed settlements of this peer are kept, counted up to `most`."""
     count: int = await tx.fetchval(_REFUSED, peer, most)
@@ -294,11 +284,20 @@ async def peers_due(tx: Tx) -> list[str]:
 async def overdue(tx: Tx, most: int) -> list[Kept]:
     """Settlements without a decision whose time has passed, locked."""
     rows = await tx.fetch(
-        "SELECT * FROM commerce_settlement WHERE status = 'PENDING_SLASH' AND expires_at <= clock_timestamp()"
+        f"SELECT * FROM commerce_settlement WHERE {_UNDECIDED} AND expires_at <= clock_timestamp()"  # noqa: S608
         " ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED",
         most,
     )
     return [kept(row) for row in rows]
+
+
+async def lock_open(tx: Tx, peer: str) -> list[Kept]:
+    """The settlements with this peer that it knows no end of, locked."""
+    statement = (
+        "SELECT * FROM commerce_settlement WHERE peer = $1 AND (NOT is_closed OR next_at IS NOT NULL)"
+        " ORDER BY settlement_id FOR UPDATE"
+    )
+    return [kept(row) for row in await tx.fetch(statement, peer)]
 
 
 async def page(

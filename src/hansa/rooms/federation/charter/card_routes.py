@@ -64,7 +64,7 @@ async def read_registry_card(
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """The registry card 0.6. Its entity tag covers what the operator writes and what is signed, not the live figures."""
-    served = await db.read(lambda tx: read_card(tx, settings.settlement_currency, last_audit))
+    served = await db.read_replicated(lambda tx: read_card(tx, settings.settlement_currency, last_audit))
     headers = {"ETag": f'"{served.etag}"', "Cache-Control": CACHED, **ANY_ORIGIN}
     if has_card(if_none_match, served.etag):
         return Response(status_code=304, headers=headers)
@@ -93,7 +93,7 @@ async def read_registry_card_version(
     _: Public, db: Db, version: Annotated[int, Path(ge=1, le=VERSION_MAX)]
 ) -> Response:
     """A signed version of the card, byte for byte what its leaf in the log proves (kind `registry_card`)."""
-    found = await db.look(lambda tx: read_card_version(tx, version))
+    found = await db.read_replicated(lambda tx: read_card_version(tx, version))
     headers = {"Cache-Control": NEVER_CHANGES, **ANY_ORIGIN}
     return Response(found.document, media_type="application/json", headers=headers)
 

@@ -84,4 +84,6 @@ async def read_contract_proof(
     contract_id: Annotated[int, Path(ge=1, le=CONTRACT_ID_MAX)],
 ) -> ContractProofOut:
     """The proof of a contract on which a live authorization rests."""
-    return ContractProofOut.of(await db.read(lambda tx: prove_contract(tx, contract_id, read_contract)))
+    return ContractProofOut.of(
+        await db.read_replicated(lambda tx: prove_contract(tx, contract_id, read_contract))
+    )

@@ -20,7 +20,7 @@ async def issued_list(db: Database, settings: Settings, seal: Seal) -> str:
     Raises: CertificateUnknown where no certificate was ever issued, LicensingKeySealed.
     """
     while True:
-        state = await db.look(store.list_state)
+        state = await db.read_replicated(store.list_state)
         if not state.has_certificates:
             raise CertificateUnknown("This registry has issued no licence certificates.")
         if not state.is_due and state.list is not None:

@@ -43,6 +43,7 @@ from .refreshing import refresh_peer
 from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
 from .slots import (
     DISCOVERED,
+    PEER_ENDED,
     PEER_REMOVED,
     PEER_SETTLED,
     SYNC_PEER,
@@ -63,6 +64,7 @@ __all__ = [
     "KEY_READINGS",
     "NET_IN_LIMIT_DEFAULT",
     "PEER_CALLS",
+    "PEER_ENDED",
     "PEER_REMOVED",
     "PEER_SETTLED",
     "READ_A_PEER",

@@ -15,7 +15,7 @@ from .errors import PeerRemoving, PeerStateRefused, PeerUnknown
 from .joining import note_federated
 from .reading import peer_by_id, peer_by_name
 from .records import PeerRecord
-from .slots import PEER_REMOVED, PEER_SETTLED
+from .slots import PEER_ENDED, PEER_REMOVED, PEER_SETTLED
 from .synchronizing import JOB
 
 NUMBER_MAX_DIGITS = 18
@@ -93,7 +93,7 @@ async def remove_peer(
 ) -> tuple[PeerRecord, bool]:
     """Trust a peer no longer and delete what was taken in from it; returns the peer, and whether its row is gone too.
 
-    The row stays, `removing`, while something is under way with it, unless that is abandoned.
+    The row stays, `removing`, while something is under way with it, unless that is abandoned: then it ends in this transaction.
 
     Raises: PeerUnknown, PeerAmbiguous.
     """
@@ -124,6 +124,7 @@ async def finish_removals(tx: Tx, runtime: Runtime) -> None:
 async def _delete_settled(tx: Tx, runtime: Runtime, peer: PeerRecord, *, abandon: bool = False) -> bool:
     if not abandon and not await PEER_SETTLED.of(runtime)(tx, peer):
         return False
+    await PEER_ENDED.of(runtime)(tx, runtime, peer)
     await acts_store.delete(tx, peer.id)
     return True
 

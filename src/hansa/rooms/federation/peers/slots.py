@@ -51,6 +51,11 @@ SYNC_PEER: Slot[Callable[[Runtime, PeerRecord], Awaitable[SyncOutcome]]] = Slot(
 PEER_REMOVED: Slot[Callable[[Tx, PeerRecord], Awaitable[None]]] = Slot("federation: a peer is removed")
 """Called in the transaction in which the removal of a peer begins: its DIDs are unknown from then on."""
 
+PEER_ENDED: Slot[Callable[[Tx, Runtime, PeerRecord], Awaitable[None]]] = Slot(
+    "federation: a peer is deleted, and what is under way with it ends"
+)
+"""Called in the transaction that deletes the peer, before the row is deleted."""
+
 PEER_SETTLED: Slot[Callable[[Tx, PeerRecord], Awaitable[bool]]] = Slot(
     "federation: whether nothing is under way with a peer"
 )

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from hansa.foundation.plumbing.database import OUT_OF_REACH
+from hansa.foundation.plumbing.database import OUT_OF_REACH, await_standbys
 from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.reactors import StoredEvent
 from hansa.foundation.values.errors import Unavailable
@@ -101,6 +101,9 @@ class Follower:
             events = await store.events_after(connection, place, BATCH_MAX)
             started = time.monotonic()
             if events:
+                # Sent events are known outside: the standbys have them first.
+                await await_standbys(connection)
+                connection.require_replicated()
                 place = self._place = Place.of(events[-1])
                 self._deliver(events)
             self._health.succeeded(FOLLOWING)

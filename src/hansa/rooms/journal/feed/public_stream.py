@@ -72,7 +72,7 @@ async def _missed(
     read = 0
     while after < until:
         place = (after.xid, after.seq)
-        stored = await database.read(
+        stored = await database.read_replicated(
             lambda tx, place=place: reading_store.events_after(  # type: ignore[misc]
                 tx, place, event_type=None, limit=READ_AT_ONCE, offset=0
             )

@@ -77,7 +77,7 @@ class Replays:
     async def _read(self, key: str) -> Latest:
         with self._noting(key) as meanwhile:
             place = self._place()
-            stored = await self._database.read(lambda tx: self._stored(tx, key, place))
+            stored = await self._database.read_replicated(lambda tx: self._stored(tx, key, place))
             latest: Latest = deque(map(LiveEvent, reversed(stored)), maxlen=REPLAYED)
             latest.extend(meanwhile)
         return latest

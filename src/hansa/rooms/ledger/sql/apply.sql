@@ -584,6 +584,10 @@ BEGIN
     carried := ARRAY(
       SELECT i FROM generate_series(1, size) i WHERE outcomes[i] IN ('posted', 'recorded', 'repeated', 'nothing'));
   END IF;
+  IF NOT dry AND 'repeated' = ANY (outcomes) THEN
+    -- The step was done by an earlier transaction, of which perhaps no standby knows.
+    PERFORM plumbing_await_standbys();
+  END IF;
   IF dry OR carried = '{}' THEN
     RETURN QUERY SELECT outcomes[n], tx_ids[n], moved_amounts[n], fees[n], balances[n], credited_balances[n], opened[n],
       kept_answers[n], now() FROM generate_series(1, size) n;

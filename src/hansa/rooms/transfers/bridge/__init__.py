@@ -4,6 +4,7 @@ from .errors import AgentHoldsWrapped
 from .exchange import BRIDGE_JOBS
 from .routes import peer_router, router
 from .store import is_settled
+from .taking_in import end_with
 from .wrapped import require_no_wrapped, wrapped_supply
 from .wrapped_store import WrappedSupply
 
@@ -11,6 +12,7 @@ __all__ = [
     "BRIDGE_JOBS",
     "AgentHoldsWrapped",
     "WrappedSupply",
+    "end_with",
     "is_settled",
     "peer_router",
     "require_no_wrapped",

@@ -19,7 +19,7 @@ from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.errors import PeerRewound, ReceiverIsLocal, ReceiverRegistryUnknown
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
-from hansa.rooms.transfers.crossing.store import find_pair, now
+from hansa.rooms.transfers.crossing.store import now, share_pair
 from hansa.rooms.transfers.homes import is_elsewhere, peer_of
 
 from . import sagas, store, wrapped_store
@@ -203,5 +203,5 @@ async def _begun(
 
 
 async def _require_open(tx: Tx, corridor: Corridor) -> None:
-    if not (await find_pair(tx, corridor.key)).is_open or await has_doubt(tx, corridor.key):
+    if not (await share_pair(tx, corridor.key)).is_open or await has_doubt(tx, corridor.key):
         raise PeerRewound

@@ -52,6 +52,8 @@ class Code(StrEnum):
     SUPPLY_EXHAUSTED = "SUPPLY_EXHAUSTED"
     INSUFFICIENT_LOCK = "INSUFFICIENT_LOCK"
     PEER_REWOUND = "PEER_REWOUND"
+    PEER_ABANDONED = "PEER_ABANDONED"
+    """An administrator of the source ended what was under way with the destination."""
 
 
 class Terms(msgspec.Struct, frozen=True):

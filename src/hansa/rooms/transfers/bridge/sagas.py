@@ -3,6 +3,8 @@
 - The source locks, asks the destination, and waits for its signed answer, however long that takes. Silence refunds nothing.
 - After five minutes the source asks the destination to cancel. The destination has decided by then, or records a
   cancellation against a late request; in both cases it answers what it recorded.
+- An administrator of the source may end a saga with a destination that is lost. Where the destination shows later that it had carried
+  the saga out, that counts as after a restore.
 - A decision is recorded once and is the answer to every repetition. It is repeated until the source has confirmed it.
 - After a restore each side shows the other what it had signed. That is binding: a source that forgot a saga locks again what was
   minted, a destination that forgot a decision carries it out again, and one that decided otherwise since takes that back.
@@ -76,6 +78,11 @@ class Saga(msgspec.Struct, frozen=True):
     def has_ended(self) -> bool:
         """Whether the outcome is known."""
         return self.state in ENDED
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether it ended without a decision of the destination."""
+        return self.has_ended and self.answer is None
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -211,11 +218,24 @@ def outstanding(saga: Saga) -> tuple[Message, ...]:
 
 def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
     """The destination has decided: the units are kept, or given back."""
+    if saga is not None and message.terms != saga.terms:
+        return Move(saga)
     if saga is None or saga.state is State.IN_DOUBT:
         return _on_forgotten(saga, message, findings)
-    if message.terms != saga.terms:
-        return Move(saga)
+    if saga.is_abandoned:
+        return _on_abandoned(saga, message, findings)
     return (_on_ended if saga.has_ended else _on_first)(saga, message, findings)
+
+
+def on_abandon(saga: Saga) -> Move:
+    """An administrator ends what is under way with the destination: what was set aside is given back."""
+    if saga.has_ended:
+        return Move(saga)
+    course = _COURSES[saga.terms.direction]
+    ended = replace(saga, state=State(course.undone[-1]), code=Code.PEER_ABANDONED, is_closed=True)
+    # Of a saga in doubt nothing is set aside.
+    money = None if saga.state is State.IN_DOUBT else course.give_back
+    return Move(ended, tuple(course.undone), money, ENTRY_ENDED)
 
 
 def receipt_of(move: Move, message: Message) -> Message | None:
@@ -250,18 +270,23 @@ def _on_ended(saga: Saga, message: Message, findings: Findings) -> Move:
     return Move(replace(saga, is_closed=agrees), confirms=agrees)
 
 
+def _on_abandoned(saga: Saga, message: Message, findings: Findings) -> Move:
+    """The destination was away when an administrator ended the saga: it agrees, or it had carried the saga out."""
+    if message.type is MessageType.CANCELLED:
+        return Move(replace(saga, answer=message, is_closed=True), confirms=findings.is_current)
+    return _on_forgotten(saga, message, findings)
+
+
 def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Move:
     """After a restore, the own signature under the request is binding where the destination carried it out."""
     terms = message.terms
-    if not message.shows_request or (saga is not None and saga.terms != terms):
-        return Move(saga)
-    if message.type is MessageType.CANCELLED and saga is None:
+    if message.type is MessageType.CANCELLED and message.shows_request and saga is None:
         return Move(None, confirms=findings.is_current)
-    if message.type is not DONE[terms.direction]:
+    if not message.shows_request or message.type is not DONE[terms.direction]:
         return Move(saga)
     course = _COURSES[terms.direction]
     before = (*course.first, course.requested) if saga is None else ()
-    known = saga or Saga(terms, course.requested, 0.0)
+    known = Saga(terms, course.requested, 0.0) if saga is None else replace(saga, code=None)
     if findings.has_units:
         completed = replace(known, state=State.COMPLETED, answer=message, is_closed=findings.is_current)
         passed = (*before, *course.done)
@@ -269,7 +294,8 @@ def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Mo
     if terms.direction is Direction.REDEEM:
         # The wrapped units are set aside by another redemption, or not minted again yet: the destination repeats its decision.
         return Move(saga)
-    return Move(replace(known, state=State.IN_DOUBT), (*before, State.IN_DOUBT) if saga is None else ())
+    is_new = saga is None or saga.has_ended
+    return Move(replace(known, state=State.IN_DOUBT), (*before, State.IN_DOUBT) if is_new else ())
 
 
 def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:

@@ -53,8 +53,8 @@ WHERE saga_id = $1
 """  # noqa: S608
 
 _TAKE_DUE = f"""
-UPDATE transfers_bridge_saga SET tries = tries + 1,
-  next_at = clock_timestamp() + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16), {LONGEST_PAUSE_SECONDS}))
+UPDATE transfers_bridge_saga SET tries = tries + 1, next_at = least(CASE WHEN deadline > clock_timestamp() THEN deadline END,
+  clock_timestamp() + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16), {LONGEST_PAUSE_SECONDS})))
 WHERE saga_id IN (SELECT saga_id FROM transfers_bridge_saga WHERE peer = $1 AND next_at IS NOT NULL
   AND (saga_id = $2 OR $2 IS NULL AND next_at <= clock_timestamp()) ORDER BY next_at LIMIT $3 FOR UPDATE)
 RETURNING *
@@ -85,6 +85,13 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
 ON CONFLICT (peer, saga_id) DO UPDATE SET is_done = excluded.is_done, code = excluded.code, request = excluded.request,
   is_in_doubt = false, next_at = excluded.next_at, tries = 0,
   decided_at = CASE WHEN row.is_done = excluded.is_done THEN row.decided_at ELSE clock_timestamp() END
+"""
+
+_CLOSE_SAGAS = "UPDATE transfers_bridge_saga SET next_at = NULL WHERE peer = $1 AND next_at IS NOT NULL"
+
+_CLOSE_DECISIONS = """
+UPDATE transfers_bridge_decision SET next_at = NULL, is_in_doubt = false
+WHERE peer = $1 AND (next_at IS NOT NULL OR is_in_doubt)
 """
 
 _TOMBSTONES = """
@@ -196,6 +203,21 @@ async def write(tx: Tx, move: Move) -> None:
     await tx.execute(
         _WRITE, UUID(saga.terms.saga_id), saga.state.value, saga.code, answer, steps, _is_quiet(saga)
     )
+
+
+async def lock_open(tx: Tx, peer: str) -> list[KeptSaga]:
+    """The sagas with this peer that have not ended, locked."""
+    statement = (
+        "SELECT * FROM transfers_bridge_saga WHERE peer = $1 AND state NOT IN ('COMPLETED', 'REFUNDED', 'FAILED')"
+        " ORDER BY saga_id FOR UPDATE"
+    )
+    return [_kept(row) for row in await tx.fetch(statement, peer)]
+
+
+async def close_all(tx: Tx, peer: str) -> None:
+    """Nothing is sent about sagas with this peer any more, by either side of them here."""
+    await tx.execute(_CLOSE_SAGAS, peer)
+    await tx.execute(_CLOSE_DECISIONS, peer)
 
 
 async def take_due(tx: Tx, peer: str, most: int, only: UUID | None = None) -> list[KeptSaga]:

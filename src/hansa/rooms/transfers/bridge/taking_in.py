@@ -106,7 +106,8 @@ async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message
 
 async def _has_units_again(tx: Tx, corridor: Corridor, saga: Saga | None, message: Message) -> bool:
     """Whether a saga that this registry forgot can be made up for now; True where it is not forgotten."""
-    if (saga is not None and saga.state is not State.IN_DOUBT) or not message.shows_request:
+    is_known = saga is not None and saga.state is not State.IN_DOUBT and not saga.is_abandoned
+    if is_known or not message.shows_request:
         return True
     terms = message.terms
     if terms.direction is Direction.REDEEM:
@@ -141,6 +142,20 @@ async def _move_again(tx: Tx, corridor: Corridor, terms: Terms) -> None:
     assert await wrapped_store.set_aside(tx, burnt)
     await wrapped_store.end_burn(tx, burnt)
     await journal.append(tx, completed(UnitsUnwrapped, corridor, terms, home=corridor.frame))
+
+
+async def end_with(tx: Tx, corridor: Corridor) -> None:
+    """End every saga with the peer, whose pair is locked: what was set aside for it is given back, and no decision is repeated."""
+    for kept in await store.lock_open(tx, corridor.key):
+        move = sagas.on_abandon(kept.saga)
+        assert move.saga is not None
+        assert move.entry is not None
+        await store.write(tx, move)
+        pair = await lock_pair(tx, corridor.key)
+        await pairing.record(tx, corridor.key, pair, move.entry, move.saga.terms, is_done=False)
+        if move.money is not None:
+            await _move_at_source(tx, corridor, kept, move.money)
+    await store.close_all(tx, corridor.key)
 
 
 async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.KeptSaga, money: Money) -> None:

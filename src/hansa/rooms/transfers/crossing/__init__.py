@@ -11,6 +11,7 @@ from .destination import (
     require_receiver,
 )
 from .dropping import DROPPING, TOTALS_AGREED
+from .ending import end_with
 from .errors import (
     CROSSING_REFUSALS,
     PASSING_CODES,
@@ -49,8 +50,10 @@ from .paying import (
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
+from .received_store import PaymentReceived, payments_received
 from .records import CrossingView
 from .reopening import (
+    PAIR_ENDED,
     PAIR_REOPENED,
     lock_chain,
     lock_chain_of_epochs,
@@ -83,6 +86,7 @@ __all__ = [
     "NOWHERE",
     "NO_HEAD",
     "OUTBOX",
+    "PAIR_ENDED",
     "PAIR_REOPENED",
     "PASSING_CODES",
     "PAYMENT_DECIDED",
@@ -106,6 +110,7 @@ __all__ = [
     "Message",
     "MinAmountOut",
     "Outbox",
+    "PaymentReceived",
     "Position",
     "QuoteId",
     "ReceiverIsForeign",
@@ -120,6 +125,7 @@ __all__ = [
     "bounds_of",
     "confirmed_between",
     "corridor_to",
+    "end_with",
     "fee_of_peer",
     "find_crossing",
     "find_payment",
@@ -133,6 +139,7 @@ __all__ = [
     "not_compared",
     "observe_in_chain",
     "open_outbox",
+    "payments_received",
     "peer_router",
     "place_of",
     "positions_at",

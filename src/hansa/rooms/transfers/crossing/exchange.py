@@ -150,7 +150,9 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
     await HIGH_WATER.of(runtime).require_compared()
     peer = await runtime.database.look(lambda tx: federation.peer_by_spiffe_id(tx, job.key))
     if peer is None or peer.ledger_id is None:
-        raise jobs.PutOff("the peer is not known any more")
+        # What is decided waits in case that the peer comes back.
+        await runtime.database.act(lambda tx: store.rest(tx, job.key))
+        return
     corridor = Corridor.to(peer, runtime)
     while messages := await runtime.database.act(lambda tx: due_messages(tx, corridor)):
         try:

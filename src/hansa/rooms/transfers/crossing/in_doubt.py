@@ -13,6 +13,10 @@ from . import store
 
 LISTED_MAX = 1000
 
+WAITS_FOR_HEADS = (
+    "this registry was restored, or may have been, and decides nothing until the other one stated what it has seen;"
+    " `hansa peer remove NAME --abandon` aborts it"
+)
 CAUSES = {
     "reserved": "no answer of the receiver's registry yet; aborted at its deadline",
     "prepared": "the sender's registry did not report its decision yet; it is asked again and again",
@@ -21,7 +25,7 @@ CAUSES = {
 
 
 class UndecidedTransfer(msgspec.Struct, frozen=True):
-    """One of them, with its cause in words."""
+    """One of them, with its cause in words. `waits_for_heads`: no deadline aborts it."""
 
     direction: str
     transfer_id: UUID
@@ -32,11 +36,12 @@ class UndecidedTransfer(msgspec.Struct, frozen=True):
     currency: str
     state: str
     since: datetime
+    waits_for_heads: bool = False
 
     @property
     def cause(self) -> str:
         """Why it is not decided."""
-        return CAUSES[self.state]
+        return WAITS_FOR_HEADS if self.waits_for_heads and self.state == "reserved" else CAUSES[self.state]
 
 
 async def is_settled_with(tx: Tx, peer: PeerRecord) -> bool:
@@ -57,6 +62,7 @@ async def undecided_transfers(tx: Tx) -> list[UndecidedTransfer]:
             row["currency"],
             row["state"],
             row["created_at"],
+            row["waits_for_heads"],
         )
         for row in await store.undecided(tx, LISTED_MAX)
     ]

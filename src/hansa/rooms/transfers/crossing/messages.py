@@ -19,6 +19,7 @@ SHOWN_MAX_CHARACTERS = 11_000
 DROPPED = ""
 """The text of a statement that was dropped: it was here, and proves nothing any more."""
 PAYMENT_TOKEN, CONTRACT = "payment_token", "contract"
+PAYING = frozenset({PAYMENT_TOKEN, CONTRACT})
 
 
 Place = tuple[int, int]
@@ -59,6 +60,8 @@ class Code(StrEnum):
     CURRENCY_DIFFERS = "CURRENCY_DIFFERS"
     BELOW_MIN_AMOUNT_OUT = "BELOW_MIN_AMOUNT_OUT"
     POOL_DIFFERS = "POOL_DIFFERS"
+    PEER_ABANDONED = "PEER_ABANDONED"
+    """An administrator ended what was under way with the peer."""
 
 
 class Swap(msgspec.Struct, frozen=True):

@@ -75,8 +75,8 @@ def needs_promise(received: Received | None, message: Message) -> bool:
 
 
 def is_given_up(received: Received) -> bool:
-    """Whether this registry promised, and took the ABORT for the end of it: a promise that it forgot it may have kept before."""
-    return received.state is ReceivedState.ABORTED and received.net > 0
+    """Whether this registry promised, and an ABORT or an administrator ended it: a promise that it forgot it may have kept before."""
+    return received.state in (ReceivedState.ABORTED, ReceivedState.REFUSED) and received.net > 0
 
 
 def _replay(received: Received | None, message: Message, terms: Terms) -> Step:
@@ -136,6 +136,15 @@ def on_abort(received: Received | None, message: Message, terms: Terms) -> Step:
         money=(Money(MoneyKind.ABORT_IN, body, known.net, known.fee),) if had_room else (),
         entry="receipt",
     )
+
+
+def on_abandon(received: Received) -> Step:
+    """An administrator ends what is under way with the peer: the room is free again. A COMMIT that shows the promise counts later."""
+    if received.state is not ReceivedState.PREPARED:
+        return NOTHING
+    refused = replace(received, state=ReceivedState.REFUSED, code=Code.PEER_ABANDONED)
+    given_up = Money(MoneyKind.ABORT_IN, received.body, received.net, received.fee)
+    return Step(received=refused, money=(given_up,))
 
 
 def on_closed(received: Received | None, message: Message) -> Step:

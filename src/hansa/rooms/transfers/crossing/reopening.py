@@ -18,6 +18,12 @@ PAIR_REOPENED: Slot[PairReopened] = Slot(
 )
 
 
+PAIR_ENDED: Slot[Callable[[Tx, str], Awaitable[None]]] = Slot(
+    "transfers: a peer is deleted, and what rooms above have under way with it ends"
+)
+"""Called under the lock of the pair."""
+
+
 async def reopen(tx: Tx, peer: str, reopened: PairReopened) -> None:
     """Let every decision and receipt be sent until it is answered again, those of rooms above too; the pair is locked."""
     await store.reopen(tx, peer)

@@ -123,6 +123,18 @@ def on_time(sent: Sent, judgement: Judgement, now: float) -> Step:
     return _abort(sent, Code.TIMEOUT)
 
 
+def on_abandon(sent: Sent) -> Step:
+    """An administrator ends what is under way with the peer: ABORT, unless the decision is recorded.
+
+    A COMMIT of before a restore that the peer shows later counts all the same.
+    """
+    if sent.state is SentState.RESERVED:
+        return _abort(sent, Code.PEER_ABANDONED)
+    if sent.state is SentState.IN_DOUBT:
+        return Step(sent=replace(sent, state=SentState.ABORTED, code=Code.PEER_ABANDONED), entry="abort")
+    return NOTHING
+
+
 def on_receipt(sent: Sent | None, message: Message, judgement: Judgement) -> Step:
     """The receiver's registry carried the decision out, and shows it with this registry's signature."""
     body = message.body

@@ -121,6 +121,15 @@ async def lock_sent(
     return {str(row["transfer_id"]): sent_of(row) for row in rows if row["peer"] == peer}, of_others
 
 
+async def lock_undecided(tx: Tx, peer: str) -> list[Sent]:
+    """The transfers to this peer that are not decided, or whose decision has no units, locked."""
+    statement = (
+        "SELECT * FROM transfers_sent WHERE peer = $1 AND state IN ('reserved', 'in_doubt')"
+        " ORDER BY transfer_id FOR NO KEY UPDATE"
+    )
+    return [sent_of(row) for row in await tx.fetch(statement, peer)]
+
+
 async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> None:
     """Write steps of transfers that leave, under the lock of the pair."""
     if not changed:

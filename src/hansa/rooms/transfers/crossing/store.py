@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.jobs import Question
 
 from .messages import NOWHERE, Position, positions_at
 from .pair_chain import Crossing, Pair
-from .row_columns import FIRST_PAUSE_SECONDS, columns
+from .row_columns import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, columns
 
 _OPEN_PAIR = "INSERT INTO transfers_pair (peer) VALUES ($1) ON CONFLICT DO NOTHING"
 
@@ -61,6 +61,16 @@ UPDATE transfers_pair SET ask_at = clock_timestamp() + make_interval(secs => {FI
 WHERE peer = $1 AND ask_at <= clock_timestamp() RETURNING true
 """  # noqa: S608
 
+_REST = [
+    f"UPDATE {table} SET {column} = clock_timestamp() + make_interval(secs => {LONGEST_PAUSE_SECONDS})"  # noqa: S608
+    f" WHERE peer = $1 AND {column} <= clock_timestamp()"
+    for table, column in (
+        ("transfers_pair", "ask_at"),
+        ("transfers_sent", "next_at"),
+        ("transfers_received", "next_at"),
+    )
+]
+
 _PEERS_DUE = """
 SELECT peer FROM transfers_pair AS pair
 WHERE ask_at <= clock_timestamp()
@@ -72,16 +82,17 @@ HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
 """Whether a peer is to be sent something now."""
 
 _UNDECIDED = """
-SELECT 'out' AS direction, transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at
-FROM transfers_sent WHERE state IN ('reserved', 'in_doubt')
+SELECT 'out' AS direction, transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at,
+  crossing = 'awaiting_heads' AS waits_for_heads
+FROM transfers_sent JOIN transfers_pair USING (peer) WHERE state IN ('reserved', 'in_doubt')
 UNION ALL
-SELECT 'in', transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at
+SELECT 'in', transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at, false
 FROM transfers_received WHERE state = 'prepared'
 UNION ALL
-SELECT 'out', saga_id, peer, frame, sender_did, receiver_did, amount, currency, 'in_doubt', created_at
+SELECT 'out', saga_id, peer, frame, sender_did, receiver_did, amount, currency, 'in_doubt', created_at, false
 FROM transfers_bridge_saga WHERE state = 'IN_DOUBT'
 UNION ALL
-SELECT 'in', saga_id, peer, frame, sender_did, receiver_did, amount, currency, 'in_doubt', decided_at
+SELECT 'in', saga_id, peer, frame, sender_did, receiver_did, amount, currency, 'in_doubt', decided_at, false
 FROM transfers_bridge_decision WHERE is_in_doubt
 ORDER BY created_at LIMIT $1
 """
@@ -93,6 +104,23 @@ async def lock_pair(tx: Tx, peer: str) -> Pair:
     if row is None:
         await open_pair(tx, peer)
         row = await tx.fetchrow(_PAIR + " FOR NO KEY UPDATE", peer)
+    assert row is not None
+    return _pair(row)
+
+
+async def lock_pair_alone(tx: Tx, peer: str) -> Pair:
+    """As `lock_pair`; what is reserved or begun with the peer waits too, and finds the pair as this transaction leaves it."""
+    return await _opened_pair(tx, peer, "FOR UPDATE")
+
+
+async def share_pair(tx: Tx, peer: str) -> Pair:
+    """The pair with this peer, which stays until the transaction ends."""
+    return await _opened_pair(tx, peer, "FOR KEY SHARE")
+
+
+async def _opened_pair(tx: Tx, peer: str, lock: str) -> Pair:
+    await open_pair(tx, peer)
+    row = await tx.fetchrow(f"{_PAIR} {lock}", peer)
     assert row is not None
     return _pair(row)
 
@@ -146,6 +174,12 @@ async def reopen(tx: Tx, peer: str) -> None:
     await tx.execute("UPDATE transfers_pair SET dropped_epoch = 0, dropped_seq = 0 WHERE peer = $1", peer)
     await tx.execute(_REOPEN_SAGAS, peer)
     await tx.execute(_REOPEN_DECISIONS, peer)
+
+
+async def rest(tx: Tx, peer: str) -> None:
+    """Put off what a peer that is not known any more is due to be sent."""
+    for statement in _REST:
+        await tx.execute(statement, peer)
 
 
 async def is_settled(tx: Tx, peer: str) -> bool:

@@ -1,5 +1,6 @@
 """Pools of two currencies, one for each other registry, and the prices of swaps."""
 
+from .acts import end_with
 from .admin_routes import pools_admin_router
 from .errors import QUOTE_REFUSALS, REFUSAL_OF, SWAP_REFUSALS, NotASwap, PoolUnknown
 from .jobs_of_pools import POOL_JOBS
@@ -29,6 +30,7 @@ __all__ = [
     "SwapStep",
     "SwapTerms",
     "decimal_text",
+    "end_with",
     "fx_peer_router",
     "fx_router",
     "has_pool",

@@ -127,6 +127,14 @@ async def end_pool(tx: Tx, pool: Pool, settings: Settings) -> None:
         await ledger.apply(tx, [order], book)
 
 
+async def end_with(tx: Tx, peer: str, settings: Settings) -> None:
+    """End the pool with a peer that is deleted, with which no swap is pending; what it was not sent is dropped."""
+    pool = await store.find_pool(tx, peer, lock=True)
+    if pool is not None:
+        await end_pool(tx, pool, settings)
+    await store.drop_acts(tx, peer)
+
+
 async def take_in(tx: Tx, peer: federation.PeerRecord, act: PoolAct, settings: Settings) -> None:
     """Follow an act of a peer, once. Raises: PoolExists, PoolUnknown, PoolCurrencyDiffers, PoolBusy."""
     assert peer.spiffe_id is not None

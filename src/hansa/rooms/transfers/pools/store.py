@@ -170,6 +170,11 @@ async def finish_act(tx: Tx, act_id: UUID) -> bool:
     return bool(await tx.fetchval("DELETE FROM transfers_pool_act WHERE act_id = $1 RETURNING true", act_id))
 
 
+async def drop_acts(tx: Tx, peer: str) -> None:
+    """Nothing more is sent to this peer."""
+    await tx.execute("DELETE FROM transfers_pool_act WHERE peer = $1", peer)
+
+
 async def hear(tx: Tx, peer: str, act_id: UUID) -> bool:
     """Whether an act of the peer is taken in for the first time."""
     return bool(await tx.fetchval(_HEAR, peer, act_id))

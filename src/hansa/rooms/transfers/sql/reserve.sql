@@ -13,6 +13,8 @@ BEGIN
   INSERT INTO transfers_pair (peer)
   SELECT n.wanted FROM unnest(named) AS n (wanted) WHERE NOT EXISTS (SELECT FROM transfers_pair p WHERE p.peer = n.wanted)
   ON CONFLICT DO NOTHING;
+  -- The end of a peer waits for what is reserved, and the reverse.
+  PERFORM FROM transfers_pair p WHERE p.peer = ANY (named) ORDER BY p.peer FOR KEY SHARE;
   RETURN QUERY SELECT (l ->> 'place')::int, 'PEER_REWOUND', NULL::jsonb
   FROM jsonb_array_elements(lines) l
   WHERE l -> 'payload' ->> 'peer' IN (

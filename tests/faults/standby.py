@@ -1,0 +1,117 @@
+"""A leader and its synchronous standby, whose stream may stall, and the promotion of the standby."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from tests.operation.plain_postgresql import CARELESS, PlainPostgresql, plain_postgresql, until_it_answers
+
+NAME = "second"
+LOSSLESS = ("synchronous_commit=on", f"synchronous_standby_names={NAME}")
+COME_TO_PASS_SECONDS = 60
+
+
+@dataclass
+class Pair:
+    """The two servers. The leader's commits wait for the standby."""
+
+    leader: str
+    standby: str
+    _postgresql: PlainPostgresql
+    _stack: ExitStack
+    _stopped: list[int]
+
+    async def stall(self) -> None:
+        """Stop the process that sends the log to the standby; what is committed from now on stays at the leader."""
+        sender = await value_of(self.leader, "SELECT pid FROM pg_stat_replication")
+        os.kill(sender, signal.SIGSTOP)
+        self._stopped.append(sender)
+
+    def resume(self) -> None:
+        """Let the log flow again."""
+        while self._stopped:
+            os.kill(self._stopped.pop(), signal.SIGCONT)
+
+    async def commits_waiting(self) -> int:
+        """How many commits wait for the standby."""
+        waiting: int = await value_of(
+            self.leader,
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'",
+        )
+        return waiting
+
+    async def cancel_waiting(self) -> None:
+        """Cancel every commit that waits, as a client that times out or an administrator does."""
+        await value_of(
+            self.leader,
+            "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+        )
+
+    async def fail_over(self) -> None:
+        """Kill the leader at once, and promote the standby."""
+        pid = int((self._postgresql.folder / "first" / "postmaster.pid").read_text().split("\n", 1)[0])
+        processes = [int(line) for line in _children(pid)]
+        for process in [pid, *processes]:
+            os.kill(process, signal.SIGKILL)
+        self._stopped.clear()
+        assert await value_of(self.standby, "SELECT pg_promote()")
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+async def value_of(dsn: str, statement: str, *arguments: object) -> Any:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval(statement, *arguments)
+    finally:
+        await connection.close()
+
+
+async def until(condition: Any) -> None:
+    """Wait for what must come to pass."""
+    async with asyncio.timeout(COME_TO_PASS_SECONDS):
+        while not await condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def leader_and_standby() -> AsyncIterator[Pair]:
+    """Two clusters that run; the standby has everything."""
+    with plain_postgresql() as postgresql, ExitStack() as stack:
+        first = postgresql.make("first")
+        leader = stack.enter_context(postgresql.running(first, *CARELESS, "port=5432"))
+        await until_it_answers(leader)
+        second = postgresql.folder / NAME
+        postgresql.run(
+            "pg_basebackup",
+            f"--pgdata={second}",
+            "--checkpoint=fast",
+            "--write-recovery-conf",
+            f"--dbname={leader}&application_name={NAME}",
+        )
+        running = postgresql.running(second, *CARELESS, "port=5433", "hot_standby=on")
+        standby = stack.enter_context(running) + "&port=5433"
+        await until_it_answers(standby)
+        connection = await asyncpg.connect(leader)
+        for setting in LOSSLESS:
+            name, _, value = setting.partition("=")
+            await connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        await connection.execute("SELECT pg_reload_conf()")
+        await connection.close()
+        pair = Pair(leader, standby, postgresql, stack, [])
+        await until(
+            lambda: value_of(leader, "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+        )
+        try:
+            yield pair
+        finally:
+            pair.resume()
