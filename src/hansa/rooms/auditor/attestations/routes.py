@@ -112,7 +112,9 @@ async def read_attestation_head(
     responses=problems(AttestationUnknown, TooManyRequests),
 )
 async def read_attestation(
-    _: Public, db: Db, attestation_id: Annotated[str, Path(description="The id, a positive integer.")]
+    _: Public,
+    db: Db,
+    attestation_id: Annotated[str, Path(description="The id, a positive integer.", examples=["4711"])],
 ) -> AttestationOut:
     """One attestation; 404 also where the id is no positive integer."""
     number = int(attestation_id) if _NUMBER.fullmatch(attestation_id) else 0
