@@ -42,6 +42,8 @@ from hansa.doors.stop_signals import (
 from hansa.doors.trusted_domains import TrustedDomains
 from hansa.doors.worker_forks import WorkerForks
 from hansa.doors.worker_processes import serve_with_workers
+from hansa.foundation.plumbing.data_directory import require_kind
+from hansa.foundation.plumbing.embedded import held
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
 from hansa.foundation.plumbing.process_files import ServingProcess, describe_this_process, recorded
@@ -82,7 +84,7 @@ async def serve(settings: Settings, listeners: Listeners, forks: WorkerForks | N
     """
     try:
         cancel_on_stop_signal()
-        async with prepared_database(settings) as dsn:
+        async with _held_directory(settings), prepared_database(settings) as dsn:
             await require_signing_key(settings, dsn)
             await _log_start(settings, dsn, workers)
             with recorded(settings.data_dir, _process(settings, workers)):
@@ -99,6 +101,17 @@ async def serve(settings: Settings, listeners: Listeners, forks: WorkerForks | N
     finally:
         if forks is not None:
             await forks.close()
+
+
+@asynccontextmanager
+async def _held_directory(settings: Settings) -> AsyncIterator[None]:
+    """Keep a second service out of the data directory; the embedded database does that itself."""
+    require_kind(settings)
+    if settings.database_url is None:
+        yield
+        return
+    with held(settings.data_dir):
+        yield
 
 
 async def _log_start(settings: Settings, dsn: str, workers: int) -> None:

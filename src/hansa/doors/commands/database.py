@@ -58,7 +58,7 @@ def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """
     from hansa.doors import offline_commands
 
-    changed = run_act(offline_commands.adopt_database(settings_from(data_dir=data_dir)))
+    changed = run_act(offline_commands.adopt_database(settings_from(any_database=True, data_dir=data_dir)))
     print_outcome(
         f"recorded: {', '.join(changed)}" if changed else "no changes",
         {"changed": changed},
@@ -121,7 +121,7 @@ def database_restore(
     """
     from hansa.doors import database_backup
 
-    settings = settings_from(data_dir=data_dir)
+    settings = settings_from(any_database=True, data_dir=data_dir)
     reader = _verified(file)
     secret = passphrase() if reader.manifest.has_keys else None
     restored = _carry_out(database_backup.restore(settings, reader, secret), file)

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def settings_from(**overrides: object) -> "Settings":
+def settings_from(*, any_database: bool = False, **overrides: object) -> "Settings":
     """The settings of the environment; `overrides` (from the command line) win. A bad one ends the command.
+
+    So does a data directory that belongs to another kind of database, unless the command takes any of them.
 
     From then on the command logs its warnings and errors on standard error: standard output is for its outcome.
     """
@@ -26,6 +28,11 @@ def settings_from(**overrides: object) -> "Settings":
     except BadSetting as trouble:
         fail(str(trouble))
     configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)
+    if not any_database:
+        from hansa.foundation.plumbing.data_directory import require_kind
+
+        with failures_in_one_line():
+            require_kind(settings)
     return settings
 
 
@@ -72,10 +79,12 @@ def file_failures_in_one_line(file: Path) -> Iterator[None]:
 
 def data_directory(settings: "Settings") -> Path:
     """The data directory, absolute; where there is no registry, that ends the command."""
-    directory = settings.data_dir.expanduser().resolve()
-    if settings.database_url is None:
-        from hansa.foundation.plumbing.embedded import require_cluster
+    from hansa.foundation.plumbing.data_directory import belonging
+    from hansa.foundation.plumbing.embedded import require_cluster
 
-        with failures_in_one_line():
+    directory = settings.data_dir.expanduser().resolve()
+    with failures_in_one_line():
+        record = belonging(directory)
+        if settings.database_url is None and (record is None or record.database == "embedded"):
             require_cluster(directory)
     return directory

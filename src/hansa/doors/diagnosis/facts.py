@@ -10,6 +10,7 @@ import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing import mail_queue
+from hansa.foundation.plumbing.data_directory import belonging, kind_of
 from hansa.foundation.plumbing.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
 from hansa.foundation.plumbing.keys import BadKey, Keyring
@@ -99,7 +100,10 @@ def _detail(answer: httpx2.Response) -> str:
 
 
 async def _look_at_database(settings: Settings) -> DatabaseFacts:
-    kind = "embedded" if settings.database_url is None else "external"
+    record = belonging(settings.data_dir)
+    kind = record.database if record else kind_of(settings)
+    if kind == "external" and settings.database_url is None:
+        return DatabaseFacts(kind, trouble="DATABASE_URL is not known to this command")
     try:
         dsn = settings.database_url or running_dsn(settings.data_dir)
         await require_reachable(dsn)

@@ -15,7 +15,7 @@ from .model import (
     Settings,
     read_settings,
 )
-from .spelling import misspelt_settings
+from .spelling import misspelt_settings, require_spelling
 from .values import SECRET, SECRET_SHORT_BELOW, is_operator_name
 
 __all__ = [
@@ -32,4 +32,5 @@ __all__ = [
     "misspelt_settings",
     "read_profile",
     "read_settings",
+    "require_spelling",
 ]
