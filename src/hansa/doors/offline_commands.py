@@ -19,7 +19,7 @@ from hansa.doors.startup import (
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.data_directory import Belonging, kind_of, record_belonging
+from hansa.foundation.plumbing.data_directory import Belonging, record_belonging
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.registry_identity import own_identity, replace_identity, require_adoptable
@@ -165,7 +165,7 @@ async def adopt_database(settings: Settings) -> list[str]:
             await database.look(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
             make_missing_keys(settings)
             changed = await database.act(adopt)
-            record_belonging(settings.data_dir, Belonging(kind_of(settings), settings.ledger_id))
+            record_belonging(settings.data_dir, Belonging.of(settings))
             return changed
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import os
 import resource
 import shlex
 import signal
@@ -49,7 +50,7 @@ from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
 from hansa.foundation.plumbing.process_files import ServingProcess, describe_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.settings import Settings, misspelt_settings
+from hansa.foundation.plumbing.settings import VARIABLE, Settings, misspelt_settings, without_secrets
 from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.rooms import federation, journal
 
@@ -149,7 +150,12 @@ def _command_for_an_administrator(settings: Settings) -> str:
 def _process(settings: Settings, workers: int) -> ServingProcess:
     database = "embedded" if settings.database_url is None else "external"
     return describe_this_process(
-        url=address_of(settings), version=hansa.__version__, workers=workers, database=database
+        url=address_of(settings),
+        version=hansa.__version__,
+        workers=workers,
+        database=database,
+        settings=without_secrets(settings),
+        settings_file=os.environ.get(VARIABLE) or None,
     )
 
 

@@ -17,7 +17,6 @@ from hansa.foundation.events import REGISTRY_ACCOUNT
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.data_directory import (
     Belonging,
-    kind_of,
     record_belonging,
     require_founded,
     require_kind,
@@ -284,7 +283,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
         await database.act(lambda tx: _found(tx, settings))
     finally:
         await database.close()
-    record_belonging(settings.data_dir, Belonging(kind_of(settings), settings.ledger_id))
+    record_belonging(settings.data_dir, Belonging.of(settings))
 
 
 async def _found(tx: Tx, settings: Settings) -> None:

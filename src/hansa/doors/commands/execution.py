@@ -14,17 +14,19 @@ Answer = TypeVar("Answer")
 
 
 def settings_from(*, any_database: bool = False, **overrides: object) -> "Settings":
-    """The settings of the environment; `overrides` (from the command line) win. A bad one ends the command.
+    """The settings of the environment and of the settings file; `overrides` (from the command line) win. A bad one ends the command.
 
     So does a data directory that belongs to another kind of database, unless the command takes any of them.
 
     From then on the command logs its warnings and errors on standard error: standard output is for its outcome.
     """
+    from hansa.foundation.plumbing.data_directory import settings_with_file
     from hansa.foundation.plumbing.log import configure_logs
-    from hansa.foundation.plumbing.settings import BadSetting, read_settings
+    from hansa.foundation.plumbing.settings import BadSetting
 
     try:
-        settings = read_settings(**overrides)
+        with failures_in_one_line():
+            settings = settings_with_file(**overrides)
     except BadSetting as trouble:
         fail(str(trouble))
     configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)

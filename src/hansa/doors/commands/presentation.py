@@ -4,6 +4,7 @@ import os
 import sys
 from copy import copy
 from functools import cache
+from itertools import islice
 from typing import Any, NoReturn
 
 import typer
@@ -19,6 +20,7 @@ from hansa_client.commands.usage import usage_sentence
 
 HELP_OPTIONS = ["-h", "--help"]
 PROGRAM = "hansa"
+CONFIG = "--config"
 COMPLETION_VARIABLE = "_HANSA_COMPLETE"
 PANELS = (RUN, USE, ADMINISTER, INSPECT, DEVELOP)
 
@@ -39,14 +41,38 @@ def run_command_line(app: typer.Typer) -> None:
         from typer._completion_classes import completion_init
 
         completion_init()
+    shared, sys.argv[1:] = _with_config_first(sys.argv[1:])
     command = _build_command(app, None if is_completion else next(iter(sys.argv[1:]), None))
     try:
-        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False, obj=app)
+        code = command(
+            [*shared, *sys.argv[1:]],
+            prog_name=PROGRAM,
+            complete_var=COMPLETION_VARIABLE,
+            standalone_mode=False,
+            obj=app,
+        )
     except TyperException as trouble:
         _end_usage_error(trouble)
     except typer.Abort:
         fail("aborted")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_config_first(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The option of the settings file, which may stand behind a command as well, and the other arguments."""
+    config: list[str] = []
+    others: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            others += [argument, *rest]
+        elif argument == CONFIG:
+            config = [argument, *islice(rest, 1)]
+        elif argument.startswith(f"{CONFIG}="):
+            config = [argument]
+        else:
+            others.append(argument)
+    return config, others
 
 
 @cache

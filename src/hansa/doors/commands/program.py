@@ -1,5 +1,7 @@
 """The program `hansa`: its groups of commands, in the order in which they are shown."""
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,7 +26,7 @@ from hansa.doors.commands import (
     verification,
 )
 from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT
-from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
+from hansa.doors.commands.presentation import CONFIG, HELP_OPTIONS, PROGRAM, CommandsByPurpose
 from hansa_client.commands.verbs import add_verbs
 
 
@@ -44,16 +46,33 @@ app = typer.Typer(
 )
 
 
+def _use(settings_file: Path | None) -> None:
+    if settings_file is not None:
+        # Read where the settings are: the file may name the data directory.
+        os.environ["HANSA_CONFIG"] = str(settings_file)
+
+
 @app.callback()
 def hansa(
     *,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            CONFIG,
+            metavar="FILE",
+            help="File with settings (HANSA_CONFIG); may stand anywhere in the command.",
+            callback=_use,
+            is_eager=True,
+            show_default=False,
+        ),
+    ] = None,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """What every command shares."""
-    del version
+    del config, version
 
 
 for top_level in (serving, stopping, demonstration, supply, inspection, completion, development):

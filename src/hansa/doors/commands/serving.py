@@ -41,11 +41,12 @@ def serve(
 ) -> None:
     """Run the registry: HTTP API, web console and background jobs."""
     with failures_of_the_start():
+        from hansa.foundation.plumbing.data_directory import settings_with_file
         from hansa.foundation.plumbing.log import configure_logs
-        from hansa.foundation.plumbing.settings import read_settings, require_spelling
+        from hansa.foundation.plumbing.settings import require_spelling
 
         require_spelling()
-        settings = read_settings(host=host, port=port, data_dir=data_dir)
+        settings = settings_with_file(host=host, port=port, data_dir=data_dir)
         configure_logs(settings.log_level, settings.log_format)
 
         from hansa.doors import serve as serving

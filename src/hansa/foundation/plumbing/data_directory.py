@@ -4,6 +4,7 @@ A directory with this record never founds a second registry: another kind of dat
 refused. `hansa db adopt` records another database on purpose. A directory of an older version gets its record at the next start.
 """
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,7 @@ import structlog
 
 from hansa.foundation.plumbing.embedded import has_cluster, socket_directory
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import VARIABLE, Settings, load_settings_file, read_settings
 
 FILE = "registry.json"
 Kind = Literal["embedded", "external"]
@@ -23,10 +24,19 @@ _log = structlog.get_logger()
 
 
 class Belonging(msgspec.Struct, frozen=True):
-    """The database of a data directory: its kind, and the ledger id of the registry in it."""
+    """The database of a data directory: its kind, and the ledger id of the registry in it.
+
+    `settings_file` is that of the last start; commands read it where they are given no other.
+    """
 
     database: Kind
     ledger_id: str
+    settings_file: str | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Belonging":
+        """The record of a process with these settings."""
+        return cls(kind_of(settings), settings.ledger_id, os.environ.get(VARIABLE) or None)
 
 
 def belonging(data_dir: Path) -> Belonging | None:
@@ -57,6 +67,21 @@ def record_belonging(data_dir: Path, record: Belonging) -> None:
         )
 
 
+def settings_with_file(**overrides: object) -> Settings:
+    """The settings of the environment and of the settings file; `overrides` (from the command line) win.
+
+    The file is that of HANSA_CONFIG, else the one with which the registry of the data directory was started; an empty
+    HANSA_CONFIG means none. Raises: BadSetting, DatabaseOfAnother.
+    """
+    given = os.environ.get(VARIABLE)
+    if given is None:
+        record = belonging(read_settings(**overrides).data_dir)
+        given = record.settings_file if record else None
+    if given:
+        load_settings_file(Path(given))
+    return read_settings(**overrides)
+
+
 def kind_of(settings: Settings) -> Kind:
     """The kind of database that the settings name; the embedded one may be named by its own address."""
     if settings.database_url is None:
@@ -73,7 +98,8 @@ def require_kind(settings: Settings) -> None:
     registry = f"{place} belongs to the registry {record.ledger_id}"
     if record.database == "external" and kind_of(settings) == "embedded":
         raise DatabaseOfAnother(
-            f"{registry} on a PostgreSQL server of yours, and DATABASE_URL is not set: set it, or use another --data-dir."
+            f"{registry} on a PostgreSQL server of yours, and DATABASE_URL is not set: set it, name the settings file with"
+            " --config, or use another --data-dir."
         )
     if record.database == "embedded" and kind_of(settings) == "external":
         raise DatabaseOfAnother(

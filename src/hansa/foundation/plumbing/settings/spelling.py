@@ -7,11 +7,19 @@ from collections.abc import Iterable, Mapping
 from .model import BadSetting, Settings
 
 # Read where they are used, and no members of the settings.
-OTHER_NAMES = ("HANSA_ADMIN_PASSWORD", "HANSA_TEST_TIER", "HANSA_TEST_SEED")
+OTHER_NAMES = (
+    "HANSA_CONFIG",
+    "HANSA_KEYS_PASSPHRASE",
+    "HANSA_ADMIN_PASSWORD",
+    "HANSA_TEST_TIER",
+    "HANSA_TEST_SEED",
+)
 KEY_NAMES = re.compile(r"HANSA_KEY_[A-Z_]+", re.ASCII)
 # Names of other programs that are close to ours.
 FOREIGN_NAMES = frozenset({"HOST", "LOGLEVEL", "LOGNAME", "PORTS", "REPORT", "SPORT"})
-DECISIVE = frozenset({"DATABASE_URL", "HANSA_DATA_DIR", "REGISTRY_NAME", "TRUST_DOMAIN", "REGISTRY_TIER"})
+DECISIVE = frozenset(
+    {"DATABASE_URL", "HANSA_DATA_DIR", "REGISTRY_NAME", "TRUST_DOMAIN", "REGISTRY_TIER", "HANSA_CONFIG"}
+)
 """Settings that decide on the registry that is served: without one of them, another one would be founded."""
 SHORTEST = 6
 LONG = 12
