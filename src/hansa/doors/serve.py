@@ -32,7 +32,13 @@ from hansa.doors.http.per_address import ADDRESS_COUNTS
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.listeners import Listeners, address_of, open_listeners, ready_line
 from hansa.doors.shared_metrics import DIRECTORY, shared_metrics
-from hansa.doors.startup import has_administrator, open_runtime, prepared_database, require_signing_key
+from hansa.doors.startup import (
+    has_administrator,
+    open_runtime,
+    prepared_database,
+    require_own_database,
+    require_signing_key,
+)
 from hansa.doors.stop_signals import (
     DRAIN_SECONDS,
     cancel_on_stop_signal,
@@ -111,6 +117,8 @@ async def _held_directory(settings: Settings) -> AsyncIterator[None]:
     if settings.database_url is None:
         yield
         return
+    # A process that may not use the database leaves no directory behind.
+    await require_own_database(settings, settings.database_url)
     with held(settings.data_dir):
         yield
 
