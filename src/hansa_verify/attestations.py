@@ -4,8 +4,9 @@ Each record must hold all checks:
 
 - C1 the key is known, its id is derived from it, and it was not retired before the record; C2 the digest is that of the
   payload; C3 the signature is by that key; C4 the record names the digest of the one before, 64 zeros first;
-- C5 the envelope says what the payload says, ids and times rise; C6 net supply and delta follow from the terms, and the
-  liabilities add up to what circulates; C7 the status follows from the delta, and `native.ok` from its gap; C8 the position
+- C5 the envelope says what the payload says, a provenance record states what it changed and why, ids and times rise; C6 net supply and delta follow from the terms, and the
+  liabilities add up to what circulates; C7 the status follows from the delta, `native.ok` from its gap, and every check is
+  one of the standard with a result of its own; C8 the position
   in the log never falls, the native basis changes only after a provenance record, and the head is not from the future.
 
 What is null is skipped. A breach, a gap and an old head are warnings: the chain is then honest about something bad.
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from .canonical import NotBase64url, NotCanonical, decoded, read_json, read_moment
@@ -29,6 +31,27 @@ WATCHED_WITHIN = timedelta(minutes=10)
 PAYLOAD_MAX_CHARACTERS = 16 * 1024
 PROVENANCE = ("baseline_set", "baseline_removed", "transit_rebaselined")
 KINDS = ("audit", *PROVENANCE)
+RAILS = dict(zip(PROVENANCE, ("admin/set-native-baseline",) * 2 + ("admin/rebaseline-transit",), strict=True))
+TWO = frozenset({"OK", "BREACH"})
+RESULTS: Mapping[str, frozenset[str]] = {
+    "supply": TWO,
+    "per_user": TWO,
+    "staked_guard": TWO | {"MISMATCH"},
+    "escrow": TWO | {"ERROR"},
+    "transactions": TWO,
+    "shares": TWO,
+    "solvency": frozenset({"SOLVENT", "LOW", "BREACH"}),
+}
+"""The checks of an audit, each with the results that it may have."""
+BASES = frozenset(
+    {
+        "typed_mints_complete",
+        "writedown_rebaselined",
+        "federated_reconciled",
+        "pre_baseline_genesis",
+        "coverage_unknown",
+    }
+)
 TERMS = ("issued", "destroyed", "transit_net", "net_supply", "circulating")
 BASES_WITHOUT_VERDICT = frozenset({"pre_baseline_genesis", "coverage_unknown"})
 CHECKS = {
@@ -36,9 +59,9 @@ CHECKS = {
     "C2": "every digest is that of its payload",
     "C3": "every signature is by its key",
     "C4": "every record continues the one before",
-    "C5": "every envelope says what its payload says, ids and times rise",
+    "C5": "every envelope says what its payload says, provenance records are complete, ids and times rise",
     "C6": "net supply and delta follow from the terms",
-    "C7": "every status follows from its delta, native coverage from its gap",
+    "C7": "every status follows from its delta, native coverage from its gap, every check has a result of its own",
     "C8": "positions in the log never fall, the basis changes only with a provenance record",
 }
 
@@ -67,7 +90,7 @@ class ChainVerdict(Judgement):
 
 
 def read_export(text: bytes | str) -> tuple[list[Any], Any]:
-    """The records of an export, the first of the chain first, and its key set. Raises: NotCanonical."""
+    """The records of an export or of a list of a registry, in the order of the text, and its key set. Raises: NotCanonical."""
     document = read_json(text)
     if not isinstance(document, Mapping) or document.get("standard") != STANDARD:
         raise NotCanonical(f"an export is an object whose standard is {STANDARD}")
@@ -85,13 +108,13 @@ def verify_attestations(
     max_age: timedelta | None = None,
     at: datetime | None = None,
 ) -> ChainVerdict:
-    """Judge a whole chain, its first record first, as of `at`. Never raises.
+    """Judge a whole chain as of `at`, its first record first, or the newest first as a list of a registry has it. Never raises.
 
     Amounts may differ by 0.001 (C6) and 0.01 (C7); with `exact` by nothing. With `max_age` an older head fails C8.
     """
     judged = _Judged(keys, exact=exact)
     moment = at or datetime.now(UTC)
-    for record in records:
+    for record in reversed(records) if _falls(records) else records:
         judged.judge(record)
     judged.judge_head(moment, max_age)
     steps = tuple(
@@ -229,8 +252,16 @@ class _Judged:
         said = self.envelope(record, payload)
         if said["kind"] in PROVENANCE:
             self.has_provenance = True
+            _require_provenance(said)
             return
-        checks = (self._invariant, self._liabilities, self._status, self._native, self._progress)
+        checks = (
+            self._invariant,
+            self._liabilities,
+            self._status,
+            self._native,
+            self._results,
+            self._progress,
+        )
         self._each(checks, record, said)
         if "BREACH" in (said.get("status"), said.get("live_status")):
             self.breaches.append(record["id"])
@@ -270,11 +301,21 @@ class _Judged:
         if not isinstance(native, Mapping) or type(native.get("basis")) is not str:
             raise Refusal("C7", "the native coverage has no basis")
         is_ok, basis = native.get("ok"), native["basis"]
+        if basis not in BASES:
+            raise Refusal("C7", f"the basis {basis!r} is unknown"[:200])
         gap = native.get("gap") if native.get("gap_rebased") is None else native["gap_rebased"]
         if type(is_ok) not in (bool, type(None)) or (is_ok is None) != (basis in BASES_WITHOUT_VERDICT):
             raise Refusal("C7", f"native.ok {is_ok!r} does not fit the basis {basis!r}")
         if is_ok is not None and not self._follows(_number(gap, "C7"), is_ok=is_ok):
             raise Refusal("C7", f"native.ok is {is_ok} and the gap {gap}")
+
+    def _results(self, said: Mapping[str, Any]) -> None:
+        results = said.get("checks")
+        if not isinstance(results, Mapping):
+            raise Refusal("C7", "checks is no object")
+        for name, result in results.items():
+            if type(result) is not str or result not in RESULTS.get(name, ()):
+                raise Refusal("C7", f"the check {name!r} has the result {result!r}"[:200])
 
     def _progress(self, said: Mapping[str, Any]) -> None:
         seq, native = said.get("as_of_event_seq"), said.get("native")
@@ -299,6 +340,15 @@ class _Judged:
         return _EXACT.subtract(one, other).copy_abs() <= (0 if self.exact else _INVARIANT_TOLERANCE)
 
 
+def _falls(records: Sequence[Any]) -> bool:
+    """Whether more ids fall than rise, from one record to the next."""
+    numbers = [record.get("id") if isinstance(record, Mapping) else None for record in records]
+    steps = [
+        after - before for before, after in pairwise(numbers) if type(before) is int and type(after) is int
+    ]
+    return sum(step < 0 for step in steps) > sum(step > 0 for step in steps)
+
+
 def _payload(record: Mapping[str, Any]) -> bytes:
     payload = record.get("payload")
     if type(payload) is not str or len(payload) > PAYLOAD_MAX_CHARACTERS:
@@ -317,6 +367,32 @@ def _read_payload(payload: bytes) -> Mapping[str, Any]:
     if not isinstance(said, Mapping) or said.get("standard") != STANDARD or said.get("kind") not in KINDS:
         raise Refusal("C5", f"the payload is not of a known kind of {STANDARD}")
     return said
+
+
+def _require_provenance(said: Mapping[str, Any]) -> None:
+    """A baseline is greater than 0, or removed; each act has its reason and its rail. Raises: Refusal."""
+    kind, entry = said["kind"], said.get("entry")
+    if said.get("rail") != RAILS[kind]:
+        raise Refusal("C5", f"the rail of {kind} is {RAILS[kind]}")
+    _require_reason(said)
+    if kind == "transit_rebaselined":
+        for name in ("old_baseline", "old_drift", "new_baseline"):
+            _number(said.get(name), "C5")
+    elif kind == "baseline_removed":
+        if "entry" not in said or entry is not None:
+            raise Refusal("C5", "the entry of a baseline that was removed is null")
+    elif not isinstance(entry, Mapping) or _number(entry.get("baseline"), "C5") <= 0:
+        raise Refusal("C5", "the entry has no baseline greater than 0")
+    else:
+        _require_reason(entry)
+        if read_moment(entry.get("set_at")) is None:
+            raise Refusal("C5", "the entry has no time at which the baseline was set")
+
+
+def _require_reason(stated: Mapping[str, Any]) -> None:
+    ref = stated.get("ref")
+    if type(ref) is not str or not ref.strip():
+        raise Refusal("C5", "a provenance record has a reason, ref")
 
 
 def _number(value: object, check: str) -> Decimal:

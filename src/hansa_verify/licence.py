@@ -15,6 +15,17 @@ from .keys import NotAKey, public_key_of
 from .schema import form_error
 from .steps import Unreadable
 
+GENESIS_PLAN = "genesis"
+FRAME_PLANS = (
+    "founding",
+    "private",
+    "educational",
+    "research",
+    "non-profit",
+    "enterprise",
+    "government",
+)
+"""The plans of frames; an operator has a plan by the policy of its frame."""
 CERTIFICATE_TYP, CERTIFICATE_MAX_CHARACTERS = "licence+jws", 16_384
 LIST_TYP, LIST_MAX_CHARACTERS = "licence-list+jws", 8_388_608
 
@@ -59,6 +70,16 @@ class Certificate:
         """For whom it is: its type, trust domain, and for an operator the name."""
         sub = self.payload["sub"]
         return self.kind, sub["trust_domain"], sub["name"] if self.kind == "operator" else None
+
+    @property
+    def listed(self) -> Mapping[str, Any]:
+        """The members that an entry of a list repeats."""
+        payload, sub = self.payload, self.payload["sub"]
+        return {
+            **{name: payload[name] for name in ("lid", "type", "plan", "iat", "exp")},
+            "sub_trust_domain": sub["trust_domain"],
+            "sub_name": sub["name"],
+        }
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from .keys import CLOCK_SKEW
-from .licence import Certificate, IssuedList, key_thumbprint, read_certificate, read_issued_list
+from .licence import (
+    FRAME_PLANS,
+    GENESIS_PLAN,
+    Certificate,
+    IssuedList,
+    key_thumbprint,
+    read_certificate,
+    read_issued_list,
+)
 from .steps import Judged, Judgement, Refusal, refused_as
 
 LIST_MAX_AGE = timedelta(days=7)
@@ -38,13 +46,16 @@ def verify_licence(
     lists: Iterable[object] = (),
     at: datetime | None = None,
     list_max_age: timedelta = LIST_MAX_AGE,
+    stated_hash: object = None,
 ) -> LicenceVerdict:
     """Judge a certificate by its chain, the hash of the trusted genesis certificate and the issuers' lists, as of `at`.
 
-    Never raises. Without `root_hash`, without a recent list of each issuer, or when the chain lacks a parent, the
+    `stated_hash` is the hash that its document states, None where it states none. Never raises. Without `root_hash`, without a recent list of each issuer, or when the chain lacks a parent, the
     verdict is `unverified`.
     """
-    judged = _Judged((certificate, chain, lists), root_hash, list_max_age, at or datetime.now(UTC))
+    judged = _Judged(
+        (certificate, chain, lists, stated_hash), root_hash, list_max_age, at or datetime.now(UTC)
+    )
     code, steps = judged.take()
     reason = "every step holds" if code == "verified" else steps[-1].said
     own_hash = judged.path[0].hash if judged.path else None
@@ -54,7 +65,7 @@ def verify_licence(
 class _Judged(Judged):
     def __init__(
         self,
-        stated: tuple[object, Sequence[object], Iterable[object]],
+        stated: tuple[object, Sequence[object], Iterable[object], object],
         root_hash: str | None,
         list_max_age: timedelta,
         moment: datetime,
@@ -65,11 +76,13 @@ class _Judged(Judged):
         self.as_of: datetime | None = None
 
     def format(self) -> str:
-        certificate, chain, lists = self.stated
+        certificate, chain, lists, stated_hash = self.stated
         with refused_as("malformed"):
             self.path = [read_certificate(certificate)]
             self.parents = [read_certificate(text) for text in chain]
             self.issued = [read_issued_list(text) for text in lists]
+        if stated_hash not in (None, self.path[0].hash):
+            raise Refusal("malformed", f"the document states another hash than {self.path[0].hash}")
         return f"a certificate of type {self.path[0].kind}, hash {self.path[0].hash}"
 
     def chain(self) -> str:
@@ -145,21 +158,43 @@ class _Judged(Judged):
         if not signed:
             yield _unlisted(f"no_list: no list of {one.issuer[0]} is at hand")
             return
-        newest = max(signed, key=lambda issued: issued.generated_at)
-        self.as_of = min(self.as_of or newest.generated_at, newest.generated_at)
+        generated_at = max(issued.generated_at for issued in signed)
+        self.as_of = min(self.as_of or generated_at, generated_at)
+        newest = [issued for issued in signed if issued.generated_at == generated_at]
+        for issued in newest:
+            yield from self._stated_of(one, issued)
+        if any(issued.signature.payload != newest[0].signature.payload for issued in newest):
+            second = generated_at.isoformat()
+            yield _unlisted(f"two_lists: {one.issuer[0]} signed two different lists at {second}")
+        if self.moment - generated_at > self.list_max_age:
+            yield _unlisted(f"old_list: the list of {one.issuer[0]} is of {generated_at.isoformat()}")
+
+    def _stated_of(self, one: Certificate, newest: IssuedList) -> Iterator[Refusal]:
+        """What a list holds against a certificate."""
         named = [
             entry
             for entry in newest.licences
             if one.hash == entry["hash"] or one.payload["lid"] == entry["lid"]
         ]
-        if all(entry["hash"] != one.hash for entry in named):
+        own = [entry for entry in named if entry["hash"] == one.hash]
+        if not own:
             yield _unlisted(f"not_listed: {one.issuer[0]} does not list {one.hash}")
         for state in (entry["state"] for entry in named):
             if state in _ENDED and not (state == "superseded" and self._is_covered(one, newest)):
                 yield Refusal(state, f"{one.issuer[0]} lists {one.hash} as {state}", "lists")
-        if self.moment - newest.generated_at > self.list_max_age:
-            dated = f"the list of {one.issuer[0]} is of {newest.generated_at.isoformat()}"
-            yield _unlisted(f"old_list: {dated}")
+        if len({entry["state"] for entry in own}) > 1:
+            yield _unlisted(f"contradiction: {one.issuer[0]} lists {one.hash} in two states")
+        for entry in own:
+            if differing := [name for name, value in one.listed.items() if entry[name] != value]:
+                names = ", ".join(differing)
+                yield _unlisted(f"contradiction: {one.issuer[0]} lists {one.hash} with another {names}")
+            ends = one.payload["exp"]
+            if entry["state"] == "expired" and (
+                ends is None or datetime.fromtimestamp(ends, UTC) > newest.generated_at
+            ):
+                yield _unlisted(
+                    f"contradiction: {one.issuer[0]} lists {one.hash} as expired before it expires"
+                )
 
     def _is_covered(self, one: Certificate, newest: IssuedList) -> bool:
         """Whether an active certificate of the same subject and key exists; that of a key is at hand only in the chain."""
@@ -181,9 +216,14 @@ def _unlisted(said: str) -> Refusal:
 
 def _require_type_rules(child: Certificate, parent: Certificate) -> None:
     sub, network = child.payload["sub"], child.payload["network"]
+    plan = child.payload["plan"]
+    fits = (
+        plan in FRAME_PLANS if child.kind == "frame" else (plan == GENESIS_PLAN) == (child.kind == "genesis")
+    )
     rules = {
         "its issuer has another type": parent.kind == _PARENT_OF[child.kind],
         "it names another network than its issuer": network == parent.payload["network"],
+        f"{plan} is no plan of a certificate of type {child.kind}": fits,
     }
     if child.kind == "genesis":
         own_key = key_thumbprint(child.public_key or b"")
@@ -191,7 +231,6 @@ def _require_type_rules(child: Certificate, parent: Certificate) -> None:
             child.issuer == (sub["trust_domain"], own_key)
             and child.payload["iss"]["licence"] is None
             and network == sub["trust_domain"]
-            and child.payload["plan"] == "genesis"
         )
     elif child.kind == "frame":
         rules["a frame has another trust domain than the genesis"] = sub["trust_domain"] != child.issuer[0]

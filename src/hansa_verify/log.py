@@ -140,14 +140,29 @@ def read_checkpoint_of(note: str, keys: Iterable[AuditorKey]) -> Checkpoint:
 def _read_unsigned(note: str, origin: str | None) -> Checkpoint:
     if len(note) > NOTE_MAX_CHARACTERS:
         raise BadCheckpoint(f"a checkpoint has at most {NOTE_MAX_CHARACTERS} characters")
-    body, separator, _ = note.rpartition("\n\n")
+    body, separator, signatures = note.rpartition("\n\n")
     lines = body.split("\n")
     if not separator or len(lines) < _HEAD_LINES or not all(lines):
         raise BadCheckpoint("a checkpoint has origin, size and root, an empty line, and signatures")
+    if signatures and not all(_is_signature_line(line) for line in signatures.split("\n")[:-1]):
+        raise BadCheckpoint("behind the empty line a checkpoint has lines of signatures alone")
+    if signatures and not signatures.endswith("\n"):
+        raise BadCheckpoint("the last line of a checkpoint ends with a line feed")
     checkpoint = Checkpoint(lines[0], read_size(lines[1]), read_hash(lines[2]))
     if origin is not None and checkpoint.origin != origin:
         raise BadCheckpoint(f"the checkpoint is of {checkpoint.origin!r}, not of {origin!r}")
     return checkpoint
+
+
+def _is_signature_line(line: str) -> bool:
+    """Whether a line has the form of a signature: a name without blanks or plus, and base64 of a key id and what follows it."""
+    name, _, signature = line.removeprefix(_PREFIX).partition(" ")
+    try:
+        raw = _base64(signature)
+    except BadCheckpoint:
+        return False
+    is_name = line.startswith(_PREFIX) and name.isprintable() and name.split() == [name] and "+" not in name
+    return is_name and len(raw) > _KEY_ID_BYTES
 
 
 def _require_signed(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Context, Decimal
 from functools import reduce
+from hashlib import sha256
 from typing import Any
 
 from .canonical import NotCanonical, canonical_json, decoded, read_json, read_moment
@@ -40,6 +41,9 @@ BASIC_PATHS = (
     "fees.hosting.rate_percent_of_agent_service_fee",
     "lifecycle.card_etag",
 )
+EDITABLE_BLOCKS = ("operator", "description", "tags", "visual", "links", "commitments")
+"""What the operator states. The entity tag covers it beside the signed leaves."""
+ETAG_HEX_DIGITS = 32
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,23 @@ def verify_registry_card(
     code, steps = judged.take()
     signed = judged.signed if code == "verified" else None
     return CardVerdict(code, steps, signed, judged.kid, *judged.times)
+
+
+def card_etag(card: Mapping[str, Any], signed_paths: Sequence[str]) -> str:
+    """The entity tag of a card: over the editable blocks and the signed leaves outside `lifecycle`. Raises: NotCanonical."""
+    core = {path: _at(card, path) for path in signed_paths if not path.startswith("lifecycle.")}
+    editable = {name: card[name] for name in EDITABLE_BLOCKS if name in card}
+    content = canonical_json(_plain({"editable": editable, "signed": core}))
+    return sha256(content).hexdigest()[:ETAG_HEX_DIGITS]
+
+
+def _plain(value: Any) -> Any:
+    """The value with doubles for numbers that were read exactly. Raises: NotCanonical where a double is another number."""
+    if isinstance(value, dict):
+        return {name: _plain(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_plain(member) for member in value]
+    return read_json(str(value)) if isinstance(value, Decimal) else value
 
 
 class _Judged(JudgedText):
@@ -151,7 +172,16 @@ class _Judged(JudgedText):
             raise Refusal("bad_signature", "the signed leaves are not what was signed")
         if "jws" in block:
             _require_same_by_jws(block["jws"], self.signer, payload)
-        return "the signed leaves are as they were signed"
+        self._require_etag()
+        return "the signed leaves are as they were signed, and the entity tag is that of the content"
+
+    def _require_etag(self) -> None:
+        """The signed entity tag is that of the signed leaves and of what the operator states."""
+        stated = self.signed["lifecycle.card_etag"]
+        with refused_as("malformed"):
+            found = card_etag(self.card, self.card["signature"]["signed_canonical"])
+        if stated != found:
+            raise Refusal("etag_mismatch", f"the entity tag {stated} is not that of the content, {found}")
 
     def window(self) -> str:
         block = self.card["signature"]

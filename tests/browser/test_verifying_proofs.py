@@ -70,7 +70,7 @@ SERVED_OBJECTS = """async ([vectors, schemaText]) => {
     card: (text, keys, at) => verifyCard(text, keys, { at }),
     receipt: (text, keys, at) => verifyCard(text, keys, { typ: "payment-receipt+jws", at }),
     registry_card: (text, keys, at) => verifyRegistryCard(text, keys, { schema, at }),
-    chain: (text, keys, at) => verifyAttestations(readExport(text).records.reverse(), keys, { exact: true, at }),
+    chain: (text, keys, at) => verifyAttestations(readExport(text).records, keys, { exact: true, at }),
     balance: (text, keys) => verifyLiabilities(readStrictly(text), keys),
     blocks: (text, keys) => verifyLiabilities(readStrictly(text), keys),
     leaf: (text, keys) => verifyLogProof(readStrictly(text), keys),
@@ -162,10 +162,8 @@ async def test_proofs_of_balances_and_leaves_are_judged_as_the_verifier_judges_t
     spoiled = [one for text in leaves for one in edited(text)]
     spoiled.append(leaves[0].replace("hansa.local/log", "other.local/log", 1))
     found = await page.evaluate(PROOFS, [spoiled, key_set, "verifyLogProof"])
-    # A line more behind the signatures of a checkpoint changes nothing that is signed.
     assert found == [judged_log(tmp_path, text, key_set) for text in spoiled]
-    assert {"checkpoint", "inclusion"} <= {*found}
-    assert found.count("verified") == len(leaves)
+    assert {*found} == {"checkpoint", "inclusion"}
 
 
 def judged_log(directory: Path, proof: str, key_set: str) -> str:

@@ -115,7 +115,7 @@ async def test_the_bond_of_a_mirrored_agent_is_what_its_card_states(bonds: Bonde
 
 
 @pytest.mark.parametrize("bonds", ["observe"], indirect=True)
-async def test_an_open_dispute_about_a_payment_blocks_the_release_of_either_partys_bond(
+async def test_an_open_dispute_about_a_payment_keeps_its_own_amount_of_either_partys_bond(
     bonds: Bonded,
 ) -> None:
     disputing = Disputing(bonds.agreements, await bonds.registry.administrator("admin_enforcement"))
@@ -129,8 +129,29 @@ async def test_an_open_dispute_about_a_payment_blocks_the_release_of_either_part
     filed = await disputing.in_voting(alice, bob, transaction_id=paid)
     await bonds.elapse(bob, 15 * DAY)
     assert [one["kind"] for one in (await bonds.status(bob))["blockers"]] == ["open_dispute"]
-    assert refused(await bonds.post(alice, "release")) == (409, "BOND_BLOCKED")
+    unlocked = await bonds.act(bob, "unlock")
+    assert (unlocked["state"], unlocked["amount"]) == ("releasing", "10")
+    assert (await bonds.agreements.balances(bob))[1] == "10"
     assert refused(await bonds.post(bob, "unlock")) == (409, "BOND_BLOCKED")
+    assert (await bonds.act(alice, "release"))["state"] == "releasing"
     await disputing.rule(filed, "DISMISSED")
     assert (await bonds.act(bob, "unlock"))["state"] == "released"
-    assert (await bonds.act(alice, "release"))["state"] == "releasing"
+
+
+@pytest.mark.parametrize("bonds", ["observe"], indirect=True)
+async def test_an_open_dispute_about_the_whole_bond_blocks_its_release_and_one_about_dust_blocks_nothing(
+    bonds: Bonded,
+) -> None:
+    disputing = Disputing(bonds.agreements, await bonds.registry.administrator("admin_enforcement"))
+    alice, bob = await bonds.agreements.contractor(), await bonds.agreements.contractor()
+    for agent in (alice, bob):
+        await bonds.act(agent, "deposit", amount="100")
+    dust = (await alice.transfer(bob, "0.00000001")).json()["transaction_id"]
+    await disputing.file(alice, bob, transaction_id=dust)
+    assert [one["kind"] for one in (await bonds.status(bob))["blockers"]] == ["maturity"]
+    paid = (await alice.transfer(bob, "100")).json()["transaction_id"]
+    filed = await disputing.in_voting(alice, bob, transaction_id=paid)
+    for agent in (alice, bob):
+        assert refused(await bonds.post(agent, "release")) == (409, "BOND_BLOCKED")
+    await disputing.rule(filed, "DISMISSED")
+    assert (await bonds.act(bob, "release"))["state"] == "releasing"

@@ -41,6 +41,7 @@ MEMBERS = {
     "bound",
     "paid",
     "held",
+    "deposit",
     "status",
     "ruling",
     "compensation_amount",
@@ -167,8 +168,8 @@ async def test_of_each_payment_an_agent_complains_once_at_once_included(
     paid = await transferred(alice, bob)
     answers = await at_once(*(disputes.try_file(alice, bob, transaction_id=paid) for _ in range(4)))
     assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
-    by_bob = await disputes.file(bob, alice, transaction_id=paid, claimed_amount="20")
-    assert by_bob["bound"] == "20"
+    other = await disputes.file(alice, bob, transaction_id=await transferred(alice, bob), claimed_amount="20")
+    assert other["bound"] == "20"
 
 
 async def test_the_number_of_a_dispute_is_above_the_seconds_since_2025_at_once_included(
@@ -202,6 +203,71 @@ async def test_both_must_be_parties_to_the_payment(
         404,
         "CONTRACT_UNKNOWN",
     )
+
+
+async def test_the_payer_alone_disputes_a_plain_transfer(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    paid = await transferred(alice, bob)
+    assert refused(await disputes.try_file(bob, alice, transaction_id=paid)) == (403, "PAYER_ONLY")
+
+
+async def test_a_deposit_returns_unless_the_dispute_is_dismissed(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    for ruling, returns in ((FOR_COMPLAINANT, True), (FOR_DEFENDANT, True), ("DISMISSED", False)):
+        paid = await transferred(alice, bob, "50")
+        before = await disputes.agreements.balances(alice)
+        filed = await disputes.in_voting(alice, bob, transaction_id=paid)
+        assert filed["deposit"] == "0.5"
+        assert (await disputes.agreements.balances(alice))[1] == "0.5"
+        await disputes.rule(filed, ruling)
+        liquid, escrow = await disputes.agreements.balances(alice)
+        assert escrow == "0"
+        assert round(float(before[0]) - float(liquid), 8) == (0 if returns else 0.5)
+
+
+async def test_a_deposit_is_one_percent_of_the_claim_and_at_least_a_tenth_of_a_unit(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    claims = (("200", None, "2"), ("200", "30", "0.3"), ("0.00000001", None, "0.1"))
+    for amount, claimed, deposit in claims:
+        members = {} if claimed is None else {"claimed_amount": claimed}
+        paid = await transferred(alice, bob, amount)
+        assert (await disputes.file(alice, bob, transaction_id=paid, **members))["deposit"] == deposit
+    assert (await disputes.file(alice, bob))["deposit"] == "0", "without a payment there is no deposit"
+
+
+async def test_a_deposit_that_the_complainant_does_not_have_refuses_the_dispute(
+    disputes: Disputing, bob: TestAgent
+) -> None:
+    poor = await disputes.agreements.contractor("20.2")
+    paid = await transferred(poor, bob, "20")
+    assert refused(await disputes.try_file(poor, bob, transaction_id=paid)) == (
+        402,
+        "DISPUTE_DEPOSIT_UNCOVERED",
+    )
+    assert (await disputes.agreements.balances(poor))[1] == "0"
+
+
+async def test_a_provider_that_was_paid_nothing_makes_no_deposit(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    contract = await funded(disputes, alice, bob)
+    filed = await disputes.in_voting(bob, alice, contract_id=contract["id"])
+    assert filed["deposit"] == "0"
+    await disputes.rule(filed, FOR_COMPLAINANT)
+
+
+async def test_a_deposit_of_a_dispute_that_nobody_ruled_on_is_lost(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent
+) -> None:
+    filed = await disputes.file(alice, bob, transaction_id=await transferred(alice, bob))
+    before = await disputes.agreements.balances(alice)
+    await disputes.elapse(filed, 72 * HOUR)
+    await disputes.elapse(filed, 27 * DAY)
+    assert (await disputes.read(alice, filed)).json()["ruling"] == "DISMISSED"
+    assert await disputes.agreements.balances(alice) == (before[0], "0")
 
 
 async def test_a_payment_token_is_disputed_once_it_has_ended(
@@ -547,10 +613,11 @@ async def test_compensation_counts_what_the_hold_and_earlier_rulings_gave(
     held = await disputes.in_voting(alice, bob, contract_id=contract["id"])
     refusal = await disputes.try_rule(held, FOR_COMPLAINANT, compensation_amount="0.00000001")
     assert refused(refusal) == (422, "RULING_INVALID")
-    paid = await transferred(alice, bob, "50")
-    first = await disputes.in_voting(alice, bob, transaction_id=paid)
+    token = await (payments := Payments(disputes.registry, alice, bob)).authorized("50")
+    await payments.settle(token["token"], wait=20)
+    first = await disputes.in_voting(alice, bob, token_id=token["token_id"])
     await disputes.rule(first, FOR_COMPLAINANT, compensation_amount="40")
-    second = await disputes.in_voting(bob, alice, transaction_id=paid)
+    second = await disputes.in_voting(bob, alice, token_id=token["token_id"])
     refusal = await disputes.try_rule(second, FOR_COMPLAINANT, compensation_amount="11")
     assert refusal.json()["error"]["context"]["maximum"] == "10"
     await disputes.rule(held, FOR_DEFENDANT)
@@ -744,6 +811,19 @@ async def test_an_open_dispute_about_a_payment_keeps_both_parties_from_ending(
     assert (
         await disputes.registry.http.delete(f"/api/v1/agents/{dora.did}", headers=owner.headers)
     ).is_success
+
+
+@pytest.mark.parametrize(
+    ("amount", "kinds"), [("0.99999999", set()), ("1", {"disputes"})], ids=["dust", "a unit"]
+)
+async def test_a_dispute_keeps_nobody_from_ending_below_the_minimum(
+    disputes: Disputing, alice: TestAgent, amount: str, kinds: set[str]
+) -> None:
+    owner = await disputes.registry.developer()
+    dora = await owner.agent()
+    await disputes.file(alice, dora, transaction_id=await transferred(alice, dora, amount))
+    status = await disputes.registry.get("/account/deletion-status", headers=owner.headers)
+    assert {one["kind"] for one in status.json()["blockers"]} - {"balance"} == kinds
 
 
 async def test_a_dispute_without_a_subject_keeps_nobody_from_ending(

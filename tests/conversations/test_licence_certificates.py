@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -468,6 +469,11 @@ async def test_a_licence_is_looked_up_by_its_hash_in_public(genesis: Issuer):
         issued["certificate"],
         "active",
     )
+    assert shown["type"] == "frame"
+    own = (await genesis.registry.http.get("/.well-known/federation-licence.json")).json()
+    issuer = payload_of(own["certificate"])["iss"]
+    assert shown["issuer"] == {name: issuer[name] for name in ("trust_domain", "name", "kid")}
+    assert abs(datetime.fromisoformat(shown["as_of"]) - datetime.now(UTC)) < timedelta(minutes=1)
     assert (await genesis.registry.get(f"/public/federation/licences/{'0' * 64}")).status_code == 404
     assert (await genesis.registry.get("/public/federation/licences/nothing")).status_code == 422
 

@@ -1,11 +1,16 @@
 """POST /a2a-payment/settle, settle-many, release, release-by-id and GET my-tokens as the specification has them."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.commerce.payments import resume_settlements
+from hansa.rooms.commerce.payments.settlements import end_overdue
 from tests.paying import Payments
 from tests.registry import TestAgent, TestRegistry, at_once
 
@@ -272,6 +277,51 @@ async def test_what_found_no_outcome_in_90_seconds_fails_and_nothing_moves(
     await resume_settlements(payments.registry.runtime)
     listed = await payments.listed(made["token_id"])
     assert (listed["status"], listed["reason"]) == ("failed", "timeout")
+    assert await payments.balances() == ("100", "100")
+
+
+@asynccontextmanager
+async def stalled(payments: Payments) -> AsyncIterator[None]:
+    """The account of the payee is locked: no payment to it is carried out."""
+    statement = "SELECT FROM ledger_account WHERE did = $1 FOR UPDATE"
+    locked, ended = asyncio.Event(), asyncio.Event()
+
+    async def hold(tx: Tx) -> None:
+        await tx.execute(statement, payments.service.did)
+        locked.set()
+        await ended.wait()
+
+    holding = asyncio.create_task(payments.registry.database.act(hold))
+    await locked.wait()
+    try:
+        yield
+    finally:
+        ended.set()
+        await holding
+
+
+async def test_a_settle_while_the_ledger_stalls_answers_settling_and_is_paid_later(payments: Payments):
+    made = await payments.authorized("10")
+    async with stalled(payments):
+        answer = await payments.settle(made["token"])
+        assert (answer.status_code, answer.json()["status"]) == (200, "settling"), answer.text
+        assert (await payments.listed(made["token_id"]))["status"] == "settling"
+    # The process that answered pays it, or the next round does.
+    async with asyncio.timeout(60):
+        while (await payments.listed(made["token_id"]))["status"] != "settled":
+            await resume_settlements(payments.registry.runtime)
+    assert await payments.balances() == ("89.95", "110")
+
+
+async def test_the_90_seconds_of_a_local_payee_hold_while_payments_before_it_wait_for_the_ledger(
+    payments: Payments,
+):
+    made = await payments.authorized("10")
+    await left_settling(payments, made["token_id"], 91)
+    async with stalled(payments):
+        await end_overdue(payments.registry.runtime)
+        listed = await payments.listed(made["token_id"])
+        assert (listed["status"], listed["reason"]) == ("failed", "timeout")
     assert await payments.balances() == ("100", "100")
 
 

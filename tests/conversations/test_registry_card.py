@@ -348,3 +348,32 @@ async def test_a_registry_without_an_issuer_states_no_namespace(start_registry):
 def test_the_leaves_marked_basic_are_the_basic_paths_of_the_verifier():
     marked = [row.path for row in federation.CARD_PATHS if row.marks & federation.CardMark.BASIC]
     assert sorted(marked) == sorted(BASIC_PATHS)
+
+
+async def test_the_federation_block_states_how_the_registry_can_be_joined(start_registry):
+    base = "https://registry.example.org"
+    closed = await start_registry(public_base_url=base, agent_identity_issuer="none")
+    stated = (await card_of(closed))["federation"]
+    assert (stated["accepts_peers"], stated["trust_bundle_url"], stated["peer_count"]) == (False, None, 0)
+    open_to_peers = await start_registry(
+        public_base_url=base, federation_port=8443, federation_sync_interval_seconds=120
+    )
+    stated = (await card_of(open_to_peers))["federation"]
+    assert (stated["accepts_peers"], stated["sync_interval_seconds"]) == (True, 120)
+    assert stated["trust_bundle_url"] == f"{base}/.well-known/spiffe-bundle.json"
+
+
+async def test_the_bridge_is_stated_where_it_works(start_registry):
+    frame = {
+        "trust_domain": "frame.example",
+        "is_central_registry": True,
+        "sovereign_mainframes": ["frame.example"],
+    }
+    for settings, expected in (
+        ({}, "none"),
+        ({"federation_port": 8443}, "none"),
+        (frame, "none"),
+        ({**frame, "federation_port": 8443}, "frame_to_frame"),
+    ):
+        card = await card_of(await start_registry(**settings))
+        assert card["capabilities"]["bridge_capability"] == expected, settings

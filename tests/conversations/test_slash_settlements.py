@@ -14,6 +14,7 @@ from hansa.rooms.federation.peers import posting
 from hansa_verify import read_keys, verify_settlement
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
+from tests.neighbours.paying_scene import paid_across
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
 from tests.running_jobs import run_due, run_scheduled_transactions, time_passes
@@ -36,6 +37,13 @@ class Court:
         alice, bob = await self.pair.a.registry.agent(), await self.pair.b.registry.agent()
         assert (await across(alice, bob.did, paid)).status_code == 200
         await settle(self.pair.a, self.pair.b)
+        lines = await alice.registry.get("/teg/transactions", headers=alice.headers)
+        return alice, bob, lines.json()["items"][0]["transaction_id"]
+
+    async def payer_of_a_call(self, paid: str = "20") -> tuple[TestAgent, TestAgent, str]:
+        """As `parties`, where the agent at `b` was paid for a call."""
+        alice, bob = await self.pair.a.registry.agent(), await self.pair.b.registry.agent()
+        await paid_across(self.pair, alice, bob, paid)
         lines = await alice.registry.get("/teg/transactions", headers=alice.headers)
         return alice, bob, lines.json()["items"][0]["transaction_id"]
 
@@ -250,16 +258,16 @@ async def test_a_rejected_slash_fails_with_the_reason_and_nothing_moves(court: C
     assert (await alice.balance(), await bob.balance()) == ("80", "119.9")
 
 
-async def test_a_slash_within_the_bounds_is_approved_by_itself_between_parties_that_paid_each_other(
+async def test_a_slash_within_the_bounds_is_approved_by_itself_where_the_complainant_paid_the_defendant_as_much(
     court: Court,
 ):
     await court.slashes_at(court.pair.b, enabled=True, most=10)
-    alice, bob, tx_id = await court.parties()
+    alice, bob, tx_id = await court.payer_of_a_call()
     within = await court.ruled(alice, bob, tx_id, slash="10", compensation="10")
     await court.what_is_due_happens()
     assert (await court.incoming(within))["auto_approved"] is True
     assert (await court.outgoing(within))["status"] == "SETTLED"
-    above = await court.ruled(*await court.parties(), slash="10.5")
+    above = await court.ruled(*await court.payer_of_a_call(), slash="10.5")
     stranger, carol = await court.pair.a.registry.agent(), await court.pair.b.registry.agent()
     unpaid = await court.ruled(stranger, carol, None, slash="5")
     await court.what_is_due_happens()
@@ -269,7 +277,7 @@ async def test_a_slash_within_the_bounds_is_approved_by_itself_between_parties_t
 
 async def test_in_a_day_a_peer_gets_at_most_ten_times_its_bound_approved_by_itself(court: Court):
     await court.slashes_at(court.pair.b, enabled=True, most=1)
-    approved = await court.ruled(*await court.parties(), slash="1")
+    approved = await court.ruled(*await court.payer_of_a_call(), slash="1")
     await court.what_is_due_happens()
     assert (await court.incoming(approved))["auto_approved"] is True
     # As if there had been nine more of them.
@@ -278,7 +286,7 @@ async def test_in_a_day_a_peer_gets_at_most_ten_times_its_bound_approved_by_itse
         "UPDATE commerce_settlement SET amount = 950000000 WHERE direction = 'incoming' AND dispute_id = $1",
         approved["dispute_id"],
     )
-    opened = await court.ruled(*await court.parties(), slash="1")
+    opened = await court.ruled(*await court.payer_of_a_call(), slash="1")
     await court.what_is_due_happens()
     assert (await court.incoming(opened))["status"] == "PENDING_SLASH"
 

@@ -128,11 +128,11 @@ async def test_without_a_price_of_the_pool_nothing_is_compensated(scene: Scene):
         await run(scene.money.a, "UPDATE transfers_pool SET mode = 'pool'")
 
 
-async def test_between_parties_that_paid_each_other_by_a_swap_a_slash_within_the_bounds_is_approved_by_itself(
+async def test_where_the_complainant_paid_by_a_swap_a_slash_within_the_bounds_is_approved_by_itself(
     scene: Scene,
 ):
     await scene.court.slashes_at(scene.money.b, enabled=True, most=10)
-    opened = await scene.court.ruled(*await scene.parties(), slash="2")
+    opened = await scene.court.ruled(*await scene.court.payer_of_a_call(), slash="2")
     await scene.court.what_is_due_happens()
     assert (await scene.court.incoming(opened))["auto_approved"] is True
     assert (await scene.court.outgoing(opened))["status"] == "SETTLED"

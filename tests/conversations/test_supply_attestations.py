@@ -1,11 +1,14 @@
 """Supply attestations: one signed record for each audit cycle, in one chain that anyone verifies."""
 
+import asyncio
 import json
 from datetime import timedelta
+from pathlib import Path
 
 import asyncpg
 import pytest
 
+from hansa.doors.attestation_verification import ChainToVerify, verify_chain
 from hansa.rooms import auditor
 from hansa_verify import read_auditor_keys, read_export, verify_attestations
 from tests.registry import TestRegistry, another_process, at_once
@@ -309,3 +312,28 @@ async def test_a_head_older_than_ten_minutes_is_shown_as_unwatched(registry):
     assert await shown() == "unwatched"
     assert "Unwatched" in (await registry.http.get("/")).text
     assert "Unwatched" in (await registry.http.get("/supply")).text
+
+
+async def test_the_list_of_a_registry_is_verified_in_the_order_in_which_it_is_served(
+    registry: TestRegistry, tmp_path: Path
+):
+    admin = await registry.administrator("admin_treasury")
+    for number in range(1, 4):
+        await act(registry, admin, "set-native-baseline", baseline=str(number), ref="counted")
+    page, saved = (await registry.http.get(f"{RECORDS}?limit=200")).text, tmp_path / "page.json"
+    saved.write_text(page)
+    key_set = tmp_path / "keys.json"
+    key_set.write_text(json.dumps(await keys(registry)))
+    asked = ChainToVerify(str(saved), str(key_set), exact=True, max_age=None, export=None)
+    assert verify_chain(asked).code == "verified"
+    async with registry.listening() as place:
+        address = f"http://{place}{RECORDS}?limit=200"
+        found = await asyncio.to_thread(
+            verify_chain, ChainToVerify(address, None, exact=True, max_age=None, export=None)
+        )
+    assert (found.code, found.records, found.warnings) == ("verified", 3, ())
+
+
+async def test_an_audit_states_that_what_circulates_was_issued(registry: TestRegistry):
+    await auditor.run_cycle(registry.runtime)
+    assert (await newest(registry))["checks"]["solvency"] == "SOLVENT"

@@ -8,6 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from hansa.foundation.values.errors import Unavailable
+from hansa.rooms.commerce import payments
 from hansa.rooms.commerce.x402.networks import Networks
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
@@ -122,6 +124,7 @@ async def test_a_signed_authorization_is_verified_and_settled(
     assert await payer.balance() == "100"
     settled = await ask(purses, "settle", body)
     assert settled.pop("transaction").startswith("tx-")
+    assert settled["extra"].pop("payment").startswith("0x")
     assert settled == {
         "success": True,
         "payer": wallet.address,
@@ -456,6 +459,7 @@ async def test_a_payment_token_is_verified_and_captured(
     assert await ask(purses, "verify", body) == {"isValid": True, "payer": payer.did}
     settled = await ask(purses, "settle", body)
     assert settled.pop("transaction").startswith("tx-")
+    assert settled["extra"].pop("payment") == made["token_id"]
     assert settled == {
         "success": True,
         "payer": payer.did,
@@ -699,3 +703,26 @@ async def test_priced_agents_are_listed_with_how_they_can_be_paid(purses: Purses
 async def test_a_type_that_no_resource_has_lists_none(purses: Purses) -> None:
     answer = await purses.registry.http.get("/x402/discovery/resources", params={"type": "mcp"})
     assert answer.json()["items"] == []
+
+
+async def test_a_pending_settlement_names_the_payment_token_under_which_it_settles(
+    purses: Purses, networks: Networks, payer: TestAgent, payee: TestAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await token_of(payer, payee)
+    body = native(networks, payee.did, made["token"])
+    right = payments.settle_and_answer
+
+    async def unanswered(*given: Any) -> payments.Token:
+        await right(*given)
+        raise Unavailable
+
+    monkeypatch.setattr(payments, "settle_and_answer", unanswered)
+    pending = await ask(purses, "settle", body)
+    monkeypatch.undo()
+    settled = await ask(purses, "settle", body)
+    assert (pending["success"], pending["errorReason"], pending["transaction"]) == (
+        False,
+        "settlement_pending",
+        made["token_id"],
+    )
+    assert (settled["success"], settled["extra"]["payment"]) == (True, pending["transaction"])

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import httpx2
 
+from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger
@@ -36,6 +37,8 @@ class PaymentWorld:
     capability: str
     number: int = 0
     wallet: TestWallet | None = None
+    administrator: Developer | None = None
+    """An administrator who suspends and reinstates the agents."""
 
     @classmethod
     async def of(cls, registry: TestRegistry) -> "PaymentWorld":

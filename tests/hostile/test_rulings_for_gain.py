@@ -49,6 +49,7 @@ async def try_compensate(disputes: Disputing, filed: Any, amount: str) -> str:
 async def test_a_contract_that_nobody_funded_or_paid_compensates_nothing(
     disputes: Disputing, alice: TestAgent, bob: TestAgent
 ) -> None:
+    await disputes.agreements.purses.grant(alice, "10000")
     contract = await disputes.agreements.accepted(alice, bob, amount="1000000", submit_by=in_days(1))
     await disputes.agreements.elapse(contract, DAY + 1)
     members = {"contract_id": contract["id"], "reason_code": "SERVICE_NOT_DELIVERED"}
@@ -62,7 +63,7 @@ async def test_a_contract_that_nobody_funded_or_paid_compensates_nothing(
     assert (bundle["dispute"]["paid"], bundle["dispute"]["held"]) == ("0", "0")
     assert await try_compensate(disputes, filed, "1000000") == "0"
     await disputes.rule(filed, FOR_COMPLAINANT)
-    assert await disputes.agreements.balances(alice) == ("1000", "0")
+    assert await disputes.agreements.balances(alice) == ("11000", "0")
 
 
 async def test_a_slash_for_an_unpaid_contract_reaches_the_amount_that_was_agreed(
@@ -135,9 +136,9 @@ async def test_rulings_at_the_same_moment_compensate_one_payment_once(
         issued = (await disputes.supply())[0]
         answers = await at_once(
             *(
-                disputes.try_rule(one, FOR_COMPLAINANT, compensation_amount="20", slash_amount="20")
+                disputes.try_rule(one, FOR_COMPLAINANT, compensation_amount="15", slash_amount="20")
                 for one in (first, second)
             )
         )
         assert sorted(answer.status_code for answer in answers) == [200, 422]
-        assert (await disputes.supply())[0] == issued + 20
+        assert (await disputes.supply())[0] == issued + 15

@@ -234,6 +234,7 @@ _.deliverables
 _.delivery
 _.delta
 _.denied_features
+_.deposit
 _.depth
 _.description
 _.destination

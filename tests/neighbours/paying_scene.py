@@ -44,6 +44,17 @@ async def spend_abroad(one: Neighbour, other: Neighbour, amount: str) -> None:
     await settle(one, other)
 
 
+async def paid_across(pair: Neighbours, payer: TestAgent, payee: TestAgent, amount: str) -> str:
+    """The payer at a pays the payee at b for a call; the id of the payment token."""
+    paying = Abroad(pair.a.registry, payer, payee)
+    token = await paying.authorized(amount)
+    settled = await paying.settle(token["token"], wait=20)
+    assert settled.json()["status"] == "settled", settled.text
+    await settle(pair.a, pair.b)
+    token_id: str = token["token_id"]
+    return token_id
+
+
 async def resumed(paying: Payments) -> None:
     """What a process left settling is taken up, as every few seconds."""
     await paying.registry.database.act(

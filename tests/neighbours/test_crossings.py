@@ -162,6 +162,30 @@ async def test_a_repeated_request_under_its_key_moves_units_once(pair: Neighbour
     assert (await across(alice, bob.did, "11", key="k")).status_code == 422
 
 
+@pytest.mark.parametrize("backend", ["2pc", "async"])
+async def test_a_repeated_request_gets_the_original_answer_whatever_became_of_transfer_and_peer(
+    pair: Neighbours, backend: str
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    first = await across(alice, bob.did, "10", key="kept", backend=backend)
+    await settle(pair.a, pair.b)
+    read = await alice.registry.get(f"/teg/transfers/{first.json()['transfer_id']}", headers=alice.headers)
+    assert (read.json()["state"], read.json()["credited_at"] is None) == ("committed", False)
+    again = await across(alice, bob.did, "10", key="kept", backend=backend)
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
+    status = "UPDATE federation_peer SET status = $1"
+    await pair.a.registry.database.act(lambda tx: tx.execute(status, "inactive"))
+    try:
+        assert await refusal(await across(alice, bob.did, "10", backend=backend)) == (409, "PEER_PAUSED")
+        paused = await across(alice, bob.did, "10", key="kept", backend=backend)
+        assert (paused.json(), paused.headers["Idempotent-Replayed"]) == (first.json(), "true")
+        other = await across(alice, bob.did, "11", key="kept", backend=backend)
+        assert await refusal(other) == (422, "IDEMPOTENCY_KEY_REUSED")
+    finally:
+        await pair.a.registry.database.act(lambda tx: tx.execute(status, "active"))
+    assert await alice.balance() == "90"
+
+
 async def test_an_abort_frees_the_idempotency_key(pair: Neighbours):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     await limited(pair.b, 0)

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -207,3 +208,20 @@ async def test_the_holder_of_a_licence_states_the_lists_that_it_knows_to_its_own
     await network.change("suspend")
     after = await a.database.look(lambda tx: federation.known_lists(tx, a.settings))
     assert after["a.example"] == of_issuer["a.example"] + 1
+
+
+async def test_a_licence_is_looked_up_where_it_is_held_with_its_issuer_and_the_time_of_the_list(
+    network: Network,
+):
+    a, b = network.pair.a.registry, network.pair.b.registry
+    held = (await b.http.get("/.well-known/federation-licence.json")).json()
+    path = f"/public/federation/licences/{held['hash']}"
+    at_issuer, at_holder = [(await one.get(path)).json() for one in (a, b)]
+    assert at_issuer["issuer"]["trust_domain"] == at_holder["issuer"]["trust_domain"] == "a.example"
+    assert at_holder["certificate"] == at_issuer["certificate"] == held["certificate"]
+    assert (at_issuer["state"], at_holder["state"]) == ("active", held["state"])
+    (known,) = (await b.database.look(lambda tx: federation.known_lists(tx, b.settings))).values()
+    assert datetime.fromisoformat(at_holder["as_of"]).timestamp() == known
+    await network.change("suspend")
+    await network.refresh(network.pair.b)
+    assert (await b.get(path)).json()["state"] == "suspended"

@@ -16,6 +16,7 @@ from hansa.rooms.catalogue.peer_jobs import PEER_CARDS, PEERS_CARDS_LOOK
 from hansa.rooms.catalogue.peer_reading import CARDS_KIND, HAS_DUE_CARDS, pages, reconcile_all
 from hansa.rooms.federation import PEER_REMOVED, SYNC_PEER
 from hansa.rooms.federation.peers.document_marks import documents_are_known
+from tests.neighbours.crossing_scene import across, settle
 from tests.neighbours.reading_peers import (
     administer,
     card_at,
@@ -330,3 +331,48 @@ async def test_a_removed_peer_takes_its_mirrors_along_at_once(database_farm: Dat
         facets = (await pair.a.registry.get("/agent-cards/discover")).json()["facets"]["origins"]
         assert facets == {"local": 1}
         assert (await card_at(pair.a, own.did))["name"] == "Stays"
+
+
+async def test_the_registry_card_counts_the_peers(pair: Neighbours):
+    card = (await pair.a.registry.http.get("/.well-known/registry-card.json")).json()
+    listed = (await pair.a.registry.get("/federation/peers")).json()
+    assert card["federation"]["peer_count"] == listed["count"] == 1
+
+
+async def test_an_agent_that_was_unlisted_before_the_first_reading_is_resolved_and_paid_by_its_did(
+    pair: Neighbours,
+):
+    owner, agent = await owned_agent(pair.b, name="Hidden from the start")
+    await set_unlisted(owner, agent.did, unlisted=True)
+    outcome = await read(pair.a, pair.b)
+    assert dict(outcome.refused) == {}
+    card = await card_at(pair.a, agent.did)
+    assert (card["name"], card["listing"], card["origin"]) == (
+        "Hidden from the start",
+        {"unlisted": True},
+        "b.example",
+    )
+    assert await names_found(pair.a, "Hidden from the start") == []
+    payer = await pair.a.registry.agent()
+    assert (await across(payer, agent.did, "1")).status_code == 200
+    await settle(pair.a, pair.b)
+    assert await agent.balance() == "100.995"
+    # It becomes listed, and unlisted again, as every mirror does.
+    await set_unlisted(owner, agent.did, unlisted=False)
+    await read(pair.a, pair.b)
+    assert await names_found(pair.a, "Hidden from the start") == [agent.did]
+
+
+async def test_the_feed_has_no_card_of_an_unlisted_agent_unless_its_did_is_named(pair: Neighbours):
+    owner, agent = await owned_agent(pair.b, name="Secret by default")
+    await set_unlisted(owner, agent.did, unlisted=True)
+    await pair.b.registry.transactions_ended()
+    path = "/api/v1/federation/agent-cards"
+    assert b"Secret by default" not in (await pair.a.call(pair.b, "GET", path)).body
+    named = json.loads((await pair.a.call(pair.b, "GET", f"{path}?did={agent.did}")).body)
+    ((did, listing, name),) = [
+        (item["did"], item["listing"], item["card_data"]["name"]) for item in named["items"]
+    ]
+    assert (did, listing, name) == (agent.did, {"unlisted": True}, "Secret by default")
+    stranger = json.loads((await pair.a.call(pair.b, "GET", f"{path}?did=did:hansa:b.example:none")).body)
+    assert (stranger["items"], stranger["more"]) == ([], False)

@@ -6,6 +6,7 @@ Every act returns whether it is allowed. Amounts are in hundredths of a unit: th
 from dataclasses import dataclass, field
 
 FEE_DIVISOR = 200
+LEAST_DEPOSIT = 10
 SUBMIT_HOURS, REVIEW_HOURS, WINDOW_HOURS, EVIDENCE_HOURS, RULING_HOURS = 48, 96, 72, 72, 30 * 24
 ALICE, BOB = "alice", "bob"
 """The contractor and the provider of every contract."""
@@ -32,6 +33,7 @@ class ModelDispute:
     opened_at: int
     returns_to: str
     claimed: int
+    deposit: int
     status: str = "OPEN"
     ruling: str | None = None
 
@@ -212,7 +214,15 @@ class Model:
             or complainant in {dispute.complainant for dispute in one.disputes}
         ):
             return False
-        one.disputes.append(ModelDispute(complainant, self.now, one.status, claimed))
+        deposit = 0
+        if complainant == ALICE or one.paid:
+            deposit = max(LEAST_DEPOSIT, min(one.amount, claimed) // 100)
+        purse = self.purses[complainant]
+        if deposit > purse.liquid:
+            return False
+        purse.liquid -= deposit
+        purse.escrow += deposit
+        one.disputes.append(ModelDispute(complainant, self.now, one.status, claimed, deposit))
         one.stop("dispute", self.now)
         one.status = "DISPUTED"
         return True
@@ -239,20 +249,31 @@ class Model:
         given = one.unpaid if one.held else 0
         if (compensation or slash) and not is_for_complainant:
             return False
-        if compensation > max(bound - given, 0) or slash > bound:
+        funds = one.paid + (one.unpaid if one.held else 0)
+        if compensation > max(min(bound, funds) - given, 0) or slash > bound:
             return False
-        dispute.status, dispute.ruling = "CLOSED", ruling
+        self._close(dispute, ruling)
         if ruling == "DISMISSED":
             one.status = dispute.returns_to
             one.resume("dispute", self.now)
             return True
         self._award(one, dispute.complainant if is_for_complainant else dispute.defendant)
         loser = self.purses[dispute.defendant]
-        loser.liquid -= min(slash, loser.liquid)
-        self.purses[dispute.complainant].liquid += compensation
+        slashed = min(slash, loser.liquid)
+        loser.liquid -= slashed
+        # The rest of the compensation waits for a second administrator.
+        self.purses[dispute.complainant].liquid += min(compensation, slashed)
         one.end("CLOSED", "ruling", self.now)
         one.stops, one.release_at = set(), None
         return True
+
+    def _close(self, dispute: ModelDispute, ruling: str) -> None:
+        """The deposit returns, unless the dispute is dismissed."""
+        dispute.status, dispute.ruling = "CLOSED", ruling
+        purse = self.purses[dispute.complainant]
+        purse.escrow -= dispute.deposit
+        if ruling != "DISMISSED":
+            purse.liquid += dispute.deposit
 
     def meet_deadlines(self) -> None:
         """Do what has come due, until nothing is."""
@@ -284,7 +305,7 @@ class Model:
         if dispute.status == "OPEN":
             dispute.status = "VOTING"
             return
-        dispute.status, dispute.ruling = "CLOSED", "DISMISSED"
+        self._close(dispute, "DISMISSED")
         one.status = dispute.returns_to
         one.resume("dispute", self.now)
 

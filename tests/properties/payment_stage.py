@@ -8,14 +8,14 @@ from hansa.foundation.plumbing.caller import Developer
 from tests.faults.payment_acts import PaymentWorld
 from tests.founded import open_copy
 from tests.properties.interleaving import Director, directing
-from tests.registry import DatabaseFarm
+from tests.registry import DatabaseFarm, TestRegistry
 
 
 @asynccontextmanager
 async def payment_stage(
     database_farm: DatabaseFarm, directory: Path
 ) -> AsyncIterator[tuple[PaymentWorld, Director, Developer]]:
-    """The agents, the director of their transactions, and their owner with every right."""
+    """The agents, the director of their transactions, and their owner."""
     settings = {"genesis_supply": "1000000000", "genesis_grant_amount": "100000", "rate_limit_reads": "off"}
     async with (
         open_copy(database_farm, directory, **settings) as registry,
@@ -31,4 +31,15 @@ async def payment_stage(
             areas=frozenset(),
             is_admin=True,
         )
+        world.administrator = await _administrator(registry)
         yield world, director, owner
+
+
+async def _administrator(registry: TestRegistry) -> Developer:
+    """An administrator who owns none of the agents."""
+    email = (await registry.administrator("admin_enforcement")).email
+    developer_id = await registry.database.read(
+        lambda tx: tx.fetchval("SELECT id FROM people_developer WHERE email = $1", email)
+    )
+    areas = frozenset({"admin_enforcement"})
+    return Developer(developer_id, email, "test", is_verified=True, areas=areas, is_admin=False)

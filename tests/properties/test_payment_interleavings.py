@@ -66,6 +66,7 @@ TRANSFERS = [("transfer", act) for act in (*ACTS, "transfer")]
 GATHERED = [
     *(("settle in the batch", act) for act in (*ACTS, "transfer", "settle in the batch")),
     *(("release in the batch", act) for act in ("verify", "settle", "expire", "release in the batch")),
+    ("settle in the batch", "release in the batch"),
 ]
 # What ends the token of a purchase, by the service's answer or without one.
 PURCHASES = [
@@ -143,7 +144,10 @@ class Meeting:
         return "done"
 
     async def _suspended(self, tx: Tx, did: str) -> str:
-        [stopped] = await suspend_agents(tx, [did], self.owner, reason="For a test.", soft=False)
+        assert self.world.administrator is not None
+        [stopped] = await suspend_agents(
+            tx, [did], self.world.administrator, reason="For a test.", soft=False
+        )
         return stopped.registry
 
     async def token(self) -> Token:
@@ -165,8 +169,10 @@ async def meeting(
 ) -> Meeting:
     """A token of some kind, verified or not, whose time is nearly over where one of the acts is its expiry."""
     parties = [world.payments.caller.did, world.payments.service.did]
+    administrator = world.administrator
+    assert administrator is not None
     await world.registry.database.act(
-        lambda tx: reinstate_agents(tx, parties, owner, reason=None, soft=False)
+        lambda tx: reinstate_agents(tx, parties, administrator, reason=None, soft=False)
     )
     is_purchase = any("purchase" in act for act in acts)
     kind = {} if is_purchase else draw.choice(KINDS)

@@ -81,7 +81,10 @@ class Meeting:
         return await authorize(tx, caller, order, self.world.registry.settings, presented)
 
     async def _suspended(self, tx: Tx, did: str) -> str:
-        [stopped] = await suspend_agents(tx, [did], self.owner, reason="For a test.", soft=False)
+        assert self.world.administrator is not None
+        [stopped] = await suspend_agents(
+            tx, [did], self.world.administrator, reason="For a test.", soft=False
+        )
         return stopped.registry
 
 
@@ -106,8 +109,10 @@ async def proven(stage: Stage) -> AsyncIterator[None]:
 async def _in_order(world: PaymentWorld, owner: Developer) -> None:
     """Both agents act again, and the caller has all its slots."""
     parties = [world.payments.caller.did, world.payments.service.did]
+    administrator = world.administrator
+    assert administrator is not None
     await world.registry.database.act(
-        lambda tx: reinstate_agents(tx, parties, owner, reason=None, soft=False)
+        lambda tx: reinstate_agents(tx, parties, administrator, reason=None, soft=False)
     )
     await world.clear()
     await _log_caller_in(world, owner)

@@ -12,6 +12,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa_verify import canonical_json, encoded
+from hansa_verify.registry_card import card_etag
 from tests.verifier.served import SERVED, VECTORS, Vector, vectors_in
 
 FROZEN = VECTORS / "contract_proofs.jsonl"
@@ -79,6 +80,7 @@ def signed(original: Any, edit: Edit | None = None, *, signs_block: bool = True)
     card["compliance"] = {**block, "digest": f"sha256:{digest_of(block)}"}
     returned = card["signature"]
     paths = [path for path in returned["signed_canonical"] if path != LEAF] + [LEAF] * signs_block
+    card["lifecycle"]["card_etag"] = card_etag(card, paths)
     leaves = {path: at(card, path) for path in paths}
     leaves |= {"_signed_at": returned["signed_at"], "_expires_at": returned["expires_at"]}
     value = encoded(KEY.sign(canonical_json(leaves)))

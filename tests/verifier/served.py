@@ -49,8 +49,7 @@ def judged(vector: Vector) -> str:
 
 
 def chain(vector: Vector, keys: tuple[AuditorKey, ...], at: datetime) -> ChainVerdict:
-    """Records are served with the newest first."""
-    return verify_attestations(read_export(vector["document"])[0][::-1], keys, exact=True, at=at)
+    return verify_attestations(read_export(vector["document"])[0], keys, exact=True, at=at)
 
 
 def liabilities(vector: Vector, keys: tuple[AuditorKey, ...], _: datetime) -> Judgement:

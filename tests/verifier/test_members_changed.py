@@ -176,13 +176,12 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "card": lambda: served("card", 6, r"order (?!.*<0>).*", r"\w+ signatures\.1(\..*)?", r"add signatures\.0\.zz", r"(add|reverse) signatures(\.2)?"),
     "receipt": lambda: served("receipt", 0, r"order (?!.*<0>).*", r"add signatures\.0\.zz"),
     "registry_card": registry_card,
-    # A chain may begin or end anywhere; the reader pins a head.
-    "chain": lambda: served("chain", 1, r"order (?!.*payload).*", FURTHER, *RECORD, r"drop attestations\.0", r"(drop|type|value) kid"),
+    # A chain may end anywhere: the reader pins a head. Its ids state the order.
+    "chain": lambda: served("chain", 1, r"reverse attestations", r"order (?!.*payload).*", FURTHER, *RECORD, r"drop attestations\.0", r"(drop|type|value) kid"),
     "balance": lambda: served("balance", 0, r"order (?!.*payload).*", r"reverse leaves", FURTHER, *RECORD),
     "blocks": lambda: served("blocks", 0, r"order (?!.*payload).*", FURTHER, *RECORD),
-    # The signature of a witness is judged where its key is asked for.
-    "leaf": lambda: served("leaf", 16, r"order ", r"add zz", r"(drop|type|value) checkpoint\.<0>\.5"),
-    "consistency": lambda: served("consistency", 0, r"order ", r"add zz", r"(drop|type|value) checkpoint\.<0>\.5"),
+    "leaf": lambda: served("leaf", 16, r"order ", r"add zz"),
+    "consistency": lambda: served("consistency", 0, r"order ", r"add zz"),
     "licence": licence,
     "award_and_receipt": lambda: settlement("valid_award_and_receipt", r"reverse messages", r"drop messages\.[01]"),
     "paid_award": lambda: settlement("valid_paid"),

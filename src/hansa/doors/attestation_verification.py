@@ -1,7 +1,7 @@
 """Verification of a chain of attestations from the command line: reads the records and the keys, and lets the verifier judge.
 
 - The source is the address of a registry, or an export: a file, or an address with a path.
-- The keys of a registry are read from its key set. Those in an export are unproved unless `--keys` names others.
+- The keys of a registry are read from its key set, also for a list of its records. Those in an export are unproved unless `--keys` names others.
 """
 
 import json
@@ -47,7 +47,9 @@ def verify_chain(request: ChainToVerify) -> ChainVerdict:
     """The verdict on a chain, which is exported where asked for. Raises: CannotRead."""
     is_registry = is_address(request.source) and urlsplit(request.source).path in {"", "/"}
     try:
-        records, own_keys = _of_registry(request.source) if is_registry else _of_export(request.source)
+        records, own_keys, is_proved = (
+            _of_registry(request.source) if is_registry else _of_export(request.source)
+        )
         key_set = own_keys if request.keys is None else read_json(read_source(request.keys))
         keys = read_auditor_keys(key_set)
     except (NotCanonical, NotAKey) as trouble:
@@ -55,7 +57,7 @@ def verify_chain(request: ChainToVerify) -> ChainVerdict:
     if request.export is not None:
         _write_export(request.export, records, key_set)
     verdict = verify_attestations(records, keys, exact=request.exact, max_age=request.max_age)
-    if is_registry or request.keys is not None:
+    if is_proved or request.keys is not None:
         return verdict
     return replace(verdict, warnings=(*verdict.warnings, KEYS_UNPROVED))
 
@@ -72,11 +74,16 @@ def chain_verdict_json(verdict: ChainVerdict) -> dict[str, Any]:
     }
 
 
-def _of_export(source: str) -> tuple[list[Any], Any]:
-    return read_export(read_source(source, EXPORT_MAX_BYTES))
+def _of_export(source: str) -> tuple[list[Any], Any, bool]:
+    """The records, the keys, and whether the registry itself published the keys: a list of its records contains none."""
+    text = read_source(source, EXPORT_MAX_BYTES)
+    records, own_keys = read_export(text)
+    if is_address(source) and not own_keys["keys"]:
+        return records, read_json(read_source(urljoin(source, KEY_SET))), True
+    return records, own_keys, False
 
 
-def _of_registry(address: str) -> tuple[list[Any], Any]:
+def _of_registry(address: str) -> tuple[list[Any], Any, bool]:
     """Every record, read page by page from the newest on, and the key set of the same host."""
     records: list[Any] = []
     before = ID_END
@@ -84,7 +91,7 @@ def _of_registry(address: str) -> tuple[list[Any], Any]:
         page, _ = read_export(read_source(urljoin(address, f"{RECORDS}?limit={PAGE}&before_id={before}")))
         records += page
         if len(page) < PAGE:
-            return records[::-1], read_json(read_source(urljoin(address, KEY_SET)))
+            return records[::-1], read_json(read_source(urljoin(address, KEY_SET))), True
         before = _smaller_id(page[-1], before)
 
 

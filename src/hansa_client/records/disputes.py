@@ -95,6 +95,7 @@ class Dispute(Record, frozen=True):
     closed_at: datetime | None
     paid: Decimal | None = None
     held: Decimal | None = None
+    deposit: Decimal = Decimal(0)
     award_amount: Decimal = Decimal(0)
     award_status: str | None = None
 

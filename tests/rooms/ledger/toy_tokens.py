@@ -95,6 +95,7 @@ END $$;
 CREATE FUNCTION toy_use_record(lines jsonb) RETURNS TABLE (place int, result jsonb) LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM toy_note('ToyUsed', lines);
+  RETURN QUERY SELECT (l ->> 'place')::int, '{}'::jsonb FROM jsonb_array_elements(lines) l;
 END $$;
 
 -- The owner's part of an expiry.
@@ -110,6 +111,7 @@ BEGIN
   IF lines @> '[{"payload": {"owner_id": "stuck"}}]' THEN
     RAISE EXCEPTION 'a token that cannot expire';
   END IF;
+  RETURN QUERY SELECT (l ->> 'place')::int, '{}'::jsonb FROM jsonb_array_elements(lines) l;
 END $$;
 """
 

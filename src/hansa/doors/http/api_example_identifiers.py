@@ -71,6 +71,7 @@ IDENTIFIERS: dict[str, Any] = {
     "DisputeOut.bound": "50",
     "DisputeOut.paid": "50",
     "DisputeOut.held": "0",
+    "DisputeOut.deposit": "0.5",
     "DisputeOut.status": "CLOSED",
     "DisputeOut.ruling": "IN_FAVOR_OF_COMPLAINANT",
     "DisputeOut.compensation_amount": "20",

@@ -54,7 +54,13 @@ WELL_KNOWN_BODIES: dict[str, Any] = {
     "SolvencyCardOut.epoch": "4711",
     "SolvencyCardOut.delta": "0",
     "SolvencyCardOut.as_of": "2026-01-31T12:00:00.000000+00:00",
-    "SolvencyCardOut.checks": {"supply": "OK", "per_user": "OK", "staked_guard": "OK", "escrow": "OK"},
+    "SolvencyCardOut.checks": {
+        "supply": "OK",
+        "per_user": "OK",
+        "staked_guard": "OK",
+        "escrow": "OK",
+        "solvency": "SOLVENT",
+    },
     "MarketRegistryOut": {
         "registry_name": "hansa",
         "spiffe_id": "spiffe://hansa.local/registry/hansa",

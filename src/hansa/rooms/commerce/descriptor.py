@@ -72,6 +72,9 @@ ROOM = Room(
         {
             "agent_rbac_mode",
             "base_url",
+            "dispute_blocking_minimum",
+            "dispute_deposit_minimum",
+            "dispute_deposit_percent",
             "dispute_evidence_hours",
             "dispute_ruling_days",
             "dispute_slash_max",

@@ -233,11 +233,6 @@ async def confirm_out(tx: Tx, frame: str, transfer_ids: Sequence[UUID], book: Bo
         raise CrossingUnknown
 
 
-async def crossed_between(tx: Tx, agent: str, frame: str, counterparty: str, book: Book) -> Minor:
-    """Units that this agent and that one of the other registry paid each other, in both directions."""
-    return await store.crossed_between(tx, agent, book.transit(frame), counterparty)
-
-
 async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
     """The totals with one registry; None where nothing was ever reserved."""
     found = await store.totals(tx, book.transit(frame))

@@ -73,23 +73,6 @@ SELECT count(*) FROM named
 """
 
 
-_CROSSED_BETWEEN = """
-SELECT coalesce(sum(amount), 0)::bigint FROM (
-  SELECT DISTINCT c.transit_id, c.direction, c.transfer_id, c.amount FROM ledger_account a
-  JOIN ledger_posting p ON p.account_id = a.id
-  JOIN ledger_transaction t ON t.id = p.tx_id AND t.tx_type IN ('out', 'in')
-  JOIN ledger_account transit ON transit.did = $2 AND transit.unit = ''
-  JOIN ledger_crossing c ON c.transit_id = transit.id AND c.direction IN (t.tx_type, 'swap_' || t.tx_type)
-    AND c.transfer_id = t.ref::uuid
-  WHERE a.did = $1 AND a.unit = '' AND c.agent_id = a.id AND c.counterparty = $3 AND c.state = 'committed') AS crossed
-"""
-
-
-async def crossed_between(tx: Tx, agent: str, transit: str, counterparty: str) -> Minor:
-    """Units that crossed between this agent and that one of the other registry for good, in both directions."""
-    return Minor(await tx.fetchval(_CROSSED_BETWEEN, agent, transit, counterparty))
-
-
 async def confirm(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> int:
     """Mark committed transfers as confirmed; how many of the ids are those of committed ones."""
     committed: int = await tx.fetchval(_CONFIRM, transit, transfer_ids)

@@ -13,12 +13,28 @@ const CHECKS = {
   C2: "every digest is that of its payload",
   C3: "every signature is by its key",
   C4: "every record continues the one before",
-  C5: "every envelope says what its payload says, ids and times rise",
+  C5: "every envelope says what its payload says, provenance records are complete, ids and times rise",
   C6: "net supply, delta and liabilities follow from the terms",
-  C7: "every status follows from its delta, native coverage from its gap",
+  C7: "every status follows from its delta, native coverage from its gap, every check has a result of its own",
   C8: "positions in the log never fall, the basis changes only with a provenance record",
 };
 const PROVENANCE = ["baseline_set", "baseline_removed", "transit_rebaselined"];
+const RAILS = {
+  baseline_set: "admin/set-native-baseline",
+  baseline_removed: "admin/set-native-baseline",
+  transit_rebaselined: "admin/rebaseline-transit",
+};
+const TWO = ["OK", "BREACH"];
+const RESULTS = new Map([
+  ["supply", TWO],
+  ["per_user", TWO],
+  ["staked_guard", [...TWO, "MISMATCH"]],
+  ["escrow", [...TWO, "ERROR"]],
+  ["transactions", TWO],
+  ["shares", TWO],
+  ["solvency", ["SOLVENT", "LOW", "BREACH"]],
+]);
+const BASES = ["typed_mints_complete", "writedown_rebaselined", "federated_reconciled", "pre_baseline_genesis", "coverage_unknown"];
 const WITHOUT_VERDICT = ["pre_baseline_genesis", "coverage_unknown"];
 const TERMS = ["issued", "destroyed", "transit_net", "net_supply", "circulating"];
 const NO_HASH = "0".repeat(64);
@@ -40,6 +56,13 @@ export function readExport(text) {
   }
   if (!Array.isArray(document.get("attestations"))) throw new Unreadable("attestations is a list");
   return { records: document.get("attestations"), keySet: new Map([["keys", document.get("keys") ?? []]]) };
+}
+
+// Whether more ids fall than rise, from one record to the next.
+function falls(records) {
+  const ids = records.map((record) => (record instanceof Map && isWhole(record.get("id")) ? BigInt(record.get("id").text) : null));
+  const pairs = ids.slice(1).map((id, place) => (id === null || ids[place] === null ? 0 : id < ids[place] ? -1 : id > ids[place] ? 1 : 0));
+  return pairs.reduce((sum, one) => sum + one, 0) < 0;
 }
 
 // The keys of an auditor out of its key set, a Map. Throws NotAKey.
@@ -67,9 +90,10 @@ function countOf(jwk, name) {
   return count && BigInt(count.text);
 }
 
+// The first record is first, or the newest, as a list of a registry has it.
 export async function verifyAttestations(records, keys, { exact = false, maxAge = null, at = now() } = {}) {
   const judge = new Judge(keys, exact);
-  for (const record of records) await judge.judge(record);
+  for (const record of falls(records) ? [...records].reverse() : records) await judge.judge(record);
   judge.judgeHead(at, maxAge);
   const steps = Object.entries(CHECKS).map(([check, said]) => step(check, !judge.failed.has(check), judge.failed.get(check) ?? said));
   return verdictOf(steps, { warnings: judge.warnings(at), records: records.length });
@@ -174,9 +198,10 @@ class Judge {
     this.envelope(record, said);
     if (PROVENANCE.includes(said.get("kind"))) {
       this.hasProvenance = true;
+      requireProvenance(said);
       return;
     }
-    for (const check of ["invariant", "liabilities", "status", "native", "progress"]) {
+    for (const check of ["invariant", "liabilities", "status", "native", "results", "progress"]) {
       try {
         this[check](said);
       } catch (trouble) {
@@ -245,6 +270,7 @@ class Judge {
     const native = said.get("native");
     if (!(native instanceof Map) || typeof native.get("basis") !== "string") throw fails("C7", "the native coverage has no basis");
     const [ok, basis] = [native.get("ok") ?? null, native.get("basis")];
+    if (!BASES.includes(basis)) throw fails("C7", "the basis is unknown");
     const gap = native.get("gap_rebased") ?? native.get("gap") ?? null;
     if (ok === null) {
       if (!WITHOUT_VERDICT.includes(basis)) throw fails("C7", "the basis has no verdict");
@@ -252,6 +278,14 @@ class Judge {
       throw fails("C7", "the native verdict does not fit its basis");
     } else if (gap === null || !this.follows(absolute(numberOf(gap, "C7")), ok)) {
       throw fails("C7", "native.ok does not follow from the gap");
+    }
+  }
+
+  results(said) {
+    const results = said.get("checks");
+    if (!(results instanceof Map)) throw fails("C7", "checks is no object");
+    for (const [name, result] of results) {
+      if (!(RESULTS.get(name) ?? []).includes(result)) throw fails("C7", `the check ${name} has another result`);
     }
   }
 
@@ -300,6 +334,28 @@ function readPayload(payload) {
   }
   if (!(said instanceof Map)) throw fails("C5", "the payload is not an object");
   return said;
+}
+
+// A baseline is greater than 0, or removed; each act has its reason and its rail.
+function requireProvenance(said) {
+  const [kind, entry] = [said.get("kind"), said.get("entry")];
+  if (said.get("rail") !== RAILS[kind]) throw fails("C5", `the rail of ${kind} is ${RAILS[kind]}`);
+  requireReason(said);
+  if (kind === "transit_rebaselined") {
+    for (const name of ["old_baseline", "old_drift", "new_baseline"]) numberOf(said.get(name), "C5");
+  } else if (kind === "baseline_removed") {
+    if (entry !== null) throw fails("C5", "the entry of a baseline that was removed is null");
+  } else if (!(entry instanceof Map) || compared(numberOf(entry.get("baseline"), "C5"), ZERO) <= 0) {
+    throw fails("C5", "the entry has no baseline greater than 0");
+  } else {
+    requireReason(entry);
+    if (momentOf(entry.get("set_at")) === null) throw fails("C5", "the entry has no time at which the baseline was set");
+  }
+}
+
+function requireReason(stated) {
+  const ref = stated.get("ref");
+  if (typeof ref !== "string" || !ref.trim()) throw fails("C5", "a provenance record has a reason, ref");
 }
 
 function numberOf(value, check) {

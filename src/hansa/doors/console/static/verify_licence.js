@@ -1,13 +1,14 @@
 // Whether a licence certificate counts: its form, its chain, its root, and what the issuers' lists state. The steps and verdicts are
 // those of `hansa_verify.verify_licence`.
 
-import { Numeral } from "./canonical.js";
+import { canonical, Numeral } from "./canonical.js";
 import { base64url, isSigned, NotAKey, publicKeyOf } from "./ed25519.js";
 import { Fails, hex, isWhole, now, octetsOf, sha256, shownMoment, step } from "./verdict.js";
 import { readCompact } from "./verify_card.js";
 
 const CERTIFICATE = { kind: "fed.licence.v1", typ: "licence+jws", most: 16_384 };
 const LIST = { kind: "fed.licence-list.v1", typ: "licence-list+jws", most: 8_388_608 };
+const FRAME_PLANS = ["founding", "private", "educational", "research", "non-profit", "enterprise", "government"];
 const PARENT_OF = { operator: "frame", frame: "genesis", genesis: "genesis" };
 const STATES = ["active", "suspended", "revoked", "superseded", "expired"];
 const ENDED = ["revoked", "suspended", "superseded"];
@@ -22,10 +23,10 @@ const LIST_MAX_AGE = 7n * 24n * 3_600_000_000n;
 
 class BadLicence extends Error {}
 
-export async function verifyLicence(certificate, chain, { root = null, lists = [], at = now() } = {}) {
+export async function verifyLicence(certificate, chain, { root = null, lists = [], at = now(), statedHash = null } = {}) {
   const judge = new Judge(at, root);
   try {
-    await judge.read(certificate, chain, lists);
+    await judge.read(certificate, chain, lists, statedHash);
     await judge.walk();
     judge.judgeRoot();
     await judge.judgeLists();
@@ -45,7 +46,7 @@ class Judge {
     this.steps.push(step(name, true, said));
   }
 
-  async read(certificate, chain, lists) {
+  async read(certificate, chain, lists, statedHash) {
     try {
       this.path = [await readCertificate(certificate)];
       for (const text of chain) this.parents.push(await readCertificate(text));
@@ -53,6 +54,9 @@ class Judge {
     } catch (trouble) {
       if (trouble instanceof BadLicence) throw new Fails("malformed", "format", trouble.message);
       throw trouble;
+    }
+    if (statedHash !== null && statedHash !== this.path[0].hash) {
+      throw new Fails("malformed", "format", `the document states another hash than ${this.path[0].hash}`);
     }
     this.holds("format", `a certificate of type ${this.path[0].type}, hash ${this.path[0].hash}`);
   }
@@ -116,25 +120,39 @@ class Judge {
       if (isIssuers && list.generatedAt <= this.at + SKEW && (await isSigned(issuerPoint, list.signature, list.message))) signed.push(list);
     }
     if (!signed.length) return [new Fails("unverified", "lists", `no_list: no list of ${one.issuer[0]} is at hand`)];
-    const newest = signed.reduce((best, list) => (list.generatedAt > best.generatedAt ? list : best));
-    if (this.asOf === null || newest.generatedAt < this.asOf) this.asOf = newest.generatedAt;
-    const troubles = this.stated(one, newest);
-    if (this.at - newest.generatedAt > LIST_MAX_AGE) {
-      troubles.push(new Fails("unverified", "lists", `old_list: the list of ${one.issuer[0]} is of ${shownMoment(newest.generatedAt)}`));
+    const generatedAt = signed.map((list) => list.generatedAt).reduce((one, other) => (one > other ? one : other));
+    if (this.asOf === null || generatedAt < this.asOf) this.asOf = generatedAt;
+    const newest = signed.filter((list) => list.generatedAt === generatedAt);
+    const troubles = newest.flatMap((list) => this.stated(one, list));
+    const texts = new Set(newest.map(({ payload }) => canonical(payload)));
+    if (texts.size > 1) {
+      troubles.push(new Fails("unverified", "lists", `two_lists: ${one.issuer[0]} signed two different lists at ${shownMoment(generatedAt)}`));
+    }
+    if (this.at - generatedAt > LIST_MAX_AGE) {
+      troubles.push(new Fails("unverified", "lists", `old_list: the list of ${one.issuer[0]} is of ${shownMoment(generatedAt)}`));
     }
     return troubles;
   }
 
   stated(one, newest) {
     const entries = newest.licences.filter((entry) => entry.get("hash") === one.hash || entry.get("lid") === one.payload.get("lid"));
+    const own = entries.filter((entry) => entry.get("hash") === one.hash);
     const troubles = [];
-    if (!entries.some((entry) => entry.get("hash") === one.hash)) {
-      troubles.push(new Fails("unverified", "lists", `not_listed: ${one.issuer[0]} does not list ${one.hash}`));
-    }
+    const contradicts = (how) => troubles.push(new Fails("unverified", "lists", `contradiction: ${one.issuer[0]} lists ${one.hash} ${how}`));
+    if (!own.length) troubles.push(new Fails("unverified", "lists", `not_listed: ${one.issuer[0]} does not list ${one.hash}`));
     for (const state of entries.map((entry) => entry.get("state"))) {
       if (ENDED.includes(state) && !(state === "superseded" && this.isCovered(one, newest))) {
         troubles.push(new Fails(state, "lists", `${one.issuer[0]} lists ${one.hash} as ${state}`));
       }
+    }
+    if (new Set(own.map((entry) => entry.get("state"))).size > 1) contradicts("in two states");
+    const [sub, ends] = [one.payload.get("sub"), one.payload.get("exp")];
+    for (const entry of own) {
+      const repeated = ["lid", "type", "plan", "iat", "exp"].map((name) => [name, one.payload.get(name)]);
+      repeated.push(["sub_trust_domain", sub.get("trust_domain")], ["sub_name", sub.get("name")]);
+      const differing = repeated.filter(([name, value]) => !isSame(entry.get(name), value)).map(([name]) => name);
+      if (differing.length) contradicts(`with another ${differing.join(", ")}`);
+      if (entry.get("state") === "expired" && (ends === null || epoch(ends) > newest.generatedAt)) contradicts("as expired before it expires");
     }
     return troubles;
   }
@@ -214,16 +232,22 @@ function requireIssuer(iss, header) {
   require(iss.get("licence") === null || isMatching(iss.get("licence"), HASH), "iss.licence");
 }
 
+// A frame has a plan of frames, the genesis alone its own.
+function hasFittingPlan(type, plan) {
+  return type === "frame" ? FRAME_PLANS.includes(plan) : (plan === "genesis") === (type === "genesis");
+}
+
 function requireTypeRules(child, parent) {
   const [sub, iss, network] = ["sub", "iss", "network"].map((name) => child.payload.get(name));
   const domain = sub.get("trust_domain");
   const rules = [
     ["its issuer has another type", parent.type === PARENT_OF[child.type]],
     ["it names another network than its issuer", network === parent.payload.get("network")],
+    [`${child.payload.get("plan")} is no plan of a certificate of type ${child.type}`, hasFittingPlan(child.type, child.payload.get("plan"))],
   ];
   if (child.type === "genesis") {
     const isOwn = child.issuer[0] === domain && child.issuer[1] === child.thumbprint && iss.get("licence") === null;
-    rules.push(["a genesis certificate is issued to its issuer", isOwn && network === domain && child.payload.get("plan") === "genesis"]);
+    rules.push(["a genesis certificate is issued to its issuer", isOwn && network === domain]);
   } else if (child.type === "frame") {
     rules.push(["a frame has another trust domain than the genesis", domain !== child.issuer[0]]);
   } else {

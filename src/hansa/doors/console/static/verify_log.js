@@ -88,11 +88,26 @@ async function readCheckpoint(note, keys) {
   if (end < 0 || lines.length < 3 || lines.includes("")) {
     throw new BadCheckpoint("a checkpoint has origin, size and root, an empty line, and signatures");
   }
+  const signatures = note.slice(end + 2).split("\n");
+  if (!signatures.slice(0, -1).every(isSignatureLine)) throw new BadCheckpoint("behind the empty line a checkpoint has lines of signatures alone");
+  if (signatures.at(-1) !== "") throw new BadCheckpoint("the last line of a checkpoint ends with a line feed");
   const checkpoint = { origin: lines[0], size: readSize(lines[1]), root: readHash(lines[2]) };
   for (const { point } of keys.filter((key) => signsCheckpointOf(key, checkpoint.size))) {
     if (await isSignedBy(text, note.slice(end + 2), checkpoint.origin, point)) return checkpoint;
   }
   throw new BadCheckpoint(`no key that the auditor had at ${checkpoint.size} leaves signed the checkpoint`);
+}
+
+// A name without blanks or plus, and base64 of a key id and what follows it.
+function isSignatureLine(line) {
+  const [name, signature, ...more] = line.startsWith(PREFIX) ? line.slice(PREFIX.length).split(" ") : [];
+  if (!name || more.length || !/^[^\s+\p{C}\p{Z}]+$/u.test(name)) return false;
+  try {
+    return base64(signature ?? "").length > KEY_ID_BYTES;
+  } catch (trouble) {
+    if (trouble instanceof BadCheckpoint) return false;
+    throw trouble;
+  }
 }
 
 // A retired key is for checkpoints up to the size that the log had at its retirement; without that size it is for none.

@@ -161,7 +161,7 @@ async function judgedLicence(found) {
   } catch (trouble) {
     if (!(trouble instanceof CannotRead)) throw trouble;
   }
-  return { kind: "Licence certificate", ...(await verifyLicence(found.get("certificate"), chain, { root, lists })) };
+  return { kind: "Licence certificate", ...(await verifyLicence(found.get("certificate"), chain, { root, lists, statedHash: found.get("hash") ?? null })) };
 }
 
 async function judgedChain(text, found) {

@@ -6,7 +6,7 @@ import { base64url, bytesOf, isSigned, NotBase64url } from "./ed25519.js";
 import { decimalOf, readExactly } from "./exact.js";
 import { firstError } from "./schema.js";
 import { readEntry, requireInForce, requireInGrace, SKEW } from "./verify_card.js";
-import { Fails, momentOf, now, octetsOf, shownMoment, step } from "./verdict.js";
+import { Fails, hex, momentOf, now, octetsOf, sha256, shownMoment, step } from "./verdict.js";
 
 const CARD_MAX_BYTES = 256 * 1024;
 const STRING_MAX_CHARACTERS = 2048;
@@ -27,6 +27,9 @@ const BASIC_PATHS = [
   "fees.hosting.rate_percent_of_agent_service_fee",
   "lifecycle.card_etag",
 ];
+
+const EDITABLE_BLOCKS = ["operator", "description", "tags", "visual", "links", "commitments"];
+const ETAG_HEX_DIGITS = 32;
 
 export async function verifyRegistryCard(text, keys, { schema, at = now() }) {
   const judged = new Judged(text, keys, schema, at);
@@ -112,7 +115,25 @@ class Judged {
     }
     if (!(await isSigned(this.signer.point, value, payload))) throw refuse("bad_signature", "the signed leaves are not what was signed");
     if (this.block.has("jws")) await this.requireSameByJws(payload);
-    return "the signed leaves are as they were signed";
+    await this.requireEtag();
+    return "the signed leaves are as they were signed, and the entity tag is that of the content";
+  }
+
+  // The signed entity tag is that of the signed leaves and of what the operator states.
+  async requireEtag() {
+    const stated = this.signed.get("lifecycle.card_etag");
+    const paths = this.block.get("signed_canonical").filter((path) => !path.startsWith("lifecycle."));
+    const editable = EDITABLE_BLOCKS.filter((name) => this.card.has(name)).map((name) => [name, this.card.get(name)]);
+    const core = paths.map((path) => [path, valueAt(this.card, path)]);
+    let content;
+    try {
+      content = canonical(new Map([["editable", new Map(editable)], ["signed", new Map(core)]]));
+    } catch (trouble) {
+      if (trouble instanceof Unreadable) throw refuse("malformed", trouble.message);
+      throw trouble;
+    }
+    const found = hex(await sha256(octetsOf(content))).slice(0, ETAG_HEX_DIGITS);
+    if (stated !== found) throw refuse("etag_mismatch", `the entity tag ${stated} is not that of the content, ${found}`);
   }
 
   window() {

@@ -92,6 +92,8 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     genesis_supply: Annotated[str, AfterValidator(supply)] = "1000000"
     genesis_grant_enabled: bool = True
     genesis_grant_amount: Decimals = "100"
+    genesis_grants_per_address: int = Field(default=10, ge=1, le=1_000_000)
+    genesis_grants_per_hour: int = Field(default=100, ge=1, le=1_000_000)
     teg_mint_max_avt: Decimals = "1000000"
 
     email_verification_required: bool = False
@@ -131,6 +133,9 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     dispute_evidence_hours: int = Field(default=72, ge=1, le=8760)
     dispute_ruling_days: int = Field(default=30, ge=1, le=3650)
     dispute_slash_max: Decimals = "1000"
+    dispute_blocking_minimum: Decimals = "1"
+    dispute_deposit_percent: Decimals = "1"
+    dispute_deposit_minimum: Decimals = "0.1"
 
     card_pull_interval_seconds: int = Field(default=300, ge=0, le=604_800)
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)

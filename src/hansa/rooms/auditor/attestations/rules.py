@@ -70,7 +70,7 @@ def audit_members(chain: Chain, reading: Reading, currency: str) -> dict[str, An
         "live_status": reading.live_status,
         "maintenance": False,
         "native": _native(chain, reading),
-        "checks": dict(reading.checks),
+        "checks": {**reading.checks, "solvency": _solvency(reading.delta)},
         "liabilities": _liabilities(reading),
         **_gap(chain),
     }
@@ -124,6 +124,11 @@ def _native(chain: Chain, reading: Reading) -> dict[str, Any]:
         "gap": number(Minor(gap)),
         "gap_rebased": number(Minor(rebased)),
     }
+
+
+def _solvency(delta: Minor) -> str:
+    """BREACH where more circulates than was issued. LOW is for arrears, which no account of this registry can have."""
+    return "BREACH" if delta < 0 else "SOLVENT"
 
 
 def _liabilities(reading: Reading) -> dict[str, Any] | None:

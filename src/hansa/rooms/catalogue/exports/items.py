@@ -2,7 +2,8 @@
 
 - The signature covers everything that decides: DID, epoch, version, status, listing, the end of the agent, its registry and
   the hash of the card. A tombstone is signed like a card.
-- A card that is unlisted, switched off or revoked travels as a tombstone, without name, text or address.
+- A card that is unlisted, switched off or revoked travels as a tombstone, without name, text or address. A peer that names the
+  DID gets the unlisted card whole: unlisting is no access control.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,10 +43,12 @@ class Exporter(NamedTuple):
     extension_base: str
 
 
-def item_of(exported: ExportedCard, exporter: Exporter, *, with_card: bool) -> dict[str, Any]:
-    """The item of a card; of the feed of enforcement without the card."""
+def item_of(
+    exported: ExportedCard, exporter: Exporter, *, with_card: bool, is_named: bool = False
+) -> dict[str, Any]:
+    """The item of a card; of the feed of enforcement without the card. One that a peer names by its DID may be unlisted."""
     card = exported.card
-    is_shown = card.is_active and not card.unlisted and card.status != "revoked"
+    is_shown = card.is_active and (is_named or not card.unlisted) and card.status != "revoked"
     document = exported_document(card, exporter.extension_base) if with_card and is_shown else None
     deleted_at = card.hidden_since if card.status == "revoked" else None
     item = {

@@ -8,6 +8,7 @@ from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid
 from hansa.rooms.catalogue.errors import CursorInvalid
 from hansa.rooms.federation import KeyDoesNotOpen
@@ -17,6 +18,7 @@ from .schemas import PeerPageOut, RangesOut
 
 LIMIT_MAX = 10_000
 CURSOR_MAX = 512
+NAMED_MAX = 50
 REFUSALS = (CertificateMissing, NotAPeer, PeerClosed, Invalid)
 
 Since = Annotated[
@@ -32,6 +34,14 @@ Prefix = Annotated[
         pattern="^[0-9a-f]{0,8}$", description="Hexadecimal digits with which the SHA-256 of the DID begins."
     ),
 ]
+Named = Annotated[
+    str,
+    Query(
+        max_length=NAMED_MAX * (DID_MAX_CHARACTERS + 1),
+        description="DIDs of agents of this registry, at most 50 with commas between them. The other parameters then count for"
+        " nothing.",
+    ),
+]
 
 router = APIRouter(prefix="/federation", tags=["federation"], route_class=DirectRoute)
 
@@ -42,11 +52,24 @@ router = APIRouter(prefix="/federation", tags=["federation"], route_class=Direct
     responses=problems(*REFUSALS, CursorInvalid, KeyDoesNotOpen),
 )
 async def read_cards_for_peer(
-    peer: CurrentPeer, request: Request, since: Since = None, limit: Limit = LIMIT_MAX, prefix: Prefix = ""
+    peer: CurrentPeer,
+    request: Request,
+    *,
+    since: Since = None,
+    limit: Limit = LIMIT_MAX,
+    prefix: Prefix = "",
+    did: Named = "",
 ) -> Response:
-    """Read this registry's own cards, the least recently changed first; each item is signed."""
+    """Read this registry's own cards, the least recently changed first; each item is signed.
+
+    With `did` the cards that are named alone, whole although unlisted: a peer that has no mirror of an unlisted agent asks so.
+    """
     peer.require_open()
-    body = await serving.cards_page(runtime_of(request), since, limit, prefix)
+    runtime = runtime_of(request)
+    if did:
+        body = await serving.named_page(runtime, did.split(",")[:NAMED_MAX])
+    else:
+        body = await serving.cards_page(runtime, since, limit, prefix)
     return Response(body, media_type="application/json")
 
 

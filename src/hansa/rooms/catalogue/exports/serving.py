@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +33,19 @@ async def cards_page(runtime: Runtime, since: str | None, limit: int, prefix: st
         return place, now, await _confirmed(tx, page, runtime.settings)
 
     return await _page(runtime, *await runtime.database.read(read), with_card=True)
+
+
+async def named_page(runtime: Runtime, dids: Sequence[str]) -> bytes:
+    """A page of the cards with these DIDs, whole although unlisted, as JSON. Raises: KeyDoesNotOpen."""
+
+    async def read(tx: Tx) -> tuple[Place, datetime, FeedPage]:
+        epoch, now = await store.epoch_and_time(tx)
+        cards = await store.cards_named(tx, dids)
+        page = FeedPage(cards, more=False, last=cards[-1] if cards else None)
+        return Place(epoch), now, await _confirmed(tx, page, runtime.settings)
+
+    place, now, page = await runtime.database.read(read)
+    return await _page(runtime, place, now, page, with_card=True, is_named=True)
 
 
 async def acts_page(runtime: Runtime, since: str | None, limit: int) -> bytes:
@@ -105,7 +118,9 @@ def _in_epoch(place: Place, epoch: int) -> Place:
     return place if place.epoch == epoch else Place(epoch)
 
 
-async def _page(runtime: Runtime, place: Place, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
+async def _page(
+    runtime: Runtime, place: Place, now: datetime, page: FeedPage, *, with_card: bool, is_named: bool = False
+) -> bytes:
     if not page.cards:
         reached = place if page.last is None else _place_after(page.last, place.epoch)
         return _written([], reached, now, more=page.more)
@@ -114,11 +129,11 @@ async def _page(runtime: Runtime, place: Place, now: datetime, page: FeedPage, *
     settings = runtime.settings
     exporter = Exporter(key, settings.ledger_id, place.epoch, settings.extension_base)
     # Signing a page takes long enough for others to notice.
-    return await asyncio.to_thread(_signed, exporter, now, page, with_card=with_card)
+    return await asyncio.to_thread(_signed, exporter, now, page, with_card=with_card, is_named=is_named)
 
 
-def _signed(exporter: Exporter, now: datetime, page: FeedPage, *, with_card: bool) -> bytes:
-    items = [item_of(card, exporter, with_card=with_card) for card in page.cards]
+def _signed(exporter: Exporter, now: datetime, page: FeedPage, *, with_card: bool, is_named: bool) -> bytes:
+    items = [item_of(card, exporter, with_card=with_card, is_named=is_named) for card in page.cards]
     assert page.last is not None
     return _written(items, _place_after(page.last, exporter.epoch), now, more=page.more)
 

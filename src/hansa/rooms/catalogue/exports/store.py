@@ -3,6 +3,7 @@
 A page ends before the oldest open transaction, so that a reader who goes on after its last card misses none.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
@@ -42,6 +43,11 @@ FROM (
 _CARDS = _PAGE.format(ordered="changed_xid")
 _ACTS = _PAGE.format(ordered="status_xid")
 
+_NAMED = f"""
+SELECT {CARD_COLUMNS}, card_data, c.changed_xid AS page_position, {VERSION} AS page_version
+FROM catalogue_card c WHERE {_EXPORTED} AND c.did = ANY ($1::text[]) ORDER BY c.did
+"""  # noqa: S608
+
 # The first card changed since a moment, by a transaction that has ended or may still change more.
 _POSITION_SINCE = f"""
 SELECT least(coalesce(min(c.changed_xid), plumbing_oldest_open()), plumbing_oldest_open())
@@ -74,6 +80,14 @@ RANGES_OF_MIRRORS = _RANGES.format(version="c.peer_version", whose="c.source_reg
 async def cards_after(tx: Tx, place: Place, limit: int, prefix: str) -> FeedPage:
     """The next cards in the order of their changes."""
     return await _feed(tx, _CARDS, place, limit, prefix)
+
+
+async def cards_named(tx: Tx, dids: Sequence[str]) -> list[ExportedCard]:
+    """The cards with these DIDs, as far as they are exported."""
+    return [
+        ExportedCard(card_in(row), row["page_version"], row["page_position"])
+        for row in await tx.fetch(_NAMED, dids)
+    ]
 
 
 async def acts_after(tx: Tx, place: Place, limit: int) -> FeedPage:

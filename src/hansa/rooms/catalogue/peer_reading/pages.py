@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import structlog
@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.catalogue import relays
-from hansa.rooms.catalogue.mirrors import mirror_cards
+from hansa.rooms.catalogue.mirrors import mirror_cards, stored_versions
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import store
@@ -27,6 +27,7 @@ ACTS_PATH = "/api/v1/federation/enforcement"
 PAGE_LIMITS = CallLimits(seconds=60.0, body_bytes=32 * 1024 * 1024)
 JUDGED_AT_ONCE_BYTES = 2048
 """A page without items, or with the act of an agent: handing it to a thread would take longer."""
+NAMED_AT_ONCE = 50
 OK = 200
 # Expected between registries that are read at different moments: neither is a refusal.
 NOT_REFUSED = frozenset({"card_unknown", "card_absent"})
@@ -58,9 +59,42 @@ async def fetch_page(
 ) -> JudgedPage:
     """The next page at the peer. Raises: PageRefused, OutgoingTrouble, FederationOff."""
     query = {"limit": limit, **({"since": since} if since else {}), **({"prefix": prefix} if prefix else {})}
-    answer = await federation.call_peer(
-        reading.runtime, reading.peer, "GET", f"{path}?{urlencode(query)}", limits=PAGE_LIMITS
+    page = await _fetched(reading, f"{path}?{urlencode(query)}", limit)
+    if path == CARDS_PATH:
+        page.unlisted[:] = await _unlisted_before_known(reading, page)
+    return page
+
+
+async def _unlisted_before_known(reading: Reading, page: JudgedPage) -> list[dict[str, Any]]:
+    """The whole items of agents that the page has as unlisted and that have no mirror yet: they can be paid by their DIDs."""
+    hidden = [item["did"] for item in page.items if _is_unlisted(item)]
+    if not hidden:
+        return []
+    known = await reading.runtime.database.look(lambda tx: stored_versions(tx, hidden))
+    unknown = [did for did in hidden if did not in known]
+    found: list[dict[str, Any]] = []
+    for start in range(0, len(unknown), NAMED_AT_ONCE):
+        named = unknown[start : start + NAMED_AT_ONCE]
+        query = urlencode({"limit": len(named), "did": ",".join(named)})
+        answered = await _fetched(reading, f"{CARDS_PATH}?{query}", len(named))
+        # A registry of before answers with its first cards.
+        found += [item for item in answered.items if item["did"] in named and item["card_data"] is not None]
+    return found
+
+
+def _is_unlisted(item: dict[str, Any]) -> bool:
+    listing = item.get("listing") or {}
+    return bool(
+        item.get("card_data") is None
+        and item.get("deleted_at") is None
+        and item.get("is_active") is True
+        and listing.get("unlisted") is True
     )
+
+
+async def _fetched(reading: Reading, address: str, limit: int) -> JudgedPage:
+    """Raises: PageRefused, OutgoingTrouble, FederationOff."""
+    answer = await federation.call_peer(reading.runtime, reading.peer, "GET", address, limits=PAGE_LIMITS)
     if answer.status != OK:
         raise PageRefused(f"answered_{answer.status}")
     try:
@@ -171,12 +205,13 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
             return None
         # What is read from the home itself is nearer than what any relay passes on.
         await relays.store.remove_home(tx, reading.origin.ledger_id)
+        whole = {item["did"] for item in page.unlisted}
         result = await mirror_cards(
             tx,
             source_registry=reading.origin.ledger_id,
             trust_domain=reading.origin.namespace,
             settlement_currency=reading.peer.settlement_currency or "",
-            items=page.items,
+            items=[*page.unlisted, *(item for item in page.items if item["did"] not in whole)],
         )
         acts = await state(tx, reading, page.statuses, are_acts=False)
         if reading.runtime.settings.relay_cards:

@@ -64,7 +64,7 @@ class Stated(NamedTuple):
 class JudgedPage(msgspec.Struct):
     """A page whose envelope is sound. `items` are those whose signatures hold; `refused` counts the others by reason.
 
-    `refused_card` names the first refused card by DID and version: it is evidence on the peer.
+    `unlisted` are the whole items of unlisted agents that have no mirror yet. `refused_card` names the first refused card by DID and version: it is evidence on the peer.
     """
 
     next: str
@@ -73,6 +73,7 @@ class JudgedPage(msgspec.Struct):
     export_version: int
     size: int
     items: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    unlisted: list[dict[str, Any]] = msgspec.field(default_factory=list)
     refused: Counter[str] = msgspec.field(default_factory=Counter)
     refused_card: str | None = None
 

@@ -25,6 +25,7 @@ from hansa.rooms.commerce.contracts.gathered import APPROVALS, Approvals
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.listing import Listed, find_copy, list_contracts, open_contracts_of
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
+from hansa.rooms.commerce.contracts.naming import DIGITS_MAX, names_of_parts
 from hansa.rooms.commerce.contracts.page_link import (
     public_contracts_of,
     read_by_ticket,
@@ -62,6 +63,7 @@ __all__ = [
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
     "CONTRACT_STATEMENTS",
+    "DIGITS_MAX",
     "ActsTogether",
     "Approvals",
     "Contract",
@@ -89,6 +91,7 @@ __all__ = [
     "held_for",
     "link_router",
     "list_contracts",
+    "names_of_parts",
     "now",
     "open_contracts_of",
     "overpaid_at",

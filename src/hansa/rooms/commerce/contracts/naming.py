@@ -7,10 +7,12 @@ registry, the number, the moment of the proposal and the milestone.
 from uuid import UUID, uuid5
 
 from .contract import Contract
+from .rules import MILESTONES_MAX
 
 NAMES = UUID("8a1c5d1e-52d5-4b0f-9a55-0d0ff3a1c7e9")
 _CONTRACT = "Contract "
 DIGITS_MAX = 18
+TRIES_COMPARED = 5
 
 
 def message_of(contract: Contract) -> str:
@@ -29,7 +31,24 @@ def contract_in(message: str | None) -> int | None:
 
 def name_of(contract: Contract, frame: str, milestone: int | None, number: int) -> UUID:
     """The id of a transfer that pays a part; `number`: how many before it were aborted."""
-    parts = (frame, contract.id, contract.created_at.isoformat(), milestone, number)
+    return _name(frame, contract.id, contract.created_at.isoformat(), milestone, number)
+
+
+def names_of_parts(frame: str, contract_id: int, created_at: str) -> list[UUID]:
+    """The ids of transfers that pay the parts of a contract of another registry, of which few were aborted before.
+
+    `created_at` as that registry writes it.
+    """
+    milestones = (None, *range(MILESTONES_MAX))
+    return [
+        _name(frame, contract_id, created_at, milestone, number)
+        for milestone in milestones
+        for number in range(TRIES_COMPARED)
+    ]
+
+
+def _name(frame: str, contract_id: int, created_at: str, milestone: int | None, number: int) -> UUID:
+    parts = (frame, contract_id, created_at, milestone, number)
     return uuid5(NAMES, " ".join(str(part) for part in parts))
 
 

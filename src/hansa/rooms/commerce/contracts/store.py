@@ -144,8 +144,10 @@ ORDER BY c.id DESC LIMIT $2
 
 _COUNT_BINDING = """
 SELECT count(*) FROM commerce_contract
-WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
-  OR provider_did = $1 AND (status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED') OR hold_release_at IS NOT NULL)
+WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL
+    OR status = 'DISPUTED' AND ended_at IS NULL)
+  OR provider_did = $1 AND (status IN ('ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL
+    OR status = 'DISPUTED' AND ended_at IS NULL)
 """
 
 _COUNT_UNDER_WAY = """

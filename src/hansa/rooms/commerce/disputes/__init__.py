@@ -1,6 +1,11 @@
 """Disputes: an agent complains about another, and an administrator rules."""
 
-from hansa.rooms.commerce.disputes.account_end import ACCOUNT_END, open_disputes_of, require_unbound
+from hansa.rooms.commerce.disputes.account_end import (
+    ACCOUNT_END,
+    disputed_of,
+    open_disputes_of,
+    require_unbound,
+)
 from hansa.rooms.commerce.disputes.award_routes import award_router
 from hansa.rooms.commerce.disputes.award_schemas import AwardOut, AwardReasonIn
 from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle, signed_verdict
@@ -45,6 +50,7 @@ __all__ = [
     "admin_router",
     "approve_award",
     "award_router",
+    "disputed_of",
     "file",
     "list_awards",
     "list_disputes",

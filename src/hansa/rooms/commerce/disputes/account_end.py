@@ -2,6 +2,7 @@
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, transfers
 from hansa.rooms.commerce import contracts
 
@@ -21,8 +22,13 @@ async def require_unbound(tx: Tx, did: str) -> None:
 
 
 async def open_disputes_of(tx: Tx, did: str) -> int:
-    """How many open disputes about a payment an agent is a party to."""
+    """How many open disputes, from the minimum on, keep an agent from ending."""
     return await store.count_binding(tx, did)
+
+
+async def disputed_of(tx: Tx, did: str) -> Minor:
+    """Units of an agent's bond that its open disputes keep."""
+    return await store.blocked(tx, did)
 
 
 async def _count_binding(tx: Tx, did: str) -> int:

@@ -18,7 +18,7 @@ from hansa.rooms import agents, federation, transfers
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import SlashBond
 
-from . import recorded, rules
+from . import deposits, recorded, rules
 from .abroad import SlashedHere, ask_to_slash, award, require_awardable, require_not_paid, require_settleable
 from .awards import Awards, Moved
 from .bundle import proposal_for
@@ -133,6 +133,7 @@ async def _end_of(tx: Tx, contract: contracts.Contract, awards: Awards, moved: M
 
 
 async def _close(tx: Tx, before: Dispute, after: Dispute, settings: Settings, *events: Event) -> Dispute:
+    await deposits.settle(tx, after, settings)
     payer = before.payer_did or before.complainant_did
     payee = next(did for did in before.parties if did != payer)
     counts = await contracts.counts(tx, payer, payee)

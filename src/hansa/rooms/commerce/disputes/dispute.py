@@ -1,6 +1,7 @@
 """What a dispute is."""
 
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Literal, TypeAlias
 from uuid import UUID
@@ -97,6 +98,13 @@ class Subject(msgspec.Struct, frozen=True):
     tx_id: int | None = None
 
 
+class DepositPolicy(msgspec.Struct, frozen=True):
+    """Deposit of a complainant: percent of the disputed amount, and the least deposit in minor units."""
+
+    percent: Decimal
+    minimum: Minor
+
+
 class Decision(msgspec.Struct, frozen=True):
     """What an administrator rules; amounts in minor units."""
 
@@ -117,7 +125,8 @@ class Dispute(msgspec.Struct, frozen=True):
     """A dispute as it was at `now`, the database's clock. Without `payment` it has no subject.
 
     `subject_amount` is the amount that the parties agreed; `paid_amount` and `held_amount` are as of the filing.
-    `award_amount` is the part of the compensation that the slash does not cover.
+    `award_amount` is the part of the compensation that the slash does not cover. `blocked_amount` is the part of a bond
+    that an open dispute keeps, zero below the minimum of the setting.
     """
 
     id: int
@@ -155,6 +164,9 @@ class Dispute(msgspec.Struct, frozen=True):
     award_decided_by: int | None
     award_decided_at: datetime | None
     award_reason: str | None
+    blocked_amount: Minor
+    deposit_amount: Minor
+    deposit_hold_id: int | None
     now: datetime
     evidence: tuple[Evidence, ...] = msgspec.field(default=())
 

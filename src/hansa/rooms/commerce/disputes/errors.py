@@ -1,6 +1,8 @@
 """Why an act on a dispute is refused."""
 
-from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
+from typing import ClassVar
+
+from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, Refused
 
 
 class DisputeUnknown(NotFound):
@@ -36,6 +38,23 @@ class NotAParty(Invalid):
 
     code = "DEFENDANT_NOT_A_PARTY"
     sentence = "The defendant is not the other party of this payment."
+
+
+class PayerOnly(Forbidden):
+    """The payee of a plain transfer gave no promise that it could be wronged about."""
+
+    code = "PAYER_ONLY"
+    sentence = "Only the payer of a plain transfer may file a dispute about it."
+
+
+class DepositUncovered(Refused):
+    """The complainant's liquid units do not cover the deposit."""
+
+    status: ClassVar[int] = 402
+    code = "DISPUTE_DEPOSIT_UNCOVERED"
+    sentence = (
+        "Your liquid units do not cover the deposit of this dispute, which returns unless it is dismissed."
+    )
 
 
 class NothingSubmitted(Conflict):

@@ -8,11 +8,11 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
-from hansa.foundation.values.money import Minor
+from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import agents, journal, transfers
 from hansa.rooms.commerce import contracts
 
-from . import recorded, rules, store
+from . import deposits, recorded, rules, store
 from .dispute import Complaint, Dispute, Piece
 from .errors import DefendantUnknown, DisputeExists, TooManyDisputes
 from .moves import schedule
@@ -30,9 +30,9 @@ class Malpractice(msgspec.Struct, frozen=True):
 
 
 async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
-    """File a dispute; either party may be an agent of another registry.
+    """File a dispute; either party may be an agent of another registry. A complainant of this one makes a deposit.
 
-    Raises: OwnDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and what `find_subject` raises.
+    Raises: DepositUncovered, OwnDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and what `find_subject` raises.
     """
     rules.require_other(complaint)
     subject = await find_subject(tx, complaint, settings)
@@ -42,13 +42,18 @@ async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
     windows = store.Windows(
         timedelta(hours=settings.dispute_evidence_hours), timedelta(days=settings.dispute_ruling_days)
     )
-    dispute = await store.insert(tx, complaint, subject, windows)
+    minimum = parse_amount(settings.dispute_blocking_minimum)
+    blocked = rules.blocked_amount(rules.disputed_amount(complaint, subject), minimum)
+    dispute = await store.insert(tx, complaint, subject, windows, blocked=blocked)
     if dispute is None:
         raise DisputeExists
     await store.add_evidence(tx, dispute.id, complaint.complainant_did, complaint.evidence)
     if subject is not None and subject.contract is not None:
         await contracts.dispute(tx, subject.contract, dispute.id, complaint.complainant_did)
     await journal.append(tx, recorded.filed(dispute, settings.settlement_currency))
+    if not await transfers.is_foreign(tx, complaint.complainant_did, settings):
+        due = rules.deposit_due(complaint, subject, deposits.policy_of(settings))
+        dispute = await deposits.make(tx, dispute, due, settings)
     await schedule(tx, dispute)
     return await with_evidence(tx, dispute)
 

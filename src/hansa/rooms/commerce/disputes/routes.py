@@ -94,6 +94,8 @@ _OF_CONTRACT: tuple[type[Refused], ...] = (
         *_EVERY_WRITE,
         *_OF_CONTRACT,
         errors.OwnDispute,
+        errors.PayerOnly,
+        errors.DepositUncovered,
         errors.DefendantUnknown,
         federation.FrameSilent,
         errors.PaymentUnknown,
@@ -132,7 +134,7 @@ async def file_dispute(
     "/malpractice",
     status_code=201,
     response_model=MalpracticeOut,
-    responses=problems(*_EVERY_WRITE, *_OF_CONTRACT),
+    responses=problems(*_EVERY_WRITE, *_OF_CONTRACT, errors.DepositUncovered),
 )
 async def file_malpractice_record(
     body: MalpracticeIn,

@@ -6,6 +6,8 @@
   and earlier rulings about the payment give.
 - A dispute without a subject gives no compensation, and a slash of at most DISPUTE_SLASH_MAX.
 - The part of a compensation that the slash does not cover is an award: a second administrator decides it.
+- The payer of a dispute makes a deposit, which returns unless the dispute is dismissed. An open dispute blocks at most its
+  own amount of a bond, and nothing below a minimum.
 - No ruling in time: it is dismissed.
 """
 
@@ -24,6 +26,7 @@ from .dispute import (
     AwardStatus,
     Complaint,
     Decision,
+    DepositPolicy,
     Dispute,
     DisputeStatus,
     Funds,
@@ -185,6 +188,29 @@ def bound_of(dispute: Dispute) -> Minor | None:
     if dispute.subject_amount is None:
         return None
     return min(dispute.subject_amount, dispute.claimed_amount or dispute.subject_amount)
+
+
+def disputed_amount(complaint: Complaint, subject: Subject | None) -> Minor:
+    """The least of the claim and the amount that the parties agreed; zero without a subject."""
+    if subject is None:
+        return ZERO
+    return min(subject.amount, complaint.claimed_amount or subject.amount)
+
+
+def blocked_amount(disputed: Minor, minimum: Minor) -> Minor:
+    """Units of a bond that an open dispute keeps; one below the minimum blocks nothing."""
+    return disputed if disputed >= minimum else ZERO
+
+
+def deposit_due(complaint: Complaint, subject: Subject | None, policy: DepositPolicy) -> Minor:
+    """Deposit of a complainant.
+
+    None without a payment, which blocks nothing, and of a payee that was paid nothing: it may own nothing else.
+    """
+    if subject is None or (complaint.complainant_did != subject.payer_did and not subject.funds.paid):
+        return ZERO
+    share = int(disputed_amount(complaint, subject) * policy.percent / 100)
+    return Minor(max(share, policy.minimum))
 
 
 def compensation_left(dispute: Dispute, funds: Funds, given: Minor) -> Minor:

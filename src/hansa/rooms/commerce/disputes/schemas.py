@@ -218,6 +218,9 @@ class DisputeOut(LazyModel):
         description="Units that the payer had paid when the dispute was filed; with `held` the most that rulings compensate."
     )
     held: str | None = Field(description="Units that a hold kept for the payment when the dispute was filed.")
+    deposit: str = Field(
+        description="Deposit of the complainant: it returns, unless the dispute is dismissed."
+    )
     status: DisputeStatus
     ruling: Ruling | None
     compensation_amount: str
@@ -252,6 +255,7 @@ class DisputeOut(LazyModel):
             bound=_text_of(bound_of(dispute)),
             paid=_text_of(dispute.paid_amount),
             held=_text_of(dispute.held_amount),
+            deposit=format_amount(dispute.deposit_amount),
             compensation_amount=format_amount(dispute.compensation_amount),
             slash_requested=format_amount(dispute.slash_requested),
             slash_applied=format_amount(dispute.slash_applied),
@@ -289,6 +293,7 @@ _DERIVED = {
     "bound",
     "paid",
     "held",
+    "deposit",
     "compensation_amount",
     "slash_requested",
     "slash_applied",

@@ -38,9 +38,9 @@ _LOCK_PAYMENT = "SELECT pg_advisory_xact_lock(hashtextextended('commerce rulings
 _INSERT = """
 INSERT INTO commerce_dispute (complainant_did, defendant_did, payment, contract_id, token_id, tx_id, contract_status,
   payer_did, subject_amount, paid_amount, held_amount, fee_paid, is_malpractice, reason_code, description, claimed_amount,
-  attestation_ids, status, opened_at, evidence_until, rule_by)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'OPEN', now, least(now + $18, now + $19),
-  now + $19
+  attestation_ids, blocked_amount, status, opened_at, evidence_until, rule_by)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'OPEN', now,
+  least(now + $19, now + $20), now + $20
 FROM commerce_time_of_dispute() now
 ON CONFLICT (complainant_did, payment) DO NOTHING RETURNING id
 """
@@ -88,12 +88,19 @@ _COUNT_FILED = "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1
 
 _COUNT_BINDING = """
 SELECT count(*) FROM commerce_dispute
-WHERE (complainant_did = $1 OR defendant_did = $1) AND status <> 'CLOSED' AND payment IS NOT NULL
+WHERE (complainant_did = $1 OR defendant_did = $1) AND status <> 'CLOSED' AND blocked_amount > 0
 """
 
 _COUNT_AWARDED = (
     "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1 AND award_status = 'PENDING'"
 )
+
+_BLOCKED = """
+SELECT coalesce(sum(blocked_amount), 0)::bigint FROM commerce_dispute
+WHERE (complainant_did = $1 OR defendant_did = $1) AND status <> 'CLOSED'
+"""
+
+_NOTE_DEPOSIT = "UPDATE commerce_dispute SET deposit_amount = $2, deposit_hold_id = $3 WHERE id = $1"
 
 # What the reader may see: everything, or as a party.
 _WANTED = """
@@ -122,8 +129,10 @@ class Windows(msgspec.Struct, frozen=True):
     ruling: timedelta
 
 
-async def insert(tx: Tx, complaint: Complaint, subject: Subject | None, windows: Windows) -> Dispute | None:
-    """A new dispute; None when the complainant has filed one about this payment before."""
+async def insert(
+    tx: Tx, complaint: Complaint, subject: Subject | None, windows: Windows, *, blocked: Minor
+) -> Dispute | None:
+    """A new dispute that keeps the `blocked` units of a bond; None when the complainant has filed one about this payment before."""
     contract = subject.contract if subject else None
     dispute_id: int | None = await tx.fetchval(
         _INSERT,
@@ -144,6 +153,7 @@ async def insert(tx: Tx, complaint: Complaint, subject: Subject | None, windows:
         complaint.description,
         complaint.claimed_amount,
         list(complaint.attestation_ids),
+        blocked,
         windows.evidence,
         windows.ruling,
     )
@@ -222,8 +232,18 @@ async def count_filed(tx: Tx, did: str) -> int:
     return count
 
 
+async def note_deposit(tx: Tx, dispute_id: int, amount: Minor, hold_id: int) -> None:
+    """Write the deposit of a new dispute."""
+    await tx.execute(_NOTE_DEPOSIT, dispute_id, amount, hold_id)
+
+
+async def blocked(tx: Tx, did: str) -> Minor:
+    """Units of an agent's bond that its open disputes keep."""
+    return Minor(await tx.fetchval(_BLOCKED, did))
+
+
 async def count_binding(tx: Tx, did: str) -> int:
-    """How many open disputes about a payment an agent is a party to."""
+    """How many open disputes keep an agent from ending."""
     count: int = await tx.fetchval(_COUNT_BINDING, did)
     return count
 

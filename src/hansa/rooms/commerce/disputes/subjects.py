@@ -14,7 +14,7 @@ from hansa.rooms.commerce import contracts, payments
 
 from . import rules
 from .dispute import Complaint, Funds, Subject
-from .errors import PaymentNotEnded, PaymentUnknown
+from .errors import PayerOnly, PaymentNotEnded, PaymentUnknown
 from .funds import funds_of
 
 
@@ -22,7 +22,7 @@ async def find_subject(tx: Tx, complaint: Complaint, settings: Settings) -> Subj
     """The subject of a complaint; None where it names none.
 
     Raises: contracts.ContractUnknown, PaymentUnknown, NotAParty, contracts.WrongState, contracts.DeadlinePassed,
-    NothingSubmitted, PaymentNotEnded, TooLate.
+    NothingSubmitted, PaymentNotEnded, PayerOnly, TooLate.
     """
     window = timedelta(hours=settings.dispute_window_hours)
     if complaint.contract_id is not None:
@@ -80,6 +80,8 @@ async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, window: timedel
     if (token := await payments.token_of_payment(tx, tx_id)) is not None:
         return await _token(tx, complaint, token.id, window)
     rules.require_parties(complaint, (paid.payer, paid.payee))
+    if complaint.complainant_did != paid.payer:
+        raise PayerOnly
     rules.require_recent(paid.recorded_at + window, await contracts.now(tx))
     return Subject(
         f"transaction:{tx_id}", paid.payer, paid.amount, paid.fee, Funds(paid.amount, ZERO), tx_id=tx_id

@@ -32,8 +32,10 @@ from hansa.rooms.commerce.payments.rules import (
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
 from hansa.rooms.commerce.payments.settlements import (
     HAS_LEFT,
+    HAS_OVERDUE,
     SETTLEMENTS,
     Settlements,
+    end_overdue,
     resume_settlements,
 )
 from hansa.rooms.commerce.payments.settling_across import begin_within, end_by_decision
@@ -44,6 +46,7 @@ from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens, HAS_DUE),
     scheduled("payments: resume settlements", 5, resume_settlements, HAS_LEFT),
+    scheduled("payments: end overdue settlements", 5, end_overdue, HAS_OVERDUE),
     PURCHASE_ENDS,
 )
 

@@ -18,6 +18,8 @@ from .settle import SettleOrder, settle
 from .settlements import Settlements
 
 LINES_AT_ONCE = 4
+STALLED_SECONDS = 2.0
+"""A ledger that does not answer for so long is not waited for."""
 
 
 async def authorize_alone(
@@ -82,9 +84,16 @@ async def settle_at_once(
 ) -> Token | None:
     """The answer for a token that is paid in the ledger's batch, None where it is to be judged by itself.
 
-    Raises: CallerChanged, Unavailable.
+    That is so as well where the ledger does not answer: the token settles, and is paid after the answer. Raises: CallerChanged,
+    Unavailable.
     """
-    paid = await settlements.at_once(order, caller_version) if order.is_payment else None
+    if not order.is_payment:
+        return None
+    try:
+        async with asyncio.timeout(STALLED_SECONDS):
+            paid = await settlements.at_once(order, caller_version)
+    except TimeoutError:
+        return None
     return paid if paid is None or wait is not None else rules.as_settling(paid)
 
 

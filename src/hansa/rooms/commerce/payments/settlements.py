@@ -3,7 +3,8 @@
 - A token that can be paid as it is never shows as settling: it is paid in the ledger's batch (`gathered.py`).
 - The row of the token is the work: `settling` until one transaction pays it, or fails it with a reason.
 - That transaction locks the token and looks at its status again, so that no transfer follows a failure.
-- What is known to be impossible fails at once; what finds no outcome in 90 seconds fails as `timeout`.
+- What is known to be impossible fails at once; what finds no outcome in 90 seconds fails as `timeout`, in a round of its own that waits for
+  no payment.
 - The transfer to a payee of another registry is `settling_across.py`.
 """
 
@@ -145,6 +146,39 @@ async def _resume(runtime: Runtime, token_id: UUID) -> None:
     except Exception:  # noqa: BLE001
         # Those behind it go on; it is tried again in the next round, and fails when its time is over.
         _log.exception("payment cannot be settled", token_id=str(token_id))
+
+
+HAS_OVERDUE = store.has_settling(rules.SETTLING_SECONDS)
+"""Whether the time of a settling token is over."""
+
+
+async def end_overdue(runtime: Runtime) -> None:
+    """Fail the tokens whose 90 seconds are over, also those whose payment waits for the ledger or another registry."""
+    book = ledger.Book.of(runtime.settings)
+    last: SettlingToken | None = None
+    while left := await runtime.database.look(
+        lambda tx, after=last: store.settling(tx, rules.SETTLING_SECONDS, after, AT_ONCE)  # type: ignore[misc]
+    ):
+        for token in left:
+            await _end_overdue(runtime, token.id, book)
+        last = left[-1]
+
+
+async def _end_overdue(runtime: Runtime, token_id: UUID, book: ledger.Book) -> None:
+    try:
+        await runtime.database.act(lambda tx: _time_out(tx, token_id, book))
+    except Unavailable:
+        _log.warning("payment left for the next round", token_id=str(token_id))
+
+
+async def _time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:
+    token = await store.lock_idle(tx, token_id)
+    if token is None or token.status != "settling":
+        return
+    # A transfer that is reserved ends its token itself.
+    is_crossing = await transfers.find_payment(tx, token_id) is not None
+    if not is_crossing and await store.seconds_to_settle(tx, token_id) <= 0:
+        await end_unpaid(tx, token, "failed", book, TIMEOUT)
 
 
 async def _pay_or_time_out(tx: Tx, token_id: UUID, book: ledger.Book) -> None:

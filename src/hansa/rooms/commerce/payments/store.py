@@ -239,6 +239,12 @@ async def lock(tx: Tx, token_id: UUID) -> Token | None:
     return await find(tx, token_id)
 
 
+async def lock_idle(tx: Tx, token_id: UUID) -> Token | None:
+    """As `lock`; None also where another transaction is at work on the token."""
+    statement = "SELECT 1 FROM commerce_payment_token WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED"
+    return None if await tx.fetchval(statement, token_id) is None else await find(tx, token_id)
+
+
 async def named(tx: Tx, ids: Sequence[UUID]) -> frozenset[UUID]:
     """Those of the ids that are a token's."""
     rows = await tx.fetch("SELECT id FROM commerce_payment_token WHERE id = ANY ($1)", ids)

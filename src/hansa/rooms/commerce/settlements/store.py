@@ -91,12 +91,6 @@ UPDATE commerce_settlement SET written_off_reason = $2, next_at = NULL
 WHERE settlement_id = $1 AND direction IN ('outgoing', 'owed') AND is_closed AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
 """
 
-_SLASHED_BETWEEN = """
-SELECT coalesce(sum(CASE status WHEN 'SLASHING' THEN amount ELSE slashed_amount END), 0)::bigint FROM commerce_settlement
-WHERE peer = $1 AND direction = 'incoming' AND complainant_did = $2 AND defendant_did = $3
-  AND status IN ('SLASHING', 'SLASHED', 'SETTLED')
-"""
-
 _APPROVED_OF_DAY = """
 SELECT coalesce(sum(amount), 0) FROM commerce_settlement
 WHERE peer = $1 AND auto_approved AND decided_at > clock_timestamp() - interval '24 hours'
@@ -269,12 +263,6 @@ async def record(tx: Tx, kept: Kept, after: Settlement) -> None:
 async def approved_in_a_day(tx: Tx, peer: str) -> int:
     """What was approved by itself for this peer in the last 24 hours; minor units."""
     return int(await tx.fetchval(_APPROVED_OF_DAY, peer))
-
-
-async def slashed_between(tx: Tx, peer: str, claim: Claim) -> int:
-    """Units of this defendant that were destroyed for this complainant of a peer, or are about to be; minor units."""
-    found: int = await tx.fetchval(_SLASHED_BETWEEN, peer, claim.complainant_did, claim.defendant_did)
-    return found
 
 
 async def refused(tx: Tx, peer: str, most: int) -> int:

@@ -11,8 +11,8 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
 from hansa.rooms import agents, federation, journal, ledger, transfers
 
+from . import defendant_payments, store
 from . import settlement as protocol
-from . import store
 from .envelope import Confirmation, SignedReceipt
 from .opening import Request, admit, is_signed_verdict, open_settlement
 from .records import Kept
@@ -35,7 +35,7 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
     refusal = await _why_refused(tx, request, settings)
     assert request.peer.spiffe_id is not None
     before = await store.slashed_before(tx, request.peer.spiffe_id, request.claim, request.payment)
-    is_auto = refusal is None and before is None and await _is_auto_approved(tx, request, settings)
+    is_auto = refusal is None and before is None and await _is_auto_approved(tx, request)
     moment = await store.now(tx)
     new = protocol.claimed(request.claim, refusal, moment, is_auto=is_auto, payment=request.payment)
     if before is not None and refusal is None:
@@ -63,7 +63,10 @@ async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outco
 
 
 async def order_slash(tx: Tx, settlement_id: int) -> None:
-    """Let the slash be applied once the transaction has committed."""
+    """Let the slash be applied once the transaction has committed; no other slash rests on the same payment."""
+    kept = await store.find(tx, settlement_id)
+    assert kept is not None
+    await defendant_payments.use(tx, kept)
     await jobs.enqueue(tx, SLASHES, str(settlement_id), {"settlement_id": settlement_id})
 
 
@@ -177,9 +180,9 @@ async def _why_refused(tx: Tx, request: Request, settings: Settings) -> str | No
     return None
 
 
-async def _is_auto_approved(tx: Tx, request: Request, settings: Settings) -> bool:
-    """Enabled, within the bounds of one slash and of a day, and of the units that the parties paid each other."""
-    peer, claim, book = request.peer, request.claim, ledger.Book.of(settings)
+async def _is_auto_approved(tx: Tx, request: Request) -> bool:
+    """Enabled, within the bounds of one slash and of a day, and of what the complainant paid the defendant for a token or a contract."""
+    peer, claim = request.peer, request.claim
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
     most = peer.auto_slash_max_avt * UNIT
@@ -187,10 +190,8 @@ async def _is_auto_approved(tx: Tx, request: Request, settings: Settings) -> boo
         return False
     if await store.approved_in_a_day(tx, peer.spiffe_id) + claim.amount > most * AUTO_APPROVED_IN_A_DAY:
         return False
-    crossed = await ledger.crossed_between(
-        tx, claim.defendant_did, peer.ledger_id, claim.complainant_did, book
-    )
-    return claim.amount <= crossed - await store.slashed_between(tx, peer.spiffe_id, claim)
+    paid = await defendant_payments.unused_amount(tx, peer.spiffe_id, peer.ledger_id, claim, request.payment)
+    return claim.amount <= paid
 
 
 class Owed(msgspec.Struct, frozen=True):

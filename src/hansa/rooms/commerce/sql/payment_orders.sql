@@ -174,7 +174,7 @@ BEGIN
       counts = l.is_part IS NOT TRUE AND (SELECT n.counts FROM commerce_counted(t.caller, t.payee) n),
       settling_at = coalesce(t.settling_at, clock_timestamp()),
       task_id = coalesce(l.task_id, t.task_id), capture_amount = coalesce(l.capture_amount, t.capture_amount)
-    FROM line l WHERE t.id = l.token_id
+    FROM line l WHERE t.id = l.token_id AND t.status IN ('authorized', 'consumed', 'settling')
     RETURNING l.place, t.caller, concat('ledger-tx-', l.frame, '-', l.tx_id, '-payment') AS key,
       jsonb_build_object('ended_at', t.ended_at, 'counts', t.counts) AS result,
       jsonb_build_object('token_id', t.id, 'tx_id', t.tx_id, 'caller', t.caller, 'payee', t.payee, 'amount',
@@ -190,12 +190,17 @@ BEGIN
 END $$;
 
 -- Release tokens that are authorized, with what their lines free of their holds. A payload: {token_id}. Refusal: NOT_OPEN.
--- The result has `ended_at`.
+-- The result has `ended_at`. The claim changes the status: a settlement of the same token in this batch, which is claimed
+-- after it, then finds the token released.
 CREATE OR REPLACE FUNCTION commerce_release_claim(lines jsonb) RETURNS TABLE (place int, refusal text, result jsonb)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
 DECLARE
   refused int[] := commerce_lock_open(lines, '{authorized}');
 BEGIN
+  UPDATE commerce_payment_token t SET status = 'released', ended_at = clock_timestamp()
+  FROM jsonb_array_elements(lines) l
+  WHERE t.id = (l -> 'payload' ->> 'token_id')::uuid AND (l ->> 'place')::int <> ALL (refused) AND t.status = 'authorized';
   IF refused <> '{}' THEN
     RETURN QUERY SELECT n, 'NOT_OPEN', NULL::jsonb FROM unnest(refused) n;
   END IF;
@@ -205,7 +210,7 @@ CREATE OR REPLACE FUNCTION commerce_release_record(lines jsonb) RETURNS TABLE (p
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
-  RETURN QUERY UPDATE commerce_payment_token t SET status = 'released', ended_at = clock_timestamp()
-  FROM jsonb_array_elements(lines) l WHERE t.id = (l -> 'payload' ->> 'token_id')::uuid
-  RETURNING (l ->> 'place')::int, jsonb_build_object('ended_at', t.ended_at);
+  RETURN QUERY SELECT (l ->> 'place')::int, jsonb_build_object('ended_at', t.ended_at)
+  FROM jsonb_array_elements(lines) l JOIN commerce_payment_token t ON t.id = (l -> 'payload' ->> 'token_id')::uuid
+  WHERE t.status = 'released';
 END $$;

@@ -2,6 +2,7 @@
 
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.commerce import payments
 
@@ -61,7 +62,7 @@ async def settle_native(
     try:
         settled = await payments.settle_and_answer(database, settlements, order, book, WAIT_SECONDS)
     except Unavailable:
-        return _pending(token, required)
+        return _pending(token, required.amount)
     except Refused as refusal:
         reason = EXPIRED if isinstance(refusal, payments.TokenExpired) else WRONG_STATUS
         raise PaymentInvalid(reason, refusal.detail, token.caller) from None
@@ -80,16 +81,11 @@ async def _found(database: Database, payment: NativePayment, required: Requireme
 
 def _outcome(token: payments.Token) -> Settlement:
     if token.settlement_tx_id is not None:
-        return Settlement(token.settlement_tx_id, token.caller, token.paid, token.fee)
+        return Settlement(str(token.id), token.caller, token.paid, token.settlement_tx_id, token.fee)
     if token.status == "settling":
-        return Settlement(_name(token), token.caller, token.paid, reason=judging.SETTLEMENT_PENDING)
+        return _pending(token, token.paid)
     raise PaymentInvalid(token.reason or WRONG_STATUS, f"Token status: {token.status}", token.caller)
 
 
-def _pending(token: payments.Token, required: Requirements) -> Settlement:
-    return Settlement(_name(token), token.caller, required.amount, reason=judging.SETTLEMENT_PENDING)
-
-
-def _name(token: payments.Token) -> str:
-    """What names the payment while its transaction is not known."""
-    return f"a2a-pay-{token.id}"
+def _pending(token: payments.Token, amount: Minor) -> Settlement:
+    return Settlement(str(token.id), token.caller, amount, reason=judging.SETTLEMENT_PENDING)

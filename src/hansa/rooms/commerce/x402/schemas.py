@@ -114,11 +114,13 @@ class PaymentSettlementOut(_Model):
     error_reason: str | None = None
     error_message: str | None = None
     payer: str | None = None
-    transaction: str
+    transaction: str = Field(description="While the outcome is not known, what names the payment.")
     network: str
     amount: str | None = None
     extra: dict[str, Any] | None = Field(
-        default=None, description="`fee`: what the payer paid on top, in minor units."
+        default=None,
+        description="`payment`: what names the payment, pending and settled alike: the id of its payment token, or the digest"
+        " that a wallet signed. `fee`: what the payer paid on top, in minor units.",
     )
 
     @classmethod
@@ -128,10 +130,13 @@ class PaymentSettlementOut(_Model):
             success=settlement.reason is None,
             error_reason=settlement.reason,
             payer=settlement.payer,
-            transaction=settlement.transaction,
+            transaction=settlement.transaction or settlement.payment,
             network=required.network,
             amount=str(settlement.amount) if settlement.reason is None else None,
-            extra={"fee": str(settlement.fee)} if settlement.fee is not None else None,
+            extra={
+                "payment": settlement.payment,
+                **({} if settlement.fee is None else {"fee": str(settlement.fee)}),
+            },
         )
 
     @classmethod

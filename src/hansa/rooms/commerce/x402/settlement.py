@@ -8,11 +8,13 @@ from hansa.foundation.values.money import Minor
 class Settlement(msgspec.Struct, frozen=True):
     """A payment that was settled, or with a reason one whose outcome is not known; amounts in minor units.
 
-    `payer` is an address or a DID. `fee` was paid on top.
+    `payment` names it from the beginning on, by the payment token or by what a wallet signed; `transaction` is None while its
+    outcome is not known. `payer` is an address or a DID. `fee` was paid on top.
     """
 
-    transaction: str
+    payment: str
     payer: str
     amount: Minor
+    transaction: str | None = None
     fee: Minor | None = None
     reason: str | None = None

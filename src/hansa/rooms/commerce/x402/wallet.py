@@ -37,8 +37,8 @@ class WalletPayment(msgspec.Struct, frozen=True):
         return cls(authorization, required, authorization.digest(networks.domain))
 
     @property
-    def transaction(self) -> str:
-        """What names the payment while its outcome is not known."""
+    def name(self) -> str:
+        """What names the payment before its transaction is known, and after."""
         return "0x" + self.digest.hex()
 
     @property
@@ -79,7 +79,7 @@ async def settle_wallet(database: Database, payment: WalletPayment, settings: Se
             return await database.act(lambda tx: _settle(tx, payment, settings))
     except Unavailable:
         return Settlement(
-            payment.transaction,
+            payment.name,
             payment.authorization.payer,
             payment.required.amount,
             reason=judging.SETTLEMENT_PENDING,
@@ -129,7 +129,8 @@ async def _outcome(tx: Tx, payment: WalletPayment, used: store.Used) -> Settleme
 
 def _settled(payment: WalletPayment, token: Token) -> Settlement:
     assert token.settlement_tx_id is not None
-    return Settlement(token.settlement_tx_id, payment.authorization.payer, token.paid, token.fee)
+    payer = payment.authorization.payer
+    return Settlement(payment.name, payer, token.paid, token.settlement_tx_id, token.fee)
 
 
 async def _parties(

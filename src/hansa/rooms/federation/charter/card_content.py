@@ -1,6 +1,6 @@
 """What the registry card says: the derived blocks, computed from the settings, beside those that the operator wrote.
 
-`card_body` is the card without `lifecycle`, `signature` and the blocks that change by themselves (`economic`, `stats`).
+`card_body` is the card without `lifecycle`, `signature` and what changes by itself (`economic`, `stats`, `federation.peer_count`).
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ from .rules import registry_id_of
 
 API = "/api/v1"
 ICON_AT = "/registry-card/icon"
+TRUST_BUNDLE_AT = "/.well-known/spiffe-bundle.json"
 SCHEMA_AT = "/.well-known/registry-card-schema.json"
 PROTOCOL_VERSION = "1.0"
 PAYMENT_PROTOCOL = "a2a-payment-v1"
@@ -107,12 +108,18 @@ def _capabilities(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "fiat_onramp_enabled": False,
         "fiat_providers": [],
         "minting_capability": "disabled" if tier_of(settings, facts) in NOT_MINTING else "sovereign",
-        "bridge_capability": "none",
+        "bridge_capability": _bridge_capability(settings, facts),
         "a2a_versions_supported": list(A2A_VERSIONS),
         "registry_card_versions_served": [CARD_VERSION],
         "supports_payment_protocol": [PAYMENT_PROTOCOL],
         "zkp_phases_enabled": [],
     }
+
+
+def _bridge_capability(settings: Settings, facts: CardFacts) -> str:
+    """The bridge leads between sovereign mainframes that can be called by peers."""
+    is_bridged = settings.federation_address and tier_of(settings, facts) == "sovereign-mainframe"
+    return "frame_to_frame" if is_bridged else "none"
 
 
 def _fees(settings: Settings, facts: CardFacts) -> dict[str, Any]:
@@ -164,6 +171,9 @@ def _federation(settings: Settings, policy: Mapping[str, Any], facts: CardFacts)
         "policy_hash": digest(policy).hex(),
         "is_genesis_registry": is_mainframe and facts.licence_type == "genesis",
         "is_sovereign_frame": is_mainframe and facts.licence_type in {"genesis", "frame"},
+        "accepts_peers": settings.federation_address is not None,
+        "sync_interval_seconds": settings.federation_sync_interval_seconds,
+        "trust_bundle_url": settings.base_url + TRUST_BUNDLE_AT if settings.federation_address else None,
         "licence": dict(facts.licence or NO_LICENCE),
     }
 

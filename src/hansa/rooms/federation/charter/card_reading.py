@@ -1,4 +1,4 @@
-"""The registry card as it is served: the newest signed version, with the blocks that change by themselves."""
+"""The registry card as it is served: the newest signed version, with what changes by itself and is not signed."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -42,6 +42,7 @@ async def read_card(tx: Tx, currency: str, last_audit: ReadLastAudit) -> ServedC
         raise CardUnsigned
     card = json.loads(version.document)
     signature = card.pop("signature")
+    card["federation"]["peer_count"] = await card_store.peer_count(tx)
     live = {
         "economic": {"currency": currency, "last_audit": _economic(await last_audit(tx))},
         "stats": {

@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.values.canonical import canonical_json, digest
+from hansa.foundation.values.canonical import canonical_json
+from hansa_verify import registry_card
 
-from .card_paths import EDITABLE_BLOCKS, SIGNED_PATHS
+from .card_paths import SIGNED_PATHS
 from .records import SigningKey
 from .schemas import KEY_SET
 from .signing import detached_signature
@@ -23,7 +24,6 @@ WINDOW = timedelta(days=30)
 """How long a signature is valid: long against the minutes for which a card is cached."""
 RENEWAL = WINDOW / 2
 """The age at which a signature is renewed."""
-ETAG_HEX_DIGITS = 32
 JWS_TYPE = "registry-card+jws"
 
 
@@ -49,9 +49,8 @@ def value_at(card: Mapping[str, Any], path: str) -> Any:
 
 
 def card_etag(card: Mapping[str, Any]) -> str:
-    """The entity tag of a card, 32 hex digits: over the editable blocks and the signed leaves outside `lifecycle`."""
-    core = {path: value_at(card, path) for path in SIGNED_PATHS if not path.startswith("lifecycle.")}
-    return digest({"editable": _editable(card), "signed": core}).hex()[:ETAG_HEX_DIGITS]
+    """The entity tag of a card, as verifiers compute it."""
+    return registry_card.card_etag(card, SIGNED_PATHS)
 
 
 def signed_payload(card: Mapping[str, Any], window: SignatureWindow) -> bytes:
@@ -76,7 +75,3 @@ def signature_block(card: Mapping[str, Any], key: SigningKey) -> dict[str, Any]:
         "jwks_url": KEY_SET,
         "jws": f"{jws['protected']}..{jws['signature']}",
     }
-
-
-def _editable(card: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: card[name] for name in EDITABLE_BLOCKS if name in card}

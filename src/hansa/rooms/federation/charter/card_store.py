@@ -40,6 +40,8 @@ SELECT version, card_etag, kid, signed_at, expires_at, document
 FROM federation_registry_card_version WHERE version = $1
 """
 
+_PEERS = "SELECT count(*) FROM federation_peer WHERE approval = 'approved' AND NOT removing"
+
 _ADD = """
 INSERT INTO federation_registry_card_version (version, card_etag, kid, signed_at, expires_at, document)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -106,6 +108,12 @@ async def icon(tx: Tx) -> tuple[bytes, str] | None:
 async def write_icon(tx: Tx, image: bytes, media_type: str) -> None:
     """Replace the icon. The card is locked."""
     await tx.execute(_WRITE_ICON, image, media_type)
+
+
+async def peer_count(tx: Tx) -> int:
+    """How many registries are peers, as the public list of peers has them."""
+    count: int = await tx.fetchval(_PEERS)
+    return count
 
 
 async def newest_version(tx: Tx) -> CardVersion | None:

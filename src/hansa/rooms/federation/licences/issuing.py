@@ -16,6 +16,7 @@ from hansa.rooms import journal
 from hansa.rooms.federation.charter import registry_id_of
 from hansa.rooms.federation.notices import note_licences_changed
 from hansa_verify import BadLicence, licence_hash, read_certificate
+from hansa_verify.licence import GENESIS_PLAN
 
 from . import store
 from .errors import CertificateRefused, CertificateState, GenesisHeld, GenesisMissing
@@ -23,7 +24,6 @@ from .held import ENDED, held_licence
 from .keys import present_key
 from .records import CertificateRequest, IssuedCertificate, LicensingKey, Subject, Type, epoch
 from .rules import (
-    GENESIS_PLAN,
     ISSUED_MAX_CHARACTERS,
     TERMS_VERSION,
     require_frame_request,

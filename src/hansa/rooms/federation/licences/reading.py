@@ -1,18 +1,46 @@
-"""Read the certificates that this registry issued."""
+"""Read the certificates that this registry issued, and those that it holds."""
+
+from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.settings import Settings
+from hansa_verify import Certificate, read_certificate
 
-from . import store
+from . import store, verdicts_store
 from .errors import CertificateUnknown
+from .held import held_licence
+from .operator_held import held_operator_licence
 from .records import CertificateFilter, IssuedCertificate
 
 
-async def certificate_by_hash(tx: Tx, cert_hash: str) -> IssuedCertificate:
-    """The issued certificate with this hash. Raises: CertificateUnknown."""
-    found = await store.find(tx, cert_hash)
-    if found is None or found.hash != cert_hash:
-        raise CertificateUnknown
-    return found
+class FoundLicence(msgspec.Struct, frozen=True):
+    """A certificate that this registry issued or holds, and its state `as_of` the time by which that is known.
+
+    `updated_at` is None of one that another registry issued, `as_of` before the lists of its issuers were read.
+    """
+
+    certificate: Certificate
+    state: str
+    updated_at: datetime | None
+    as_of: datetime | None
+
+
+async def licence_by_hash(tx: Tx, settings: Settings, cert_hash: str) -> FoundLicence:
+    """The certificate with this hash that was issued here or is held here. Raises: CertificateUnknown."""
+    issued = await store.find(tx, cert_hash)
+    if issued is not None and issued.hash == cert_hash:
+        now = await store.moment(tx)
+        return FoundLicence(read_certificate(issued.certificate), issued.state, issued.updated_at, now)
+    own = await held_licence(tx, settings)
+    if own is not None and own.network.hash == cert_hash:
+        as_of = await verdicts_store.as_of(tx, settings.trust_domain, cert_hash)
+        return FoundLicence(read_certificate(own.network.certificate), own.state, None, as_of)
+    operator = await held_operator_licence(tx)
+    if operator is not None and operator.hash == cert_hash:
+        return FoundLicence(read_certificate(operator.certificate), operator.state, None, None)
+    raise CertificateUnknown
 
 
 async def list_licence_certificates(

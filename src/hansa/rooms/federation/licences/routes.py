@@ -30,7 +30,7 @@ from .keys import licensing_public_key
 from .on_card import found_network, join_network
 from .operator_caller import CurrentOperator, NotAnOperator
 from .operator_licence import LicensingOff, operator_licence
-from .reading import certificate_by_hash, list_licence_certificates
+from .reading import licence_by_hash, list_licence_certificates
 from .records import CertificateAct, Delivered
 from .schemas import (
     CertificateChange,
@@ -39,11 +39,11 @@ from .schemas import (
     CertificatesPage,
     CertificatesQuery,
     ChangedOut,
+    FoundLicenceOut,
     GenesisIn,
     InstallIn,
     IssuedListOut,
     LicensingJwk,
-    ListedLicenceOut,
     OperatorLicenceOut,
     OwnLicenceOut,
 )
@@ -98,11 +98,12 @@ async def read_licence(
     cert_hash: Annotated[str, Path(pattern=r"^[0-9a-f]{64}$")],
     response: Response,
     db: Db,
-) -> ListedLicenceOut:
-    """One certificate that this registry issued, by its hash, with its present state."""
-    found = await db.look(lambda tx: certificate_by_hash(tx, cert_hash))
+    settings: Config,
+) -> FoundLicenceOut:
+    """One certificate that this registry issued or holds, by its hash, with its issuer and its present state."""
+    found = await db.look(lambda tx: licence_by_hash(tx, settings, cert_hash))
     response.headers["Cache-Control"] = UNCACHED
-    return ListedLicenceOut.of(found)
+    return FoundLicenceOut.of(found)
 
 
 @peer_router.get(

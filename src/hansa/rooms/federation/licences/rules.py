@@ -5,23 +5,17 @@ from typing import Any
 
 from hansa.foundation.plumbing.settings import Settings, is_operator_name
 from hansa_verify import encoded
+from hansa_verify.licence import FRAME_PLANS as PLANS_OF_FRAMES
+from hansa_verify.licence import GENESIS_PLAN
 
 from .errors import CertificateRefused, NotAMainframe
 from .records import CertificateRequest, LicensingKey
 
 TERMS_VERSION = "1.0"
 ISSUED_MAX_CHARACTERS = 2000
-GENESIS_PLAN = "genesis"
-# The default term of each plan in days; None is perpetual, and a plan with days cannot be.
-FRAME_PLANS: dict[str, int | None] = {
-    "founding": None,
-    "private": None,
-    "educational": None,
-    "research": None,
-    "non-profit": None,
-    "enterprise": 365,
-    "government": 365,
-}
+TERM_DAYS = {"enterprise": 365, "government": 365}
+FRAME_PLANS: dict[str, int | None] = {plan: TERM_DAYS.get(plan) for plan in PLANS_OF_FRAMES}
+"""The default term of each plan in days; None is perpetual, and a plan with days cannot be."""
 
 
 def require_mainframe(settings: Settings) -> None:

@@ -14,6 +14,7 @@ from hansa_verify import licence_hash
 
 from .errors import CertificateRefused
 from .operator_licence import OperatorLicence, plan_of
+from .reading import FoundLicence
 from .records import (
     CertificateFilter,
     CertificateRequest,
@@ -22,6 +23,7 @@ from .records import (
     State,
     Subject,
     Type,
+    epoch,
 )
 
 REASON_MAX_CHARACTERS = 2000
@@ -131,6 +133,64 @@ class ListedLicenceOut(CertificateOut):
         return cls(**one.listed, certificate=one.certificate)
 
 
+LicenceState = Literal[
+    "active", "suspended", "revoked", "superseded", "expired", "unverified", "untrusted_root", "malformed"
+]
+
+
+class LicenceIssuer(LazyModel):
+    """Who issued a certificate."""
+
+    trust_domain: str
+    name: str
+    kid: str = Field(description="Thumbprint of the licence-signing key (RFC 7638).")
+
+
+class FoundLicenceOut(LazyModel):
+    """A certificate that this registry issued or holds; `iat`, `exp` and `updated_at` are in seconds since the epoch."""
+
+    certificate: str = Field(description="Compact JWS of type licence+jws.")
+    hash: str = Field(description="Licence hash: SHA-256 of the certificate in hexadecimal.")
+    lid: str
+    state: LicenceState
+    type: Type
+    issuer: LicenceIssuer
+    sub_trust_domain: str
+    sub_name: str
+    plan: str
+    iat: int
+    exp: int | None = Field(description="Null: perpetual.")
+    updated_at: int | None = Field(
+        description="Time of the last change of state. Null for a certificate of another issuer."
+    )
+    as_of: datetime | None = Field(
+        description="The time as of which the state is known: now for an issued certificate, that of the oldest list of the"
+        " issuers for one that is held. Null before the lists were read."
+    )
+
+    @classmethod
+    def of(cls, found: FoundLicence) -> "FoundLicenceOut":
+        one = found.certificate
+        payload, issuer = one.payload, one.payload["iss"]
+        return cls.model_validate(
+            {
+                "certificate": one.text,
+                "hash": one.hash,
+                "lid": payload["lid"],
+                "state": found.state,
+                "type": one.kind,
+                "issuer": {name: issuer[name] for name in ("trust_domain", "name", "kid")},
+                "sub_trust_domain": payload["sub"]["trust_domain"],
+                "sub_name": payload["sub"]["name"],
+                "plan": payload["plan"],
+                "iat": payload["iat"],
+                "exp": payload["exp"],
+                "updated_at": None if found.updated_at is None else epoch(found.updated_at),
+                "as_of": found.as_of,
+            }
+        )
+
+
 class ChangedOut(ListedLicenceOut):
     """The certificate after the act."""
 
@@ -176,9 +236,9 @@ class OwnLicenceOut(LazyModel):
     certificate: str
     chain: list[str] = Field(description="The certificates of its issuers, the genesis last.")
     hash: str
-    state: Literal[
-        "active", "suspended", "revoked", "superseded", "expired", "unverified", "untrusted_root", "malformed"
-    ] = Field(description="`unverified`: this registry trusts no root (FEDERATION_ROOT_HASH).")
+    state: LicenceState = Field(
+        description="`unverified`: this registry trusts no root (FEDERATION_ROOT_HASH)."
+    )
 
     @classmethod
     def of(cls, own: OwnLicence) -> "OwnLicenceOut":

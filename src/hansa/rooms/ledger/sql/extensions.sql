@@ -18,15 +18,17 @@ BEGIN
   END LOOP;
 END $$;
 
--- Call `<kind>_record(lines)` likewise, for the lines that were claimed, once the money is written. It may return a row
--- for a line, whose members are added to its result. A line has in addition: tx_id (null when no units were moved),
--- moved, fee, balance and hold_id. An extension with `is_recorded` false has no such function.
+-- Call `<kind>_record(lines)` likewise, for the lines that were claimed, once the money is written. It returns a row for each
+-- line, whose members are added to its result. A line has in addition: tx_id (null when no units were moved), moved, fee,
+-- balance and hold_id. An extension with `is_recorded` false has no such function. A line without a row is of an object that
+-- an order of another kind took: the batch is given up, and the caller repeats fewer at a time.
 CREATE OR REPLACE FUNCTION ledger_record(claimed int[], more jsonb[], amounts bigint[], debits text[], credits text[],
   tx_ids bigint[], moved_amounts bigint[], fees bigint[], balances bigint[], credited_balances bigint[], opened bigint[])
 RETURNS TABLE (place int, result jsonb)
 LANGUAGE plpgsql AS $$
 DECLARE
   same record;
+  recorded int;
 BEGIN
   FOR same IN
     SELECT own ->> 'kind' AS kind, jsonb_agg(jsonb_build_object('place', i, 'payload', own -> 'payload', 'tx_id', tx_ids[i],
@@ -36,6 +38,10 @@ BEGIN
     WHERE own -> 'is_recorded' IS DISTINCT FROM 'false' GROUP BY 1 ORDER BY 1
   LOOP
     RETURN QUERY EXECUTE format('SELECT c.place, c.result FROM %I($1) c', same.kind || '_record') USING same.lines;
+    GET DIAGNOSTICS recorded = ROW_COUNT;
+    IF recorded <> jsonb_array_length(same.lines) THEN
+      RAISE EXCEPTION 'two orders took the same object of %', same.kind USING ERRCODE = 'UE003';
+    END IF;
   END LOOP;
 END $$;
 

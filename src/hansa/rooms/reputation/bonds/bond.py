@@ -54,6 +54,13 @@ class Bond(msgspec.Struct, frozen=True):
     now: datetime
 
 
+class Business(msgspec.Struct, frozen=True):
+    """Open business of an agent: units that disputes keep of its bond, in minor units, and the number of its contracts."""
+
+    disputed: Minor
+    contracts: int
+
+
 class Blocker(msgspec.Struct, frozen=True):
     """Why a bond is not released yet. `kind` is maturity, open_contract or open_dispute."""
 

@@ -7,7 +7,7 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, commerce
 
 from . import rules, store
-from .bond import Blocker, Bond, BondShown
+from .bond import Bond, BondShown, Business
 from .errors import BonderUnknown
 
 
@@ -22,17 +22,13 @@ async def shown(tx: Tx, bond: Bond) -> BondShown:
     """A bond with its blockers; without units there is nothing to block."""
     if bond.hold_id is None:
         return BondShown(bond, ())
-    return BondShown(bond, (*rules.maturity_of(bond), *await open_business(tx, bond.agent_did)))
+    business = await open_business(tx, bond.agent_did)
+    return BondShown(bond, (*rules.maturity_of(bond), *rules.blockers_of(business)))
 
 
-async def open_business(tx: Tx, did: str) -> tuple[Blocker, ...]:
+async def open_business(tx: Tx, did: str) -> Business:
     """The open disputes and contracts of an agent that its bond covers."""
-    disputes = await commerce.open_disputes_of(tx, did)
-    contracts = await commerce.open_contracts_of(tx, did)
-    return (
-        *((Blocker("open_dispute", "A dispute about a payment of the agent is open."),) if disputes else ()),
-        *((Blocker("open_contract", "A contract of the agent is under way."),) if contracts else ()),
-    )
+    return Business(await commerce.disputed_of(tx, did), await commerce.open_contracts_of(tx, did))
 
 
 async def _blockers(tx: Tx, developer_id: int) -> list[EndBlocker]:

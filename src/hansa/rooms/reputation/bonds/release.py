@@ -1,12 +1,15 @@
 """An agent takes its bond back: the release begins, and ends when nothing blocks it any more."""
 
+from msgspec.structs import replace
+
 from hansa.foundation.events import BondReleased, BondReleaseStarted
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.values.money import format_amount
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 
 from . import rules, store
 from .bond import BondShown, Policy
+from .deposit import OWNER_KIND
 from .moves import move
 from .reading import open_business, shown
 
@@ -24,12 +27,18 @@ async def begin_release(tx: Tx, did: str, policy: Policy) -> BondShown:
 
 
 async def unlock(tx: Tx, did: str, book: ledger.Book) -> BondShown:
-    """Give the agent its units back. Raises: BondWrongState, BondBlocked."""
+    """Give the agent the units back that no dispute keeps. Raises: BondWrongState, BondBlocked."""
     before = await store.lock(tx, did)
     after = rules.released(before, await open_business(tx, did))
     assert before.hold_id is not None
-    (result,) = await ledger.apply(tx, [ledger.orders.release(before.hold_id)], book)
-    assert result.tx_id is not None
-    event = BondReleased(did, amount=format_amount(before.amount), tx_id=result.tx_id)
+    orders = [ledger.orders.release(before.hold_id)]
+    if after.amount:
+        orders.append(ledger.orders.deposit(did, after.amount, ledger.NewHold(OWNER_KIND, str(before.id))))
+    released, *kept = await ledger.apply(tx, orders, book)
+    assert released.tx_id is not None
+    freed = Minor(before.amount - after.amount)
+    event = BondReleased(did, amount=format_amount(freed), tx_id=released.tx_id)
+    if kept:
+        after = replace(after, hold_id=kept[0].hold_id)
     await move(tx, before, after, event)
     return await shown(tx, after)

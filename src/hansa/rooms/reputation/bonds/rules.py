@@ -2,6 +2,7 @@
 
 - none -> active by a deposit that reaches the minimum; active -> releasing -> released. A deposit makes every bond active.
 - `matures_at` counts from the latest deposit. A release takes until then, and at least as long as a dispute may be filed.
+- An open dispute keeps at most its own amount of the bond: the rest is released.
 - A slash that leaves the minimum leaves the bond active, below it the bond is slashed. A bond that is being released
   stays so while something is left of it.
 """
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 
-from .bond import Blocker, Bond, Policy, State
+from .bond import Blocker, Bond, Business, Policy, State
 from .errors import BondBelowMinimum, BondBlocked, BondWrongState
 
 
@@ -30,21 +31,23 @@ def deposited(bond: Bond, amount: Minor, policy: Policy) -> Bond:
     return replace(bond, state=State.ACTIVE, amount=total, matures_at=matures_at, releasable_at=None)
 
 
-def releasing(bond: Bond, policy: Policy, blockers: Sequence[Blocker]) -> Bond:
-    """The agent wants its bond back. Raises: BondWrongState, BondBlocked."""
+def releasing(bond: Bond, policy: Policy, business: Business) -> Bond:
+    """The agent wants its bond back, of which disputes keep a part. Raises: BondWrongState, BondBlocked."""
     if bond.state not in (State.ACTIVE, State.SLASHED) or bond.hold_id is None:
         raise BondWrongState(f"The bond is {bond.state}: there is nothing to release.")
-    _require_unblocked(blockers)
+    _require_unblocked(_blockers_of_all(bond, business))
     assert bond.matures_at is not None
     releasable_at = max(bond.matures_at, bond.now + policy.dispute_window)
     return replace(bond, state=State.RELEASING, releasable_at=releasable_at)
 
 
-def released(bond: Bond, blockers: Sequence[Blocker]) -> Bond:
-    """The agent has its bond back. Raises: BondWrongState, BondBlocked."""
+def released(bond: Bond, business: Business) -> Bond:
+    """The agent has its bond back, but for the units that disputes keep. Raises: BondWrongState, BondBlocked."""
     if bond.state != State.RELEASING:
         raise BondWrongState(f"The bond is {bond.state}; only one that is releasing is unlocked.")
-    _require_unblocked((*maturity_of(bond), *blockers))
+    _require_unblocked((*maturity_of(bond), *_blockers_of_all(bond, business)))
+    if business.disputed:
+        return replace(bond, amount=business.disputed)
     return replace(bond, state=State.RELEASED, hold_id=None, amount=ZERO, matures_at=None, releasable_at=None)
 
 
@@ -63,6 +66,21 @@ def maturity_of(bond: Bond) -> tuple[Blocker, ...]:
     if bond.hold_id is None or until is None or until <= bond.now:
         return ()
     return (Blocker("maturity", f"The bond can be unlocked from {until.isoformat()} on."),)
+
+
+def blockers_of(business: Business) -> tuple[Blocker, ...]:
+    """Open business that keeps the bond or a part of it."""
+    disputed = f"Disputes about payments of the agent keep {format_amount(business.disputed)} of the bond."
+    return (
+        *((Blocker("open_dispute", disputed),) if business.disputed else ()),
+        *((Blocker("open_contract", "A contract of the agent is under way."),) if business.contracts else ()),
+    )
+
+
+def _blockers_of_all(bond: Bond, business: Business) -> tuple[Blocker, ...]:
+    """Open business that leaves nothing of the bond to be released."""
+    kept = business.disputed if business.disputed >= bond.amount else ZERO
+    return blockers_of(Business(kept, business.contracts))
 
 
 def _require_unblocked(blockers: Sequence[Blocker]) -> None:

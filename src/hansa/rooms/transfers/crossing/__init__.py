@@ -50,6 +50,7 @@ from .paying import (
 from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
+from .received_store import PaymentReceived, payments_received
 from .records import CrossingView
 from .reopening import (
     PAIR_ENDED,
@@ -109,6 +110,7 @@ __all__ = [
     "Message",
     "MinAmountOut",
     "Outbox",
+    "PaymentReceived",
     "Position",
     "QuoteId",
     "ReceiverIsForeign",
@@ -137,6 +139,7 @@ __all__ = [
     "not_compared",
     "observe_in_chain",
     "open_outbox",
+    "payments_received",
     "peer_router",
     "place_of",
     "positions_at",

@@ -15,10 +15,9 @@ from hansa.rooms import ledger
 
 from . import evidence_store as store
 from .corridor import Corridor
-from .messages import CONTRACT, PAYMENT_TOKEN
+from .messages import PAYING
 from .states import Money
 
-PAYING = frozenset({PAYMENT_TOKEN, CONTRACT})
 FULL_WEIGHT = 1000
 
 

@@ -19,6 +19,7 @@ SHOWN_MAX_CHARACTERS = 11_000
 DROPPED = ""
 """The text of a statement that was dropped: it was here, and proves nothing any more."""
 PAYMENT_TOKEN, CONTRACT = "payment_token", "contract"
+PAYING = frozenset({PAYMENT_TOKEN, CONTRACT})
 
 
 Place = tuple[int, int]

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from asyncpg import Record
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -41,6 +42,15 @@ def view_of_sent(row: Record) -> CrossingView:
     )
 
 
+def view_of_answer(row: Record) -> CrossingView:
+    """As its sender was answered, now and whenever the request is repeated: at the COMMIT, or of `async` at the reserve."""
+    view = view_of_sent(row)
+    if row["backend"] == "async":
+        amounts = _expected_of(row)
+        return replace(view, state="reserved", code=None, decided_at=None, credited_at=None, **amounts)
+    return replace(view, credited_at=None)
+
+
 def _received_of(row: Record) -> dict[str, Any]:
     """What the receiver gets and the fee; of a swap that is not priced yet, the least that it may be."""
     if row["currency_received"] is None:
@@ -49,6 +59,13 @@ def _received_of(row: Record) -> dict[str, Any]:
     prepared = sent_store.promise_of(row)
     if prepared is not None:
         return {"net": Minor(prepared.net or 0), "fee": Minor(prepared.fee or 0)}
+    return _expected_of(row)
+
+
+def _expected_of(row: Record) -> dict[str, Any]:
+    """What the receiver gets and the fee, as far as it is known when the units are reserved."""
+    if row["currency_received"] is None:
+        return _received_of(row)
     return {"net": Minor(row["amount_out"] or row["min_amount_out"]), "fee": Minor(row["expected_fee"])}
 
 

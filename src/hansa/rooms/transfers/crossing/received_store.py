@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing.database import Tx
 
 from .envelope import kept_message
+from .messages import PAYING
 from .row_columns import FIRST_PAUSE_SECONDS, PAUSE, body_columns, body_of, columns, swap_values
 from .states import Received, ReceivedState
 
@@ -63,6 +65,31 @@ async def lock_promised(tx: Tx, peer: str) -> list[Received]:
         " ORDER BY transfer_id FOR NO KEY UPDATE"
     )
     return [received_of_row(row) for row in await tx.fetch(statement, peer)]
+
+
+_PAYMENTS = """
+SELECT transfer_id, sender_did, receiver_did, CASE WHEN currency_received IS NULL THEN amount ELSE net END AS amount
+FROM transfers_received WHERE peer = $1 AND transfer_id = ANY ($2) AND state = 'committed' AND purpose = ANY ($3)
+ORDER BY transfer_id
+"""
+
+
+class PaymentReceived(msgspec.Struct, frozen=True):
+    """Units that an agent of a peer paid for a payment token or a part of a contract; `amount` in minor units of this registry.
+
+    It includes the border fee, as the payer's contract or token does.
+    """
+
+    transfer_id: UUID
+    sender_did: str
+    receiver_did: str
+    amount: int
+
+
+async def payments_received(tx: Tx, peer: str, transfer_ids: Sequence[UUID]) -> list[PaymentReceived]:
+    """Those of these transfers of a peer that are credited here and paid a token or a contract."""
+    rows = await tx.fetch(_PAYMENTS, peer, list(transfer_ids), sorted(PAYING))
+    return [PaymentReceived(**row) for row in rows]
 
 
 async def received_of(tx: Tx, transfer_id: UUID, receiver_did: str) -> asyncpg.Record | None:

@@ -10,11 +10,13 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
+from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
@@ -26,9 +28,9 @@ from .exchange import abort_now
 from .gathering_swaps import SWAPS_OUT
 from .messages import Message
 from .outbox import OUTBOX
-from .reading import view_of_sent
+from .reading import view_of_answer
 from .records import Bounds, CrossingView
-from .reserving import CALLER_SECONDS, CrossingRequest, Reserved, reserve
+from .reserving import CALLER_SECONDS, CrossingRequest, Reserved, kept_of, reserve
 from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
@@ -61,7 +63,7 @@ async def cross(
         row = await _outcome(runtime, reserved.transfer_id)
     if row["state"] == "aborted":
         raise refusal_of(row["code"], str(reserved.transfer_id))
-    return Crossed(view_of_sent(row), replayed=reserved.prepare is None)
+    return Crossed(view_of_answer(row), replayed=reserved.prepare is None)
 
 
 async def _reserved(
@@ -131,9 +133,29 @@ async def require_open(tx: Tx, corridor: Corridor) -> None:
 async def across(
     runtime: Runtime, agent: Agent, crossing_request: CrossingRequest
 ) -> Crossed | agents.Approval:
-    """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`."""
-    corridor = await CORRIDORS.of(runtime).to(crossing_request.order.payee)
-    return await cross(runtime, agent, corridor, crossing_request)
+    """Carry a transfer to another registry out, or ask the agent's owner. Raises: as `cross` and `corridor_to`.
+
+    A request that was carried out before gets its answer, whatever became of the other registry since.
+    """
+    try:
+        corridor = await CORRIDORS.of(runtime).to(crossing_request.order.payee)
+        return await cross(runtime, agent, corridor, crossing_request)
+    except Refused:
+        replayed = await _replayed(runtime, crossing_request.request)
+        if replayed is None:
+            raise
+        return replayed
+
+
+async def _replayed(runtime: Runtime, request: Repeatable | None) -> Crossed | None:
+    """The first answer under this key; None where there is none. Raises: KeyReused, KeyInProgress."""
+    if request is None:
+        return None
+    kept = await runtime.database.act(lambda tx: idempotency.recall(tx, request))
+    if kept is None:
+        return None
+    row = await _outcome(runtime, kept_of(kept).crossing)
+    return None if row["state"] == "aborted" else Crossed(view_of_answer(row), replayed=True)
 
 
 def asked_crossing(
