@@ -309,6 +309,8 @@ def _peer_modes(facts: Facts) -> Iterator[Finding]:
 
 def _grants(facts: Facts) -> Iterator[Finding]:
     settings = facts.settings
+    if settings is None:
+        return
     grants = settings.genesis_grant_enabled and parse_amount(settings.genesis_grant_amount) > 0
     if grants and not settings.email_verification_required and not settings.beta_invite_required:
         yield Finding(
