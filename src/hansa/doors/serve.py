@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import gc
-import os
 import resource
 import shlex
 import signal
@@ -56,7 +55,12 @@ from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
 from hansa.foundation.plumbing.process_files import ServingProcess, describe_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.settings import VARIABLE, Settings, misspelt_settings, without_secrets
+from hansa.foundation.plumbing.settings import (
+    Settings,
+    applied_settings_file,
+    misspelt_settings,
+    without_secrets,
+)
 from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.rooms import federation, journal
 
@@ -163,7 +167,7 @@ def _process(settings: Settings, workers: int) -> ServingProcess:
         workers=workers,
         database=database,
         settings=without_secrets(settings),
-        settings_file=os.environ.get(VARIABLE) or None,
+        settings_file=applied_settings_file(),
     )
 
 

@@ -38,6 +38,16 @@ def settings_from(*, any_database: bool = False, **overrides: object) -> "Settin
     return settings
 
 
+def use_settings_file(path: Path) -> None:
+    """Let the variables of a settings file count for this command, below those of the environment. A bad file ends the command."""
+    from hansa.foundation.plumbing.settings import BadSetting, apply_settings_file
+
+    try:
+        apply_settings_file(path.expanduser())
+    except BadSetting as error:
+        fail(str(error))
+
+
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
     """The result of the coroutine, in an event loop of its own."""
     import asyncio

@@ -4,7 +4,6 @@ import os
 import sys
 from copy import copy
 from functools import cache
-from itertools import islice
 from typing import Any, NoReturn
 
 import typer
@@ -20,7 +19,7 @@ from hansa_client.commands.usage import usage_sentence
 
 HELP_OPTIONS = ["-h", "--help"]
 PROGRAM = "hansa"
-CONFIG = "--config"
+CONFIG_OPTION = "--config"
 COMPLETION_VARIABLE = "_HANSA_COMPLETE"
 PANELS = (RUN, USE, ADMINISTER, INSPECT, DEVELOP)
 
@@ -41,16 +40,11 @@ def run_command_line(app: typer.Typer) -> None:
         from typer._completion_classes import completion_init
 
         completion_init()
-    shared, sys.argv[1:] = _with_config_first(sys.argv[1:])
-    command = _build_command(app, None if is_completion else next(iter(sys.argv[1:]), None))
+    config, typed = _config_apart(sys.argv[1:])
+    sys.argv[1:] = [*config, *typed]
+    command = _build_command(app, None if is_completion else next(iter(typed), None))
     try:
-        code = command(
-            [*shared, *sys.argv[1:]],
-            prog_name=PROGRAM,
-            complete_var=COMPLETION_VARIABLE,
-            standalone_mode=False,
-            obj=app,
-        )
+        code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False, obj=app)
     except TyperException as trouble:
         _end_usage_error(trouble)
     except typer.Abort:
@@ -58,21 +52,15 @@ def run_command_line(app: typer.Typer) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _with_config_first(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The option of the settings file, which may stand behind a command as well, and the other arguments."""
-    config: list[str] = []
-    others: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
+def _config_apart(typed: list[str]) -> tuple[list[str], list[str]]:
+    """The option for the settings file, typed before or behind the command, and the other arguments."""
+    for at, argument in enumerate(typed):
         if argument == "--":
-            others += [argument, *rest]
-        elif argument == CONFIG:
-            config = [argument, *islice(rest, 1)]
-        elif argument.startswith(f"{CONFIG}="):
-            config = [argument]
-        else:
-            others.append(argument)
-    return config, others
+            break
+        if argument == CONFIG_OPTION or argument.startswith(f"{CONFIG_OPTION}="):
+            end = at + (2 if argument == CONFIG_OPTION else 1)
+            return typed[at:end], typed[:at] + typed[end:]
+    return [], typed
 
 
 @cache

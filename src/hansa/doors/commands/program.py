@@ -1,6 +1,5 @@
 """The program `hansa`: its groups of commands, in the order in which they are shown."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -25,8 +24,9 @@ from hansa.doors.commands import (
     supply,
     verification,
 )
+from hansa.doors.commands.execution import use_settings_file
 from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT
-from hansa.doors.commands.presentation import CONFIG, HELP_OPTIONS, PROGRAM, CommandsByPurpose
+from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
 from hansa_client.commands.verbs import add_verbs
 
 
@@ -46,33 +46,27 @@ app = typer.Typer(
 )
 
 
-def _use(settings_file: Path | None) -> None:
-    if settings_file is not None:
-        # Read where the settings are: the file may name the data directory.
-        os.environ["HANSA_CONFIG"] = str(settings_file)
-
-
 @app.callback()
 def hansa(
     *,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            CONFIG,
-            metavar="FILE",
-            help="File with settings (HANSA_CONFIG); may stand anywhere in the command.",
-            callback=_use,
-            is_eager=True,
-            show_default=False,
-        ),
-    ] = None,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="HANSA_CONFIG",
+            metavar="FILE",
+            help="Settings file with lines NAME=value; variables of the environment win.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """What every command shares."""
-    del config, version
+    del version
+    if config is not None:
+        use_settings_file(config)
 
 
 for top_level in (serving, stopping, demonstration, supply, inspection, completion, development):

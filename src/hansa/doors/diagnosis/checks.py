@@ -1,6 +1,5 @@
 """The checks of `hansa doctor`: each looks at the facts and returns findings, each with what to do."""
 
-import os
 import shutil
 import socket
 import stat
@@ -13,7 +12,7 @@ import msgspec
 
 import hansa
 from hansa.doors.diagnosis.facts import Facts
-from hansa.foundation.plumbing.settings import VARIABLE, BadSetting, misspelt_settings
+from hansa.foundation.plumbing.settings import BadSetting, applied_settings_file, misspelt_settings
 from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.foundation.values.money import parse_amount
 
@@ -68,7 +67,7 @@ def _settings(facts: Facts) -> Iterator[Finding]:
             "restart the registry",
         )
     elif not misspelt:
-        file = facts.processes[0].settings_file if facts.processes else os.environ.get(VARIABLE)
+        file = facts.processes[0].settings_file if facts.processes else applied_settings_file()
         whose = f"of process {facts.processes[0].pid}" if facts.processes else "of this command"
         place = f" (settings file {file})" if file else ""
         yield Finding("ok", "settings", f"the settings {whose}{place} have allowed values")

@@ -15,7 +15,13 @@ import structlog
 
 from hansa.foundation.plumbing.embedded import has_cluster, socket_directory
 from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
-from hansa.foundation.plumbing.settings import VARIABLE, Settings, load_settings_file, read_settings
+from hansa.foundation.plumbing.settings import (
+    CONFIG_VARIABLE,
+    Settings,
+    applied_settings_file,
+    apply_settings_file,
+    read_settings,
+)
 
 FILE = "registry.json"
 Kind = Literal["embedded", "external"]
@@ -36,7 +42,7 @@ class Belonging(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, settings: Settings) -> "Belonging":
         """The record of a process with these settings."""
-        return cls(kind_of(settings), settings.ledger_id, os.environ.get(VARIABLE) or None)
+        return cls(kind_of(settings), settings.ledger_id, applied_settings_file())
 
 
 def belonging(data_dir: Path) -> Belonging | None:
@@ -70,15 +76,16 @@ def record_belonging(data_dir: Path, record: Belonging) -> None:
 def settings_with_file(**overrides: object) -> Settings:
     """The settings of the environment and of the settings file; `overrides` (from the command line) win.
 
-    The file is that of HANSA_CONFIG, else the one with which the registry of the data directory was started; an empty
+    Where none was named, the file is that with which the registry of the data directory was started last; an empty
     HANSA_CONFIG means none. Raises: BadSetting, DatabaseOfAnother.
     """
-    given = os.environ.get(VARIABLE)
-    if given is None:
-        record = belonging(read_settings(**overrides).data_dir)
-        given = record.settings_file if record else None
-    if given:
-        load_settings_file(Path(given))
+    settings = read_settings(**overrides)
+    if CONFIG_VARIABLE in os.environ:
+        return settings
+    record = belonging(settings.data_dir)
+    if record is None or record.settings_file is None:
+        return settings
+    apply_settings_file(Path(record.settings_file))
     return read_settings(**overrides)
 
 

@@ -1,7 +1,8 @@
-"""The settings file: the environment of the server and of every command, in one file (`--config`, HANSA_CONFIG).
+"""Settings file: lines `NAME=value`, in the form that systemd reads as an EnvironmentFile.
 
-The format is that of systemd's EnvironmentFile, as far as it has one meaning: `NAME=value` in each line, comments in lines of
-their own (`#` or `;`), a value plain or in single or double quotes. A variable of the environment wins over the file.
+- Empty lines and lines that begin with `#` or `;` are comments. A name stands once.
+- A value reaches to the end of its line; spaces around it do not belong to it. It may stand in single or double quotes.
+- A backslash and a line that continues are refused: other readers of such files disagree about them.
 """
 
 import os
@@ -12,59 +13,70 @@ from pathlib import Path
 from .model import BadSetting
 from .spelling import misspelt_settings
 
-VARIABLE = "HANSA_CONFIG"
-FILE_MAX_BYTES = 65_536
-
-_LINE = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.ASCII)
-_IN_SINGLE = re.compile(r"'([^']*)'")
-_IN_DOUBLE = re.compile(r'"((?:[^"\\]|\\["\\$`])*)"')
-_ESCAPED = re.compile(r"\\(.)")
-_PLAIN = re.compile(r"[^\\'\"]*")
+CONFIG_VARIABLE = "HANSA_CONFIG"
+FILE_MAX_BYTES = 1 << 16
+_LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.ASCII)
+_applied: list[str] = []
+_QUOTED = re.compile(r"(?P<quote>['\"])(?P<value>.*)(?P=quote)")
 
 
-def load_settings_file(path: Path, environment: MutableMapping[str, str] = os.environ) -> None:
-    """Add the settings of the file to the environment, which wins. Raises: BadSetting, one line."""
-    found = read_settings_file(path)
-    for name, meant in misspelt_settings(found).items():
-        raise BadSetting(f"{path}: {name} is not a setting; rename it to {meant}")
-    for name, value in found.items():
+def apply_settings_file(path: Path, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Set the variables of the file that are not set. Raises: BadSetting.
+
+    The variable that names the file is emptied: processes that this one starts get the values, not the file, which may
+    have changed by then.
+    """
+    for name, value in read_settings_file(path).items():
         environment.setdefault(name, value)
-    environment[VARIABLE] = str(path.absolute())
+    environment[CONFIG_VARIABLE] = ""
+    _applied.append(str(path.absolute()))
+
+
+def applied_settings_file() -> str | None:
+    """The path of the settings file that this process has read."""
+    return _applied[-1] if _applied else None
 
 
 def read_settings_file(path: Path) -> dict[str, str]:
-    """The variables of the file. Raises: BadSetting, which names the line and never a value."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(FILE_MAX_BYTES + 1)
-        lines = content.decode().splitlines()
-    except OSError as trouble:
-        raise BadSetting(f"the settings file {path} cannot be read: {trouble.strerror}") from None
-    except UnicodeDecodeError:
-        raise BadSetting(f"the settings file {path} is not text in UTF-8") from None
-    if len(content) > FILE_MAX_BYTES:
-        raise BadSetting(f"the settings file {path} has more than {FILE_MAX_BYTES} bytes")
+    """Values of a settings file by their names. Raises: BadSetting, which names the file and the line."""
     found: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
-        if line.strip() and line.lstrip()[0] not in "#;":
-            name, value = _read_line(line, f"{path} line {number}")
-            if name in found:
-                raise BadSetting(f"{path} line {number}: {name} is set a second time")
-            found[name] = value
+    for number, line in enumerate(_text_of(path).splitlines(), 1):
+        stated = line.strip()
+        if not stated or stated[0] in "#;":
+            continue
+        name, value = _assignment(stated, f"{path}, line {number}")
+        if name in found:
+            raise BadSetting(f"{path}, line {number}: {name} is set twice; state it once")
+        found[name] = value
+    for name, meant in misspelt_settings(found).items():
+        raise BadSetting(f"{path}: {name} is no setting; is {meant} meant?")
     return found
 
 
-def _read_line(line: str, place: str) -> tuple[str, str]:
-    parts = _LINE.fullmatch(line)
-    if parts is None:
-        raise BadSetting(f"{place}: expected NAME=value")
-    name, value = parts[1], parts[2].strip()
-    if (quoted := _IN_SINGLE.fullmatch(value)) is not None:
-        return name, quoted[1]
-    if (quoted := _IN_DOUBLE.fullmatch(value)) is not None:
-        return name, _ESCAPED.sub(r"\1", quoted[1])
-    if _PLAIN.fullmatch(value) is None:
-        raise BadSetting(
-            f"{place}: put the value of {name} into single quotes: it has a quote or a backslash"
-        )
-    return name, value
+def _assignment(line: str, at: str) -> tuple[str, str]:
+    matched = _LINE.fullmatch(line)
+    if matched is None:
+        raise BadSetting(f"{at}: expected NAME=value or a comment that begins with #")
+    name, value = matched["name"], matched["value"].strip()
+    if name == CONFIG_VARIABLE:
+        raise BadSetting(f"{at}: a settings file names no other settings file")
+    if "\\" in value:
+        raise BadSetting(f"{at}: the value of {name} has a backslash; write it without")
+    quoted = _QUOTED.fullmatch(value)
+    inside = value if quoted is None else quoted["value"]
+    if value[:1] in {"'", '"'} and (quoted is None or quoted["quote"] in inside):
+        raise BadSetting(f"{at}: the value of {name} has an open quote")
+    return name, inside
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(FILE_MAX_BYTES + 1)
+        if len(raw) > FILE_MAX_BYTES:
+            raise BadSetting(f"{path} is no settings file: it has more than {FILE_MAX_BYTES} bytes")
+        return raw.decode()
+    except OSError as error:
+        raise BadSetting(f"the settings file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadSetting(f"{path} is no settings file: it is no UTF-8 text") from None
