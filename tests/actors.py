@@ -67,7 +67,7 @@ async def create_agent(
             lifetime_seconds=settings.bootstrap_token_lifetime,
             is_suspended=is_suspended,
         )
-        asked = agents.Onboarding(issued.token, identity, host=None, card=card)
+        asked = agents.Onboarding(issued.token, identity, host=None, card=card, site="203.0.113.1")
         return agents.CreateAgentOut.of(
             identity, await agents.create_agent(tx, asked, settings, is_suspended)
         )

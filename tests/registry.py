@@ -335,7 +335,9 @@ def another_process(runtime: Runtime) -> Runtime:
 
 def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:
     """The usual settings of tests; 127.0.0.1 is a trusted proxy so that tests can come from other addresses."""
-    given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **overrides}
+    # Tests create more agents in an hour than a registry grants units to.
+    unlimited = {"genesis_grants_per_address": 1_000_000, "genesis_grants_per_hour": 1_000_000}
+    given = {"trusted_proxies": ["127.0.0.1"], "database_pool_size": 8, **unlimited, **overrides}
     own = {"database_url": dsn, "data_dir": directory}
     # What reading a file finds may change.
     if any(isinstance(value, Path) for value in given.values()):

@@ -25,7 +25,7 @@ def sound(tmp_path: Path) -> Facts:
     presence = ServingProcess(1, 1, now, "http://127.0.0.1:1", hansa.__version__, 1, "embedded")
     audit = {"status": "OK", "delta": "0", "last_cycle": {"checked_at": now}}
     return Facts(
-        settings=read_settings(data_dir=tmp_path),
+        settings=read_settings(data_dir=tmp_path, email_verification_required=True),
         data_dir=tmp_path,
         processes=[presence],
         answers=Answers(ready=True, trouble=None, audit=audit),
@@ -48,6 +48,15 @@ def with_database(facts: Facts, **changes: Any) -> Facts:
 def test_a_sound_registry_has_no_finding_but_ok(sound: Facts):
     # How much room the disk of the tests has is not ours to say.
     assert {one.severity for one in check(sound) if one.subject != "disk"} == {"ok"}
+
+
+def test_grants_to_unverified_addresses_are_a_warning(sound: Facts):
+    unverified = replace(sound, settings=read_settings(data_dir=sound.data_dir))
+    assert worst(unverified, "grants").severity == "warning"
+    without = read_settings(data_dir=sound.data_dir, genesis_grant_enabled=False)
+    assert [one.severity for one in check(replace(sound, settings=without)) if one.subject == "grants"] == [
+        "ok"
+    ]
 
 
 def test_a_breach_of_the_supply_is_a_problem(sound: Facts):

@@ -41,7 +41,9 @@ class Stage:
 
     def creation(self, bootstrap_token: str, identity: NewIdentity | None = None) -> UseCase:
         whose = identity or new_identity(self.registry.settings, None)
-        asked = Onboarding(bootstrap_token, whose, host=None, card=card_of(f"Agent {uuid4().hex[:8]}"))
+        asked = Onboarding(
+            bootstrap_token, whose, host=None, card=card_of(f"Agent {uuid4().hex[:8]}"), site="203.0.113.1"
+        )
         is_suspended = IS_DEVELOPER_SUSPENDED.of(self.registry.runtime)
         return lambda tx: create_agent(tx, asked, self.registry.settings, is_suspended)
 

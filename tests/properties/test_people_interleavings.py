@@ -64,7 +64,11 @@ class Scene:
     def create(self) -> UseCase:
         settings = self.registry.settings
         asked = Onboarding(
-            self.bootstrap_token, new_identity(settings, None), host=None, card=card_of("Late")
+            self.bootstrap_token,
+            new_identity(settings, None),
+            host=None,
+            card=card_of("Late"),
+            site="203.0.113.1",
         )
         return lambda tx: create_agent(tx, asked, settings, is_suspended_or_closed)
 

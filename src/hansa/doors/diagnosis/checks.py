@@ -14,6 +14,7 @@ import hansa
 from hansa.doors.diagnosis.facts import Facts
 from hansa.foundation.plumbing.settings import BadSetting, misspelt_settings
 from hansa.foundation.plumbing.workload_api import require_agent
+from hansa.foundation.values.money import parse_amount
 
 Severity = Literal["ok", "note", "warning", "problem"]
 
@@ -285,9 +286,25 @@ def _peer_modes(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _grants(facts: Facts) -> Iterator[Finding]:
+    settings = facts.settings
+    grants = settings.genesis_grant_enabled and parse_amount(settings.genesis_grant_amount) > 0
+    if grants and not settings.email_verification_required and not settings.beta_invite_required:
+        yield Finding(
+            "warning",
+            "grants",
+            f"genesis grants of {settings.genesis_grant_amount} {settings.settlement_currency} go to developers whose e-mail address"
+            " is not verified",
+            "set EMAIL_VERIFICATION_REQUIRED=true and SMTP_URL, or BETA_INVITE_REQUIRED=true, or GENESIS_GRANT_ENABLED=false",
+        )
+    else:
+        yield Finding("ok", "grants", "no genesis grant goes to an unverified e-mail address")
+
+
 CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _versions,
     _settings,
+    _grants,
     _process,
     _jobs,
     _database,

@@ -26,6 +26,8 @@ from hansa.foundation.values.errors import TooManyRequests
 WINDOW_SECONDS = 60
 BLOCKS_PER_WINDOW = 60
 CLIENTS_KEPT = 20_000
+SUBNET_BITS, SITE_BITS = 64, 48
+"""Of an IPv6 address: one network, and the networks that a provider assigns to one customer."""
 
 _ADMIT = """
 INSERT INTO plumbing_rate_limit AS l (bucket, admitted) VALUES ($1, ARRAY[clock_timestamp()])
@@ -138,16 +140,25 @@ WriteLimit = Annotated[LeasedLimit, Depends(WRITE_LIMIT.given)]
 
 def client_address(request: HTTPConnection) -> str:
     """The address that limits count: a header counts only from a named proxy."""
+    return network_of(_address_of(request))
+
+
+def client_site(request: HTTPConnection) -> str:
+    """As `client_address`, for what one client could repeat from many addresses: an IPv6 address stands for its /48."""
+    return network_of(_address_of(request), SITE_BITS)
+
+
+def _address_of(request: HTTPConnection) -> str:
     proxies = runtime_of(request).settings.trusted_proxies
     address = request.client.host if request.client else "unknown"
     hops = [hop.strip() for value in request.headers.getlist("x-forwarded-for") for hop in value.split(",")]
     while address in proxies and hops:
         address = hops.pop()
-    return network_of(address)
+    return address
 
 
-def network_of(address: str) -> str:
-    """What counts as one client: an IPv4 address, or the /64 of an IPv6 address."""
+def network_of(address: str, ipv6_bits: int = SUBNET_BITS) -> str:
+    """The network that counts as one client: an IPv4 address, or the leading bits of an IPv6 address."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -155,7 +166,8 @@ def network_of(address: str) -> str:
     if isinstance(parsed, IPv6Address):
         if parsed.ipv4_mapped:
             return str(parsed.ipv4_mapped)
-        return str(IPv6Address(int(parsed) >> 64 << 64)) + "/64"
+        other_bits = 128 - ipv6_bits
+        return f"{IPv6Address(int(parsed) >> other_bits << other_bits)}/{ipv6_bits}"
     return str(parsed)
 
 

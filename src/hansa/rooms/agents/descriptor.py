@@ -11,7 +11,7 @@ from .capabilities import forget_capabilities
 from .check import READ_AGENTS, ReadAgents, check_agent, last_read_agent
 from .documents import root_router
 from .ending import REQUIRE_UNBOUND
-from .grants import pay_owed_grants
+from .grants import forget_sites, pay_owed_grants
 from .keys import newest_keys
 from .routes import router
 from .spending import forget_approvals
@@ -23,6 +23,7 @@ ROOM = Room(
     routes=(Routes(200, router), Routes(3100, root_router, at_root=True)),
     jobs=(
         scheduled("agents: pay owed grants", 15, pay_owed_grants, HAS_OWED_GRANT),
+        sweep("agents: forget addresses of grants", 600, forget_sites),
         sweep("agents: forget ended capabilities", 600, forget_capabilities),
         sweep("agents: forget spend approvals", 600, forget_approvals),
     ),
@@ -38,6 +39,8 @@ ROOM = Room(
             "did_method",
             "genesis_grant_amount",
             "genesis_grant_enabled",
+            "genesis_grants_per_address",
+            "genesis_grants_per_hour",
             "issuer",
             "settlement_currency",
             "trust_domain",

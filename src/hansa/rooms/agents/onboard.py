@@ -27,6 +27,8 @@ class Onboarding:
     identity: NewIdentity
     host: str | None
     card: dict[str, Any] | None
+    site: str = field(repr=False)
+    """The network of the request, on which the grants of an hour are counted."""
 
 
 class Onboarded(msgspec.Struct, frozen=True):
@@ -51,7 +53,9 @@ async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspend
     await federation.announce_did(tx, asked.identity.did, settings)
     is_first = await store.claim_grant(tx, token.developer_id, agent_id)
     await ledger.open_account(tx, asked.identity.did)
-    funding = await fund(tx, token.developer_id, asked.identity.did, is_first=is_first, settings=settings)
+    funding = await fund(
+        tx, token.developer_id, asked.identity.did, asked.site, is_first=is_first, settings=settings
+    )
     onboarded = AgentOnboarded(
         did=asked.identity.did,
         card_id=str(card.id),

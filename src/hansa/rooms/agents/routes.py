@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.lazy_routes import include
-from hansa.foundation.plumbing.limits import Limit, limited
+from hansa.foundation.plumbing.limits import Limit, client_site, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Tokens
 from hansa.foundation.plumbing.tokens import TokenKind
@@ -170,11 +170,14 @@ async def onboard_agent(
     db: catalogue.CardWrites,
     config: Config,
     owner_suspension: OwnerSuspension,
+    *,
+    request: Request,
 ) -> CreateAgentOut:
     """Create an agent. Its secret and its private key are shown only once."""
     rules.require_own_method(body.agent_did_method, config.did_method)
     identity = new_identity(config, body.brought_key)
-    asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card)
+    site = client_site(request)
+    asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card, site=site)
     onboarded = await db.act(lambda tx: create_agent(tx, asked, config, owner_suspension))
     return CreateAgentOut.of(identity, onboarded)
 

@@ -29,6 +29,7 @@ class FundingStatus(StrEnum):
     COMPLETED = "completed"
     NOT_FIRST_AGENT = "not_first_agent"
     TREASURY_EMPTY = "treasury_empty"
+    DUE_LATER = "due_later"
     DISABLED = "disabled"
 
 

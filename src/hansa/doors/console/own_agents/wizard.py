@@ -18,7 +18,7 @@ from hansa.doors.console.account.text_file import environment_file, text_file
 from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import Limit, admit, limited, within_read_limit
+from hansa.foundation.plumbing.limits import Limit, admit, client_site, limited, within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
@@ -109,7 +109,8 @@ async def create(
                 lifetime_seconds=settings.bootstrap_token_lifetime,
                 is_suspended=is_suspended,
             )
-            asked = agents.Onboarding(issued.token, identity, host=host, card=card)
+            site = client_site(request)
+            asked = agents.Onboarding(issued.token, identity, host=host, card=card, site=site)
             onboarded = await agents.create_agent(tx, asked, settings, is_suspended)
             return Created(
                 bootstrap_token=issued.token[:SHOWN_OF_A_TOKEN],

@@ -92,6 +92,8 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     genesis_supply: Annotated[str, AfterValidator(supply)] = "1000000"
     genesis_grant_enabled: bool = True
     genesis_grant_amount: Decimals = "100"
+    genesis_grants_per_address: int = Field(default=10, ge=1, le=1_000_000)
+    genesis_grants_per_hour: int = Field(default=100, ge=1, le=1_000_000)
     teg_mint_max_avt: Decimals = "1000000"
 
     email_verification_required: bool = False

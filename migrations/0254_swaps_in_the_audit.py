@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0251"
-down_revision = "0250"
+revision = "0254"
+down_revision = "0253"
 
 SQL = """
 -- Of swaps of agents here (`out`) and there (`in`), in the own currency and in that of the peer.
