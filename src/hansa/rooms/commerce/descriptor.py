@@ -79,7 +79,7 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
-            "outgoing_allow_hosts",
+            "outgoing_allow_user_hosts",
             "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",
