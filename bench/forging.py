@@ -14,7 +14,7 @@ from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
-from bench.forging_attacks import ATTACKS, EPOCH, Attack, honest_signals
+from bench.forging_attacks import ATTACKS, EPOCH, GRANTS_ARE_FUNDS, Attack, honest_signals
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.catalogue.marks import GRADES as MARKS
 from hansa_verify import Score, Signal, scores_of
@@ -28,6 +28,7 @@ TARGET = "0"
 SEED = 20_260_101
 # The search stops refining where two costs differ by less than a thousandth.
 PRECISION = 1000
+NEVER = "never"
 COST_MAX = 10**6 * UNIT
 """The most that is tried: an attack that does not reach a score with it never does."""
 SPREAD_OF_A_STEP = 0.7
@@ -119,9 +120,10 @@ def sublinear(costs: Iterable[Cost]) -> list[Cost]:
     ]
 
 
-def costs_of_marks(min_fee: Decimal) -> list[tuple[str, int, Decimal]]:
-    """Mark, verified jobs and the fees of the cheapest attack: each job has the least fee that counts."""
-    return [(mark, jobs, jobs * min_fee) for jobs, mark in MARKS]
+def costs_of_marks(min_fee: Decimal) -> list[tuple[str, int, Decimal, str]]:
+    """Mark, verified jobs, the fees of the cheapest attack, each job with the least fee that counts, and of one paid with grants alone."""
+    with_grants = NEVER if not GRANTS_ARE_FUNDS else "the fees"
+    return [(mark, jobs, jobs * min_fee, with_grants) for jobs, mark in MARKS]
 
 
 def tables(costs: list[Cost], min_fee: Decimal) -> str:
@@ -133,15 +135,15 @@ def tables(costs: list[Cost], min_fee: Decimal) -> str:
     ]
     least = [min(one.fees for one in costs if one.grade == grade) for grade in grades]
     rows.append(["**cheapest**", *(f"**{_units(fees)}**" for fees in least)])
-    marks = [["Mark", "Verified jobs", "Fees"]]
-    marks += [[mark, str(jobs), str(fees)] for mark, jobs, fees in costs_of_marks(min_fee)]
+    marks = [["Mark", "Verified jobs", "Fees", "With genesis grants alone"]]
+    marks += [[mark, str(jobs), str(fees), granted] for mark, jobs, fees, granted in costs_of_marks(min_fee)]
     attacks = "\n".join(f"- **{attack.name}**: {attack.sentence}." for attack in ATTACKS)
     return f"{_markdown(rows)}\n\n{attacks}\n\n{_markdown(marks)}\n"
 
 
 def _units(fees: int) -> str:
     if fees >= COST_MAX:
-        return "never"
+        return NEVER
     return f"{fees / UNIT:.3f}" if fees < UNIT else f"{fees / UNIT:.1f}"
 
 

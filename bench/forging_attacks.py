@@ -9,6 +9,7 @@ from datetime import date
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import parse_amount
+from hansa.rooms.reputation.scores.funding import Funds
 from hansa.rooms.transfers.crossing.evidence import FULL_WEIGHT, counted_fee
 from hansa_verify import Signal
 from hansa_verify.reputation import UNIT, day_of
@@ -41,6 +42,10 @@ class Line:
         kinds = ("payment", "ruling_for_defendant") if self.disputed else ("payment",)
         payer, payee = str(self.payer), str(self.payee)
         return [Signal(kind, TODAY - self.age, payer, payee, fee, self.counts) for kind in kinds]  # type: ignore[arg-type]
+
+
+GRANTS_ARE_FUNDS = Funds({}).pay(payer=1, payee=0, amount=UNIT, fee=0)
+"""Whether an owner without other units than its genesis grant pays for a job that counts."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,11 @@ ATTACKS = (
         "bridge",
         "an honest agent of the highest score pays the agents of the attacker and is repaid; its bribe is not counted",
         _to(_PAIR, _OTHERS) + _among(_PAIR),
+    ),
+    Attack(
+        "new owners",
+        "any number of new owners pay the target with their genesis grants",
+        tuple(Line(payer, 0, counts=GRANTS_ARE_FUNDS) for payer in range(1, 4)),
     ),
     Attack(
         "printing peer",

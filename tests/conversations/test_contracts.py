@@ -30,6 +30,8 @@ CONTRACT = {
     "review_by",
     "auto_approve",
     "funded",
+    "provider_bond_min",
+    "provider_jobs_min",
     "milestones",
     "deliverables",
     "status",

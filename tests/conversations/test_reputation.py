@@ -49,7 +49,7 @@ async def test_an_unknown_agent_is_404(rated: Rated, route: str):
 
 async def test_counts_and_marks_move_with_the_payment_and_the_score_with_the_epoch(rated: Rated):
     buyer, seller = await pair(rated)
-    await rated.pay(buyer, seller, "50")
+    await rated.pay_funded(buyer, seller, "50")
     await rated.follow()
     record = await rated.track_record(seller.did)
     assert (record["jobs_verified"], record["volume"], record["mark"]) == (1, "50", "Proven")
@@ -76,8 +76,8 @@ async def test_one_job_of_a_counterpartys_owner_and_day_counts_toward_marks(rate
     seller = await rated.registry.agent()
     await first.transfer(second, "20")
     for buyer in (first, first, second):
-        await rated.pay(buyer, seller, "5")
-    await rated.pay((await pair(rated))[0], seller, "5")
+        await rated.pay_funded(buyer, seller, "5")
+    await rated.pay_funded((await pair(rated))[0], seller, "5")
     await rated.follow()
     record = await rated.track_record(seller.did)
     assert (record["jobs_verified"], record["volume"]) == (2, "20")
@@ -85,7 +85,7 @@ async def test_one_job_of_a_counterpartys_owner_and_day_counts_toward_marks(rate
 
 async def test_a_job_whose_fee_is_below_the_minimum_counts_toward_no_mark(rated: Rated):
     buyer, seller = await pair(rated)
-    await rated.pay(buyer, seller, "1")
+    await rated.pay_funded(buyer, seller, "1")
     await rated.follow()
     record = await rated.track_record(seller.did)
     assert (record["jobs_verified"], record["mark"], record["volume"]) == (0, None, "1")
@@ -94,7 +94,7 @@ async def test_a_job_whose_fee_is_below_the_minimum_counts_toward_no_mark(rated:
 async def test_jobs_between_agents_of_one_owner_change_nothing(rated: Rated):
     owner = await rated.registry.developer()
     buyer, seller = await owner.agent(), await owner.agent()
-    await rated.pay(buyer, seller, "50")
+    await rated.pay_funded(buyer, seller, "50")
     await rated.compute(days_later=2)
     record = await rated.track_record(seller.did)
     assert (record["jobs_verified"], record["volume"], record["since"]) == (0, "0", None)
@@ -103,8 +103,8 @@ async def test_jobs_between_agents_of_one_owner_change_nothing(rated: Rated):
 
 async def test_the_export_gives_every_score_to_the_digit(rated: Rated):
     buyer, seller = await pair(rated)
-    await rated.pay(buyer, seller, "30")
-    await rated.pay(seller, buyer, "20")
+    await rated.pay_funded(buyer, seller, "30")
+    await rated.pay_funded(seller, buyer, "20")
     epoch = await rated.compute(days_later=3)
     exported = await rated.exported(limit=3)
     assert exported["epoch"] == epoch.isoformat()
@@ -116,7 +116,7 @@ async def test_the_export_gives_every_score_to_the_digit(rated: Rated):
 
 async def test_searches_sort_by_the_score_and_cards_state_the_track_record(rated: Rated):
     buyer, seller = await pair(rated)
-    await rated.pay(buyer, seller, "90")
+    await rated.pay_funded(buyer, seller, "90")
     await rated.compute(days_later=4)
     await rated.registry.indexed()
     results = (await rated.read("/agent-cards/discover", sort="reputation", limit=120))["results"]
@@ -134,7 +134,7 @@ async def test_searches_sort_by_the_score_and_cards_state_the_track_record(rated
 
 async def test_a_ruling_against_the_defendant_moves_both_records_at_once_and_lowers_its_score(rated: Rated):
     buyer, seller = await pair(rated)
-    await rated.pay(buyer, seller, "90")
+    await rated.pay_funded(buyer, seller, "90")
     before = (await rated.compute(days_later=5), await rated.reputation(seller.did))[1]["score"]
     await rated.rule(buyer, seller, "IN_FAVOR_OF_COMPLAINANT")
     await rated.follow()
@@ -168,6 +168,7 @@ async def test_before_the_first_epoch_the_export_is_empty_and_no_time_is_stated(
 
 async def test_a_contract_paid_by_a_token_counts_once(rated: Rated):
     buyer, seller = await pair(rated)
+    await rated.fund(buyer, "42")
     work = await rated.registry.post("/contracts", json=proposal(seller, amount="40"), headers=buyer.headers)
     path = f"/contracts/{work.json()['id']}"
     for act in ("accept", "submit"):

@@ -952,13 +952,14 @@ async def _complaint(stage: Stage) -> WellFormed:
 
 
 async def _malpractice(stage: Stage) -> WellFormed:
-    path = await _contract("submit", provided=True)(stage)
-    await stage.registry.database.act(
-        lambda tx: tx.execute(
-            "UPDATE commerce_contract SET submissions = 1 WHERE id = $1", int(path.split("/")[0])
-        )
+    contract_id = int((await _contract("submit", provided=True)(stage)).split("/")[0])
+    submission = (
+        "INSERT INTO commerce_contract_history (contract_id, act, actor_did, deliverable, at)"
+        " SELECT id, 'submitted', provider_did, jsonb_build_object('sha256', repeat('0', 64), 'uri', NULL, 'note', NULL), now()"
+        " FROM commerce_contract WHERE id = $1"
     )
-    return _json(contract_id=int(path.split("/")[0]), evidence="The work was copied.")
+    await stage.registry.database.act(lambda tx: tx.execute(submission, contract_id))
+    return _json(contract_id=contract_id, evidence="The work was copied.")
 
 
 async def _evidence(_: Stage) -> WellFormed:

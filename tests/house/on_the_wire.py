@@ -626,7 +626,9 @@ _.protocol
 _.protocol_type
 _.protocol_version
 _.protocols
+_.provider_bond_min
 _.provider_did
+_.provider_jobs_min
 _.provider_registry
 _.public_key_jwk
 _.pull_failures

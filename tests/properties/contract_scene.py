@@ -171,5 +171,5 @@ async def administrator_of(disputing: Disputing) -> Developer:
     return Developer(developer_id, email, "test", is_verified=True, areas=areas, is_admin=False)
 
 
-async def _admits(_: Tx, __: str, ___: Any) -> bool:
+async def _admits(_: Tx, __: str, ___: Any, ____: Any) -> bool:
     return True

@@ -25,7 +25,7 @@ from hansa.rooms.commerce.disputes import DISPUTE_DEADLINES
 from tests.properties.contract_model import ALICE, BOB, Model, ModelContract
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestAgent
-from tests.rooms.commerce.agreements import CONTRACTS_EARLIER, in_days
+from tests.rooms.commerce.agreements import CONTRACTS_EARLIER, WORK, in_days
 from tests.rooms.commerce.disputing import DISPUTES_EARLIER, EVIDENCE, Disputing, open_disputing
 from tests.running_jobs import run_due, time_passes
 
@@ -271,7 +271,8 @@ class ContractMachine(RuleBasedStateMachine):
     def both(self, by: str, act: str, at: int, expected: Any) -> None:
         # Nobody's turnover of the last hour makes a fee higher.
         self.driver.execute("UPDATE ledger_account SET pace = '{}' WHERE pace <> '{}'")
-        answer = self.post(by, f"/contracts/{self.id_at(at)}/{act}")
+        members = {"deliverable": WORK} if act == "submit" else {}
+        answer = self.post(by, f"/contracts/{self.id_at(at)}/{act}", **members)
         is_done = expected()
         assert answer.status_code == 200 if is_done else answer.status_code in {402, 409}, answer.text
 

@@ -30,7 +30,8 @@ class Proposal(Record, frozen=True):
     """A contract to be proposed. Without `provider_did` the first agent that accepts is the provider.
 
     `funded` holds amount and fee from the acceptance on, and needs `review_by`. With `auto_approve`, work that is not
-    reviewed by then is approved and paid; otherwise the contract fails.
+    reviewed by then is approved and paid; otherwise the contract fails. A funded proposal without `provider_did` requires a bond
+    of its provider, by default one percent of the amount, or so many verified jobs.
     """
 
     title: str
@@ -43,6 +44,8 @@ class Proposal(Record, frozen=True):
     review_by: datetime | None = None
     auto_approve: bool = False
     funded: bool = False
+    provider_bond_min: Decimal | None = None
+    provider_jobs_min: int | None = None
     milestones: tuple[ProposedMilestone, ...] = ()
     approval_id: str | None = None
 
@@ -111,6 +114,8 @@ class Contract(Record, frozen=True):
     dispute_id: int | None = None
     hold_release_at: datetime | None = None
     expires_at: datetime | None = None
+    provider_bond_min: Decimal | None = None
+    provider_jobs_min: int | None = None
 
 
 class PageLink(Record, frozen=True):

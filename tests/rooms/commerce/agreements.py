@@ -18,6 +18,7 @@ from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.ledger.purses import Purses, open_purses
 from tests.running_jobs import run_due, time_passes
 
+WORK = {"uri": "https://work.example.org/1", "sha256": "0" * 64}
 DAY = 24 * 3600.0
 HOUR = 3600.0
 
@@ -84,7 +85,8 @@ class Agreements:
         return await self.act(provider, proposed, "accept")
 
     async def submitted(self, contractor: TestAgent, provider: TestAgent, **members: Any) -> Any:
-        return await self.act(provider, await self.accepted(contractor, provider, **members), "submit")
+        accepted = await self.accepted(contractor, provider, **members)
+        return await self.act(provider, accepted, "submit", deliverable=WORK)
 
     async def read(self, agent: TestAgent, contract: Any) -> Any:
         answer = await self.registry.get(f"/contracts/{contract['id']}", headers=agent.headers)

@@ -4,11 +4,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.money import parse_amount
+from hansa.rooms import ledger
 from hansa.rooms.journal.store import COLUMNS, stored
+from hansa.rooms.people.check import check_developer
 from hansa.rooms.reputation import scores
 from hansa.rooms.reputation.scores.epochs import show_scores
 from tests.all_events import ALL_EVENTS
@@ -28,6 +33,22 @@ class Rated:
     """A registry with its reputation."""
 
     registry: TestRegistry
+
+    async def fund(self, agent: TestAgent, amount: str) -> None:
+        """An administrator grants the agent units from the treasury."""
+        administrator = await self.registry.administrator("admin_treasury")
+        developer = await check_developer(self.registry.runtime, administrator.token)
+        book = ledger.Book.of(self.registry.settings)
+        await self.registry.database.act(
+            lambda tx: ledger.grant_by_administrator(
+                tx, developer, payee=agent.did, amount=parse_amount(amount), ref=f"for {uuid4()}", book=book
+            )
+        )
+
+    async def pay_funded(self, payer: TestAgent, payee: TestAgent, amount: str) -> None:
+        """A paid call, settled, with units that an administrator granted."""
+        await self.fund(payer, str(Decimal(amount) * Decimal("1.05")))
+        await self.pay(payer, payee, amount)
 
     async def pay(self, payer: TestAgent, payee: TestAgent, amount: str) -> None:
         """A paid call, settled."""

@@ -100,6 +100,8 @@ IDENTIFIERS: dict[str, Any] = {
     "payment_tx_id": "tx-4711",
     "ContractOut.title": "Translate a manual",
     "ContractOut.amount_paid": "0",
+    "ContractOut.provider_bond_min": None,
+    "ContractOut.provider_jobs_min": None,
     "ContractOut.status": "SUBMITTED",
     "ContractOut.ended_because": None,
     "contract_type": "service",

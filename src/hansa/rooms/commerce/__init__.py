@@ -48,6 +48,7 @@ from hansa.rooms.commerce.disputes import (
     signed_bundle,
 )
 from hansa.rooms.commerce.payments import SIGNATORY, ReceiptUnknown, Token, list_tokens, signed_receipt
+from hansa.rooms.commerce.requirement import Required
 from hansa.rooms.commerce.x402 import Networks
 
 __all__ = [
@@ -75,6 +76,7 @@ __all__ = [
     "Ordered",
     "PageLinkInvalid",
     "ReceiptUnknown",
+    "Required",
     "RulingIn",
     "SlashBond",
     "Status",

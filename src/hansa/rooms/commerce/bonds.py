@@ -6,8 +6,10 @@ from typing import TypeAlias
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
+from hansa.rooms.commerce.requirement import Required
 
-BondAdmits: TypeAlias = Callable[[Tx, str, Settings], Awaitable[bool]]
+BondAdmits: TypeAlias = Callable[[Tx, str, Settings, Required | None], Awaitable[bool]]
 
 BOND_ADMITS: Slot[BondAdmits] = Slot("commerce: may an agent accept a contract of version 2")
-"""Called with the DID of the agent. A bond that is required and present does not begin to end before the transaction ends."""
+"""Called with the DID of the agent and the requirement of the proposal. A bond that is required and present does not begin to
+end before the transaction ends."""

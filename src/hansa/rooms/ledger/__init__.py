@@ -13,7 +13,11 @@ from hansa.rooms.ledger.accounts import (
     open_account,
     open_leg,
 )
-from hansa.rooms.ledger.administering import grant_by_administrator, issue_by_administrator
+from hansa.rooms.ledger.administering import (
+    grant_by_administrator,
+    issue_by_administrator,
+    treasury_grants_after,
+)
 from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.bridging import (
@@ -240,6 +244,7 @@ __all__ = [
     "transactions_out",
     "transfer",
     "transfer_all",
+    "treasury_grants_after",
     "unclaimed_units",
     "uncovered",
     "unlock",

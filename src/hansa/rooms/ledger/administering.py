@@ -5,7 +5,7 @@ from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
-from . import rules
+from . import rules, store
 from .accounts import balance_of
 from .book import Book
 from .errors import TreasuryInsufficient
@@ -33,4 +33,10 @@ async def grant_by_administrator(
     await balance_of(tx, payee)
     if not await grant(tx, payee=payee, amount=amount, ref=ref, book=book):
         raise TreasuryInsufficient("The treasury does not hold enough units; nothing was moved.")
+    await store.note_treasury_grant(tx, payee, amount)
     await record_admin_act(tx, administrator, act="units.grant", subject=payee, reason=ref)
+
+
+async def treasury_grants_after(tx: Tx, after: int, most: int) -> list[store.TreasuryGrant]:
+    """What administrators granted, in the order of the commits, `most` at a time from behind the id `after`."""
+    return await store.treasury_grants_after(tx, after, most)

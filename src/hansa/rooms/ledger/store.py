@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import asyncpg
+import msgspec
 
 from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.database import Tx
@@ -162,3 +163,22 @@ async def newest_transaction(tx: Tx) -> int:
 async def close_if_empty(tx: Tx, did: str) -> bool:
     """Whether the account was empty and takes no part in transfers any more; a transfer that comes first is waited for."""
     return await tx.fetchval(_CLOSE, did) is not None
+
+
+class TreasuryGrant(msgspec.Struct, frozen=True):
+    """A grant by an administrator; `amount` in minor units."""
+
+    id: int
+    payee: str
+    amount: int
+
+
+async def note_treasury_grant(tx: Tx, payee: str, amount: Minor) -> None:
+    """Write a grant by an administrator, under the lock of the treasury: ids follow the order of the commits."""
+    await tx.execute("INSERT INTO ledger_treasury_grant (payee, amount) VALUES ($1, $2)", payee, amount)
+
+
+async def treasury_grants_after(tx: Tx, after: int, most: int) -> list[TreasuryGrant]:
+    """Grants by administrators behind this id, in order."""
+    statement = "SELECT id, payee, amount FROM ledger_treasury_grant WHERE id > $1 ORDER BY id LIMIT $2"
+    return [TreasuryGrant(**row) for row in await tx.fetch(statement, after, most)]

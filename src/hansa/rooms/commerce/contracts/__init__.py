@@ -33,6 +33,7 @@ from hansa.rooms.commerce.contracts.page_link import (
 )
 from hansa.rooms.commerce.contracts.paid_across import end_by_decision
 from hansa.rooms.commerce.contracts.payment_store import (
+    is_last_submission_stated,
     overpaid_at,
     paid_by,
     paid_by_transfers,
@@ -89,6 +90,7 @@ __all__ = [
     "find_copy",
     "forgotten_part",
     "held_for",
+    "is_last_submission_stated",
     "link_router",
     "list_contracts",
     "names_of_parts",

@@ -1,18 +1,21 @@
 """A provider accepts a proposal. The amount of a funded one is held from that commit on."""
 
 from datetime import timedelta
+from typing import Any
 
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Forbidden
+from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce.bonds import BondAdmits
+from hansa.rooms.commerce.requirement import Required
 
-from . import recorded, rules
+from . import recorded, rules, store
 from .contract import Contract
-from .errors import BondRequired, ContractUnfunded, FundedAcross
+from .errors import BondRequired, ContractUnfunded, FundedAcross, TooManyAccepted
 from .moves import Act, Move, move, require_in_time, take
 from .paying import OWNER_KIND
 from .reading import ContractShown
@@ -26,7 +29,7 @@ async def accept(
 ) -> ContractShown:
     """Accept as the agent `did`; of an open proposal the first to accept becomes the provider.
 
-    Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, ContractUnfunded,
+    Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, TooManyAccepted, ContractUnfunded,
     AccountSuspended, FundedAcross, and for an agent of another registry what `transfers.require_reachable` raises.
     """
     contract = await take(tx, contract_id)
@@ -35,12 +38,23 @@ async def accept(
     abroad = await _require_active(tx, did, settings)
     if contract.funded and abroad is not None:
         raise FundedAcross
-    if contract.version == BONDED_VERSION and not await bond_admits(tx, did, settings):
-        raise BondRequired
+    required = contract.required
+    if contract.version == BONDED_VERSION and not await bond_admits(tx, did, settings, required):
+        raise BondRequired(context=_stated(required))
+    if required is not None and await store.count_open_accepted(tx, did) >= rules.OPEN_ACCEPTED_MAX:
+        raise TooManyAccepted
     accepted = replace(rules.accepted(contract, did), is_across=abroad is not None, provider_registry=abroad)
     if contract.funded:
         accepted = replace(accepted, hold_id=await _hold(tx, accepted, settings))
     return await move(tx, contract, accepted, Act("accepted", did), recorded.accepted(accepted))
+
+
+def _stated(required: Required | None) -> dict[str, Any]:
+    """The requirement of a proposal as a refusal shows it."""
+    if required is None:
+        return {}
+    bond = None if required.bond is None else format_amount(required.bond)
+    return {"provider_bond_min": bond, "provider_jobs_min": required.jobs}
 
 
 def judge_acceptance(contract: Contract, did: str) -> Move | None:

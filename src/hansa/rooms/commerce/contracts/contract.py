@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from hansa.foundation.values.money import Minor
+from hansa.rooms.commerce.requirement import Required
 
 
 class Status(StrEnum):
@@ -58,7 +59,10 @@ class Milestone(msgspec.Struct, frozen=True):
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What the contractor proposes; amounts in minor units."""
+    """Terms that the contractor proposes; amounts in minor units.
+
+    `provider_bond` and `provider_jobs` are the bond or the verified jobs that the provider of an open, funded proposal needs.
+    """
 
     contractor_did: str
     provider_did: str | None
@@ -72,6 +76,13 @@ class Terms(msgspec.Struct, frozen=True):
     auto_approve: bool = False
     funded: bool = False
     milestones: tuple[Milestone, ...] = ()
+    provider_bond: Minor | None = None
+    provider_jobs: int | None = None
+
+    @property
+    def is_open_and_funded(self) -> bool:
+        """Whether the first agent that accepts has the amount held."""
+        return self.funded and self.provider_did is None
 
     @property
     def version(self) -> int:
@@ -131,6 +142,15 @@ class Contract(msgspec.Struct, frozen=True):
     milestones: tuple[Milestone, ...] = msgspec.field(default=())
     is_across: bool = False
     provider_registry: str | None = None
+    provider_bond: Minor | None = None
+    provider_jobs: int | None = None
+
+    @property
+    def required(self) -> Required | None:
+        """Requirement of an open, funded proposal for its provider."""
+        if self.provider_bond is None and self.provider_jobs is None:
+            return None
+        return Required(self.provider_bond, self.provider_jobs)
 
     @property
     def parties(self) -> tuple[str, ...]:

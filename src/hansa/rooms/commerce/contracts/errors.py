@@ -96,6 +96,14 @@ class TooManyProposals(Conflict):
     sentence = "This agent has too many open proposals; cancel some first."
 
 
+class TooManyAccepted(Conflict):
+    """The provider has as many accepted open, funded proposals under way as one agent may."""
+
+    code = "TOO_MANY_ACCEPTED"
+    sentence = "This agent has accepted too many open, funded proposals that are under way."
+    remedy = "Complete or end one of them first."
+
+
 class TooManySubmissions(Conflict):
     """The work of this contract was submitted as often as it may be."""
 
@@ -118,10 +126,10 @@ class AgentHasContracts(Conflict):
 
 
 class BondRequired(Forbidden):
-    """The provider of a contract of version 2 has no active bond, which the registry requires."""
+    """The provider has no active bond, which the registry or the proposal requires, nor the record that the proposal states."""
 
     code = "BOND_REQUIRED"
-    sentence = "A provider needs an active reputation bond to accept this contract."
+    sentence = "A provider needs an active reputation bond, or the record that the proposal states, to accept this contract."
     remedy = "Deposit a bond at POST /agents/{did}/reputation-bond/deposit, then accept again."
 
 

@@ -41,6 +41,10 @@ WHERE contract_id = $1 AND milestone IS NOT DISTINCT FROM $2 AND surplus_tx_id I
 
 _OVERPAID_AT = "SELECT max(at) FROM commerce_contract_history WHERE contract_id = $1 AND act = 'overpaid'"
 
+_STATED_LAST = """
+SELECT deliverable IS NOT NULL FROM commerce_contract_history WHERE contract_id = $1 AND act = 'submitted' ORDER BY id DESC LIMIT 1
+"""
+
 _RULINGS = "SELECT count(*) FROM commerce_contract_history WHERE contract_id = $1 AND act = 'closed'"
 
 _PAYMENTS_FAILED = """
@@ -101,6 +105,11 @@ async def overpaid_at(tx: Tx, contract_id: int) -> datetime | None:
     """When the last payment that a contract did not owe came to light."""
     moment: datetime | None = await tx.fetchval(_OVERPAID_AT, contract_id)
     return moment
+
+
+async def is_last_submission_stated(tx: Tx, contract_id: int) -> bool:
+    """Whether the last submission of a contract states the digest of the work; false without a submission."""
+    return bool(await tx.fetchval(_STATED_LAST, contract_id))
 
 
 async def rulings_about(tx: Tx, contract_id: int) -> int:

@@ -35,8 +35,8 @@ async def propose(
     Raises: OwnContract, TermsInvalid, ProviderUnknown, FundedAcross, TooManyProposals, what a spend policy refuses with, and
     for a provider of another registry what `transfers.require_reachable` raises.
     """
-    terms = proposal.terms
-    rules.require_sound(terms)
+    rules.require_sound(proposal.terms)
+    terms = rules.with_requirement(proposal.terms)
     if terms.dates:
         rules.require_ahead(terms, await store.now(tx))
     abroad = await _require_provider(tx, terms, settings)

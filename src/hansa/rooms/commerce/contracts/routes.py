@@ -140,7 +140,12 @@ async def propose_contract(
     "/{contract_id}/accept",
     response_model=ContractOut,
     responses=problems(
-        *_EVERY_ACT, errors.OwnContract, errors.BondRequired, errors.ContractUnfunded, ledger.AccountSuspended
+        *_EVERY_ACT,
+        errors.OwnContract,
+        errors.BondRequired,
+        errors.TooManyAccepted,
+        errors.ContractUnfunded,
+        ledger.AccountSuspended,
     ),
 )
 async def accept_contract(

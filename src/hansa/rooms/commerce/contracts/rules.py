@@ -36,6 +36,10 @@ from .errors import (
 MILESTONES_MAX = 50
 OPEN_PROPOSALS_MAX = 100
 SUBMISSIONS_MAX = 100
+OPEN_ACCEPTED_MAX = 20
+"""Open, funded proposals that one provider has accepted and that are under way."""
+OPEN_BOND_DIVISOR = 100
+"""The bond that an open, funded proposal requires where it states nothing is this part of its amount."""
 PROPOSAL_DAYS = 30
 DATE_MAX_DAYS = 3650
 ATTESTATION = "attestation"
@@ -59,6 +63,22 @@ def require_sound(terms: Terms) -> None:
     for member in ("funded", "auto_approve"):
         if getattr(terms, member) and terms.review_by is None:
             raise TermsInvalid(f"{member} needs review_by.", field="review_by")
+
+
+def with_requirement(terms: Terms) -> Terms:
+    """The terms with the requirement for the provider of an open, funded proposal, by default a bond of one percent.
+
+    Raises: TermsInvalid, where another proposal states a requirement.
+    """
+    stated = {"provider_bond_min": terms.provider_bond, "provider_jobs_min": terms.provider_jobs}
+    if not terms.is_open_and_funded:
+        for member, value in stated.items():
+            if value is not None:
+                raise TermsInvalid(f"{member} is for funded proposals without provider_did.", field=member)
+        return terms
+    if any(value is not None for value in stated.values()):
+        return terms
+    return replace(terms, provider_bond=Minor(-(-terms.amount // OPEN_BOND_DIVISOR)))
 
 
 def require_ahead(terms: Terms, now: datetime) -> None:

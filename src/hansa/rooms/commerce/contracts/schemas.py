@@ -16,7 +16,13 @@ from pydantic import (
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS, namespace_of
 from hansa.foundation.values.lazy_model import LazyModel
-from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
+from hansa.foundation.values.money import (
+    Amount,
+    PositiveAmount,
+    format_amount,
+    parse_amount,
+    parse_positive,
+)
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
 
@@ -82,6 +88,15 @@ class ContractIn(RequestBody):
     funded: StrictBool = Field(
         default=False, description="The amount and its fee are held from the acceptance on; needs review_by."
     )
+    provider_bond_min: Amount | None = Field(
+        default=None,
+        description="Of a funded proposal without provider_did: the bond that its provider needs. One percent of the amount where"
+        " neither this nor provider_jobs_min is given.",
+    )
+    provider_jobs_min: Annotated[int | None, Field(strict=True, ge=0, le=1_000_000)] = Field(
+        default=None,
+        description="Of such a proposal: the verified jobs that admit a provider without that bond.",
+    )
     milestones: list[MilestoneIn] = Field(default=[], max_length=MILESTONES_MAX)
     approval_id: UUID | None = Field(
         default=None, description="The approval of the agent's owner, where its spend policy requires one."
@@ -109,6 +124,8 @@ class ContractIn(RequestBody):
             review_by=self.review_by,
             auto_approve=self.auto_approve,
             funded=self.funded,
+            provider_bond=None if self.provider_bond_min is None else parse_amount(self.provider_bond_min),
+            provider_jobs=self.provider_jobs_min,
             milestones=tuple(
                 Milestone(index, one.title, parse_positive(one.amount), one.due)
                 for index, one in enumerate(self.milestones)
@@ -252,6 +269,12 @@ class ContractOut(LazyModel):
     review_by: datetime | None
     auto_approve: bool
     funded: bool
+    provider_bond_min: str | None = Field(
+        default=None, description="The bond that the provider of an open, funded proposal needs."
+    )
+    provider_jobs_min: int | None = Field(
+        default=None, description="The verified jobs that admit a provider without that bond."
+    )
     milestones: list[MilestoneOut]
     deliverables: list[DeliverableOut]
     status: Status
@@ -293,6 +316,10 @@ class ContractOut(LazyModel):
             review_by=contract.review_by,
             auto_approve=contract.auto_approve,
             funded=contract.funded,
+            provider_bond_min=None
+            if contract.provider_bond is None
+            else format_amount(contract.provider_bond),
+            provider_jobs_min=contract.provider_jobs,
             milestones=[MilestoneOut.of(one) for one in contract.milestones],
             deliverables=[_deliverable(line) for line in shown.history if line.deliverable is not None],
             status=contract.status,

@@ -39,8 +39,10 @@ _VERSIONED = _CONTRACTS.replace(" AS now,", " AS now, c.xmin::text AS row_versio
 # The proposal and the first line of its history.
 _INSERT = """
 WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
-  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across, provider_registry)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16) RETURNING {columns}), noted AS (
+  acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across,
+  provider_registry, provider_bond, provider_jobs)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16, $17, $18)
+RETURNING {columns}), noted AS (
   INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
   SELECT id, 'proposed', contractor_did, created_at FROM inserted)
 SELECT * FROM inserted
@@ -150,6 +152,11 @@ WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED') O
     OR status = 'DISPUTED' AND ended_at IS NULL)
 """
 
+_COUNT_OPEN_ACCEPTED = """
+SELECT count(*) FROM commerce_contract WHERE provider_did = $1 AND status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED')
+  AND (provider_bond IS NOT NULL OR provider_jobs IS NOT NULL)
+"""
+
 _COUNT_UNDER_WAY = """
 SELECT count(*) FROM commerce_contract
 WHERE (contractor_did = $1 OR provider_did = $1)
@@ -209,6 +216,8 @@ def _inserted(new: NewContract) -> tuple[Any, ...]:
         expiry_of(terms, new.created_at),
         new.created_at,
         new.provider_registry,
+        terms.provider_bond,
+        terms.provider_jobs,
     )
 
 
@@ -276,6 +285,11 @@ async def attestations_of(tx: Tx, did: str, limit: int) -> list[Contract]:
 async def count_binding(tx: Tx, did: str) -> int:
     """How many contracts keep an agent from ending."""
     return int(await tx.fetchval(_COUNT_BINDING, did))
+
+
+async def count_open_accepted(tx: Tx, did: str) -> int:
+    """How many open, funded proposals that an agent has accepted are under way."""
+    return int(await tx.fetchval(_COUNT_OPEN_ACCEPTED, did))
 
 
 async def count_open(tx: Tx, did: str) -> int:

@@ -60,7 +60,8 @@ def is_plain(terms: Terms) -> bool:
         rules.require_sound(terms)
     except Refused:
         return False
-    return not terms.milestones and not terms.dates
+    is_stated = terms.provider_bond is not None or terms.provider_jobs is not None
+    return not terms.milestones and not terms.dates and not is_stated
 
 
 class ActsTogether:

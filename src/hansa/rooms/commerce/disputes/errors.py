@@ -58,10 +58,10 @@ class DepositUncovered(Refused):
 
 
 class NothingSubmitted(Conflict):
-    """The provider of a contract disputes it before it submitted anything."""
+    """The provider of a contract disputes it before it submitted work with a digest."""
 
     code = "NOTHING_SUBMITTED"
-    sentence = "The provider of a contract may file a dispute after it submitted work."
+    sentence = "The provider of a contract may file a dispute after it submitted work with its digest."
 
 
 class PaymentNotEnded(Conflict):

@@ -37,6 +37,7 @@ async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
     rules.require_other(complaint)
     subject = await find_subject(tx, complaint, settings)
     await _lock_parties(tx, complaint, settings)
+    await store.lock_complainant(tx, complaint.complainant_did)
     if await store.count_filed(tx, complaint.complainant_did) >= rules.OPEN_DISPUTES_MAX:
         raise TooManyDisputes
     windows = store.Windows(

@@ -79,19 +79,21 @@ def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:
         raise NotAParty
 
 
-def require_disputable(
-    contract: Contract, complainant: str, window: timedelta, overpaid_at: datetime | None
-) -> None:
+def require_submitted(*, is_stated: bool) -> None:
+    """The provider has submitted work with its digest. Raises: NothingSubmitted."""
+    if not is_stated:
+        raise NothingSubmitted
+
+
+def require_disputable(contract: Contract, window: timedelta, overpaid_at: datetime | None) -> None:
     """`overpaid_at`: when it came to light that more was paid than is owed, which may be long after the end.
 
     A contract that a ruling closed is disputed only about a payment that came to light after the ruling.
 
-    Raises: WrongState, NothingSubmitted, TooLate.
+    Raises: WrongState, TooLate.
     """
     if not _is_paid_after_its_ruling(contract, overpaid_at):
         require_contract_state(contract, *_DISPUTABLE)
-    if complainant == contract.provider_did and contract.submissions == 0:
-        raise NothingSubmitted
     if contract.status in _ENDED:
         assert contract.ended_at is not None
         # A suspension stops the time for a dispute like every other date of the contract.

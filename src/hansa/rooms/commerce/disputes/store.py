@@ -33,6 +33,8 @@ _DISPUTES = f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM commerce_dispute 
 
 _LOCK = "SELECT FROM commerce_dispute WHERE id = $1 FOR NO KEY UPDATE"
 
+_LOCK_COMPLAINANT = "SELECT pg_advisory_xact_lock(hashtextextended('commerce complaints ' || $1, 0))"
+
 _LOCK_PAYMENT = "SELECT pg_advisory_xact_lock(hashtextextended('commerce rulings ' || $1, 0))"
 
 _INSERT = """
@@ -164,6 +166,11 @@ async def lock(tx: Tx, dispute_id: int) -> Dispute | None:
     """One dispute, as it is once no other act has it."""
     await tx.execute(_LOCK, dispute_id)
     return await find(tx, dispute_id)
+
+
+async def lock_complainant(tx: Tx, did: str) -> None:
+    """Let an agent, of another registry as well, file one dispute after the other: the number of its open ones is limited."""
+    await tx.execute(_LOCK_COMPLAINANT, did)
 
 
 async def lock_payment(tx: Tx, name: str) -> None:

@@ -40,7 +40,9 @@ async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: time
         raise contracts.ContractUnknown
     rules.require_parties(complaint, contract.parties)
     overpaid_at = await contracts.overpaid_at(tx, contract_id)
-    rules.require_disputable(contract, complaint.complainant_did, window, overpaid_at)
+    if complaint.complainant_did == contract.provider_did:
+        rules.require_submitted(is_stated=await contracts.is_last_submission_stated(tx, contract_id))
+    rules.require_disputable(contract, window, overpaid_at)
     await contracts.require_in_time(tx, contract)
     funds = await funds_of(tx, contract)
     return rules.subject_of(contract, funds, await contracts.rulings_about(tx, contract_id))

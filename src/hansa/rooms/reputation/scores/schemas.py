@@ -87,7 +87,11 @@ class SignalEvent(LazyModel):
 
     @classmethod
     def of(cls, signal: StoredSignal) -> "SignalEvent":
-        """The event as the journal has it; `fee` of a payment from another registry is the part that counts."""
+        """The event as the scores count it.
+
+        `fee` of a payment from another registry is the part that counts. `counts` is false also where the payer's owner had no other
+        units than genesis grants.
+        """
         return cls(
             sequence=signal.event_seq,
             event_type=signal.event_type,

@@ -13,14 +13,17 @@ from hansa.foundation.values.money import ZERO, Minor, parse_amount
 from hansa_verify import Signal, read_signal
 
 from . import store
+from .funding import judge
 from .recording import RECORDING
 
 
 async def _note(tx: Tx, /, *events: StoredEvent) -> None:
     # A dispute that was dismissed says nothing of its parties.
-    noted = [(event, signal, _paid(event, signal)) for event in events if (signal := _signal_of(event))]
+    found = [(event, signal) for event in events if (signal := _signal_of(event))]
+    known = await store.noted_events(tx, [event.sequence for event, _ in found]) if found else frozenset()
+    noted = [(event, signal, _paid(event, signal)) for event, signal in found if event.sequence not in known]
     if noted:
-        await store.add_signals(tx, noted)
+        await store.add_signals(tx, await judge(tx, noted))
         await enqueue(tx, RECORDING, "all")
 
 

@@ -175,6 +175,12 @@ async def add_signals(tx: Tx, noted: Sequence[tuple[StoredEvent, Signal, Minor]]
     await tx.execute(_ADD_SIGNALS, *_columns(rows))
 
 
+async def noted_events(tx: Tx, events: Sequence[int]) -> frozenset[int]:
+    """Those of these events that are signals already."""
+    statement = "SELECT event_seq FROM reputation_signal WHERE event_seq = ANY ($1)"
+    return frozenset(row["event_seq"] for row in await tx.fetch(statement, events))
+
+
 async def unrecorded(tx: Tx, most: int) -> list[StoredSignal]:
     """The next signals that are in no record yet, in order; no other transaction gets them meanwhile."""
     return [StoredSignal(**row) for row in await tx.fetch(_UNRECORDED, most)]
