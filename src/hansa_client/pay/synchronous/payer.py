@@ -11,6 +11,7 @@ import httpx2
 import msgspec
 
 from hansa_client import Registry
+from hansa_client.bounded import read_within
 from hansa_client.calls import NOT_READABLE
 from hansa_client.errors import HansaError, Refusal
 from hansa_client.pay.budget import Budget
@@ -42,6 +43,8 @@ PATIENCE_SECONDS = 60.0
 # By how much the clocks of this machine and of the registry may differ.
 CLOCK_SECONDS = 60
 DEMANDED_MAX = 1000
+OFFER_MAX_BYTES = 1024 * 1024
+OFFER_SECONDS = 30.0
 AS_ON_CARD = Offer("", Decimal(0), None)
 
 
@@ -93,7 +96,7 @@ class Payer:
             response = send(request)
             if response.status_code != PAYMENT_REQUIRED:
                 return response
-            response.read()
+            read_within(response, OFFER_MAX_BYTES, OFFER_SECONDS)
             paid = self._paid_by_wallet(response, request, options, send)
             if paid is not None:
                 return paid
@@ -239,7 +242,7 @@ class Payer:
                     and response.status_code < PAYMENT_REQUIRED
                 ):
                     return self._streamed(request, response, entry, token)
-                response.read()
+                read_within(response)
             except (httpx2.TransportError, httpx2.DecodingError) as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
                 may_have_arrived = may_have_arrived or not isinstance(trouble, UNSENT)
