@@ -137,8 +137,8 @@ def calling(runtime: Runtime, count: int, port: int) -> Runtime:
         return ["127.0.0.1"]
 
     allowed = frozenset(f"h{number}.{DOMAIN}:{port}" for number in range(count))
-    settings = runtime.settings.model_copy(update={"outgoing_allow_hosts": allowed})
-    return replace(runtime, settings=settings, outgoing=Outgoing(allowed, lookup=lookup))
+    settings = runtime.settings.model_copy(update={"outgoing_allow_user_hosts": allowed})
+    return replace(runtime, settings=settings, outgoing=Outgoing((), allowed, lookup=lookup))
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ from hansa.foundation.plumbing.outgoing import (
     CertificateRefused,
     HostUnreachable,
     MutualEnd,
+    NamedBy,
 )
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
@@ -181,9 +182,17 @@ class _PublicNetwork:
         self._others = others
 
     async def send(
-        self, _: str, url: str, body: bytes | None = None, *, headers: Any = None, limits: CallLimits
+        self,
+        _: str,
+        url: str,
+        body: bytes | None = None,
+        *,
+        named_by: NamedBy,
+        headers: Any = None,
+        limits: CallLimits,
     ) -> Answer:
         del limits
+        assert named_by is NamedBy.OPERATOR
         for other in self._others:
             if other.is_reachable and url.startswith(f"{other.public_url}/"):
                 return _answer_of(other, url.removeprefix(other.public_url), body, headers or {})

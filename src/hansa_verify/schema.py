@@ -75,6 +75,11 @@ def _object_errors(
             yield from schema_errors(member, members[name], _below(path, name))
         elif not schema.get("additionalProperties", True):
             yield _below(path, name), "is not a member of this document"
+        if name not in schema.get("propertyNames", {}).get("enum", value):
+            yield _below(path, name), "is not a member of this form of the block"
+    if "if" in schema:
+        branch = "else" if any(schema_errors(value, schema["if"])) else "then"
+        yield from schema_errors(value, schema.get(branch, {}), path)
 
 
 def _list_errors(value: list[Any], schema: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:

@@ -98,7 +98,7 @@ async def service(start_registry: StartRegistry) -> AsyncIterator[Service]:
 
     async with host(speak) as listening:
         place = f"127.0.0.1:{listening.port}"
-        registry = await start_registry(outgoing_allow_hosts=place)
+        registry = await start_registry(outgoing_allow_user_hosts=place)
         seller = await registry.agent(
             name="Service", pricing={"base_rate": "2.5"}, supportedInterfaces=[interface(place)]
         )

@@ -100,7 +100,7 @@ async def opened(
     directory = tmp_path_factory.mktemp("jws")
     async with (
         hosting() as agents,
-        open_copy(database_farm, directory, outgoing_allow_hosts=agents.place, **policy) as registry,
+        open_copy(database_farm, directory, outgoing_allow_user_hosts=agents.place, **policy) as registry,
     ):
         yield Stage(registry, agents)
 

@@ -8,7 +8,7 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.registry import StartRegistry
 
 ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "a transfer": ("/teg/send", {"amount": "1", "dry_run": None, "message": None}, "agent"),
+    "a transfer": ("/teg/send", {"amount": "1", "message": None}, "agent"),
     "a stake": ("/staking/stake", {"amount": "10", "lock_period": None, "lock_period_days": None}, "agent"),
     "a stake by the other name": (
         "/staking/stake",

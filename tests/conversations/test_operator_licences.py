@@ -1,5 +1,6 @@
 """The specification on licence/mine: which operator gets which certificate, and the order of refusals."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -28,7 +29,7 @@ def frame(**more: Any) -> dict[str, Any]:
     }
 
 
-def shown(registry: TestRegistry, path: str) -> dict[str, str]:
+def shown(registry: TestRegistry, path: str, hosts: Sequence[str] = ()) -> dict[str, str]:
     """The headers by which a proxy forwards a certificate of the frame with this path."""
     authority = registry.runtime.authority
     assert authority is not None
@@ -36,8 +37,21 @@ def shown(registry: TestRegistry, path: str) -> dict[str, str]:
         f"spiffe://{registry.settings.trust_domain}/{path}",
         now=datetime.now(UTC),
         lifetime=timedelta(hours=1),
+        hosts=hosts,
     )
     return registry.forwarding(svid)
+
+
+async def test_an_operator_is_known_by_its_spiffe_id_whatever_hosts_its_certificate_names_beside_it(
+    start_registry: StartRegistry,
+):
+    registry = await start_registry(**frame())
+    headers = shown(registry, "operator/north", hosts=["north.example.org", "127.0.0.1"])
+    answer = await registry.get(ROUTE, headers=headers)
+    assert answer.status_code == 200, answer.text
+    for path in ("registry/north", "agent/north"):
+        refused = await registry.get(ROUTE, headers=shown(registry, path, hosts=["north.example.org"]))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "NOT_AN_OPERATOR")
 
 
 async def mine(registry: TestRegistry, name: str = "north") -> dict[str, Any]:

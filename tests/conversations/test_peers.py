@@ -193,6 +193,7 @@ async def test_of_additions_of_one_registry_at_the_same_moment_one_is_written(
         ("card_name_mismatch", {"registry_name": "another"}),
         ("infra_label", {"registry_name": "api"}),
         ("empty_name", {"registry_name": " "}),
+        ("identity_mismatch", {"spiffe_id": "spiffe://other.example.com/registry/another"}),
         ("did_namespace_mismatch", {"did_namespace": "third.example.com"}),
         ("did_namespace_invalid", {"did_namespace": "Not A Domain"}),
     ],

@@ -4,6 +4,7 @@ import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import Any
 
 import asyncpg
 import jsonschema
@@ -12,6 +13,7 @@ import pytest
 from hansa.rooms import federation
 from hansa_verify import read_keys
 from hansa_verify.registry_card import BASIC_PATHS, CardReader, verify_registry_card
+from hansa_verify.schema import form_error
 
 CARD = "/.well-known/registry-card.json"
 EDIT = "/admin/registry-card"
@@ -377,3 +379,62 @@ async def test_the_bridge_is_stated_where_it_works(start_registry):
     ):
         card = await card_of(await start_registry(**settings))
         assert card["capabilities"]["bridge_capability"] == expected, settings
+
+
+FX_TRUE = {
+    "enabled": True,
+    "currency": "AVT",
+    "rate_mode": "pool",
+    "fee_pct": 0.5,
+    "fee_split": {"pool_retained_pct": 100, "fee_collector_pct": 0},
+    "size_cap": "10",
+    "reserve_floor": "1",
+    "slippage_max": 1,
+    "breaker_pct": 5,
+    "note": "Swaps.",
+}
+EXCHANGE_TRUE = {
+    "enabled": True,
+    "currency": "AVT",
+    "endpoints": dict.fromkeys(("listings", "order", "passport_inbound"), "https://registry.example.org/x"),
+    "fee_bps_default": 30,
+    "stock_card": {"url": "https://registry.example.org/stock", "digest": None},
+    "solvency_card": {"url": "https://registry.example.org/solvency"},
+}
+
+
+def without(block: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in block.items() if key != name}
+
+
+FORMS = [
+    ("fx", {"enabled": False, "route_enabled": False}, True),
+    ("fx", {"enabled": False, "route_enabled": True, "route_gateway_registry_id": "g.example"}, True),
+    ("fx", FX_TRUE, True),
+    ("fx", without(FX_TRUE, "note"), True),
+    ("fx", {"enabled": False}, False),
+    ("fx", {"enabled": True}, False),
+    ("fx", {"enabled": False, "route_enabled": True}, False),
+    ("fx", {"enabled": False, "route_enabled": False, "route_gateway_registry_id": "g.example"}, False),
+    ("fx", {**FX_TRUE, "enabled": False, "route_enabled": False}, False),
+    *(("fx", without(FX_TRUE, name), False) for name in FX_TRUE if name not in {"enabled", "note"}),
+    ("exchange", {"enabled": False, "passport_enabled": False}, True),
+    ("exchange", EXCHANGE_TRUE, True),
+    ("exchange", {"enabled": False}, False),
+    ("exchange", {"enabled": True, "passport_enabled": True}, False),
+    ("exchange", {"enabled": False, "passport_enabled": False, "currency": "AVT"}, False),
+    *(("exchange", without(EXCHANGE_TRUE, name), False) for name in EXCHANGE_TRUE if name != "enabled"),
+]
+
+
+async def test_fx_and_exchange_have_the_members_of_their_form_and_no_others(registry_of_file):
+    """Both by the published schema and by the verifier with which peers judge the card."""
+    validator = jsonschema.Draft202012Validator(
+        (await registry_of_file.http.get("/.well-known/registry-card-schema.json")).json()
+    )
+    card = await card_of(registry_of_file)
+    for name, block, is_right in FORMS:
+        card["fees"][name], kept = block, card["fees"][name]
+        assert (form_error(card, "registry_card") is None) is is_right, block
+        assert validator.is_valid(card) is is_right, block
+        card["fees"][name] = kept

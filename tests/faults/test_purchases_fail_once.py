@@ -104,7 +104,7 @@ async def market(
             dsn,
             tmp_path_factory.mktemp("purchases"),
             database_pool_size=POOL_SIZE,
-            outgoing_allow_hosts=place,
+            outgoing_allow_user_hosts=place,
             **settings,
         ) as registry:
             interface = {

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.outgoing import CallLimits, Outgoing, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, Outgoing, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.catalogue.pulls import CARD_PULLS, HEALTH_CHECKS, probing
 from hansa.rooms.commerce.payments.errors import ServiceNotCallable
@@ -53,7 +53,7 @@ class Stage:
     @property
     def runtime(self) -> Runtime:
         """The registry's, with the name server of this stage."""
-        outgoing = Outgoing(self.registry.settings.outgoing_allow_hosts, lookup=self.names.lookup)
+        outgoing = Outgoing((), self.registry.settings.outgoing_allow_user_hosts, lookup=self.names.lookup)
         return replace(self.registry.runtime, outgoing=outgoing)
 
     async def store_card(self, host_: str | None, interface: str | None) -> None:
@@ -198,7 +198,9 @@ async def test_a_purchase_at_a_name_that_leads_inside_connects_nowhere(stage: St
         stage.names.answers[name] = list(answers)
         interface = interface_of(sold_at(f"https://{name}:{stage.trap.port}"), ())
         with pytest.raises(OutgoingTrouble):
-            await stage.runtime.outgoing.post(interface.url, b"{}", limits=CallLimits(CALLED_SECONDS))
+            await stage.runtime.outgoing.post(
+                interface.url, b"{}", named_by=NamedBy.USER, limits=CallLimits(CALLED_SECONDS)
+            )
         assert stage.names.questions.count((name, "A")) == stage.names.questions.count((name, "AAAA")) == 1
 
 
@@ -223,11 +225,11 @@ async def test_a_name_that_goes_to_and_fro_at_random_never_leads_inside(stage: S
 async def test_a_redirect_leads_nowhere(stage: Stage):
     async with hosting() as agents:
         agents.raw = said(b"", f"Location: http://127.0.0.1:{stage.trap.port}/", status=302)
-        outgoing = Outgoing({agents.place}, lookup=stage.names.lookup)
+        outgoing = Outgoing((), {agents.place}, lookup=stage.names.lookup)
         await stage.store_card(agents.url, None)
         await stage.store_card(None, agents.url)
         await stage.hook(agents.url)
-        settings = stage.registry.settings.model_copy(update={"outgoing_allow_hosts": [agents.place]})
+        settings = stage.registry.settings.model_copy(update={"outgoing_allow_user_hosts": [agents.place]})
         await stage.go_out(replace(stage.runtime, outgoing=outgoing, settings=settings))
         assert len(agents.asked) == 4
     assert await stage.outcomes() == {
@@ -247,10 +249,10 @@ async def test_a_name_that_is_public_is_connected_to_at_the_address_looked_up_wi
     async with hosting(authority.server(tmp_path, name)) as agents:
         place = f"{name}:{agents.listening.port}"
         trust = authority.trust()
-        outgoing = Outgoing({place}, lookup=stage.names.lookup, trust=trust)
+        outgoing = Outgoing((), {place}, lookup=stage.names.lookup, trust=trust)
         await stage.store_card(f"https://{place}", None)
         agents.raw = said(b"[]")
-        settings = stage.registry.settings.model_copy(update={"outgoing_allow_hosts": [place]})
+        settings = stage.registry.settings.model_copy(update={"outgoing_allow_user_hosts": [place]})
         await let_be_due(stage.registry)
         await run_due(replace(stage.runtime, outgoing=outgoing, settings=settings), CARD_PULLS)
         assert [asked.line for asked in agents.asked] == ["GET /.well-known/agent-card.json HTTP/1.1"]

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import pytest
-from pydantic import AliasChoices, BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, StrictBool, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from hansa.doors.reference_map import empty_app, entrances
-from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.request_body import MovesUnits, RequestBody, refuses_null
 
 SOURCES = Path(__file__).parents[2] / "src" / "hansa"
 TEACHING = "An optional member takes null: derive these from hansa.foundation.values.request_body.RequestBody"
@@ -32,9 +32,32 @@ def members_without_null(models: set[type[BaseModel]]) -> list[str]:
         f"{model.__name__}.{name}"
         for model in models
         for name, field in model.model_fields.items()
-        if not field.is_required()
+        if not field.is_required() and not refuses_null(field)
         if not takes_null(model, alias_of(name, field)) or not publishes_null(model, alias_of(name, field))
     )
+
+
+def lax_booleans(models: set[type[BaseModel]]) -> list[str]:
+    """The boolean members that take a text or a number for true or false."""
+    return sorted(
+        f"{model.__name__}.{name}"
+        for model in models
+        for name, field in model.model_fields.items()
+        if is_boolean(field.annotation)
+        if any(is_taken(field, value) for value in ("no", "false", "1", 0, 1, 1.0))
+    )
+
+
+def is_boolean(hint: Any) -> bool:
+    return hint is bool or any(is_boolean(part) for part in get_args(hint))
+
+
+def is_taken(field: FieldInfo, value: Any) -> bool:
+    try:
+        TypeAdapter(Annotated[field.annotation, None, *field.metadata]).validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def alias_of(name: str, field: FieldInfo) -> str:
@@ -70,6 +93,35 @@ def bodies(tmp_path_factory: pytest.TempPathFactory) -> set[type[BaseModel]]:
 def test_an_optional_member_of_a_request_body_takes_null(bodies: set[type[BaseModel]]):
     assert len(bodies) > 40
     assert members_without_null(bodies) == [], TEACHING
+
+
+def test_a_boolean_of_a_request_body_is_true_or_false(bodies: set[type[BaseModel]]):
+    assert lax_booleans(bodies) == [], (
+        "write StrictBool, or MovesUnits where the member decides a movement of units"
+    )
+
+
+def test_a_boolean_that_takes_a_text_is_seen():
+    class Inner(BaseModel):
+        lax: bool | None = None
+        strict: StrictBool | None = None
+
+    class Outer(BaseModel):
+        inner: list[Inner]
+        lax: Annotated[bool, Field(description="Lax.")] = False
+        strict: Annotated[StrictBool, Field(description="Strict.")] = False
+
+    assert lax_booleans(set(models_in(Outer))) == ["Inner.lax", "Outer.lax"]
+
+
+def test_a_boolean_that_moves_units_refuses_null():
+    class Order(RequestBody):
+        dry_run: MovesUnits = False
+
+    assert Order.model_validate({}).dry_run is False
+    for value in (None, "no", 0):
+        with pytest.raises(ValidationError):
+            Order.model_validate({"dry_run": value})
 
 
 def test_a_member_that_refuses_null_is_seen():

@@ -271,3 +271,21 @@ async def test_a_pool_without_pending_swaps_is_closed_on_both_sides_and_each_tre
     await scene.open_pool("100", "200")
     assert await scene.reserves() == ("100", "200")
     assert (await across(alice, bob.did, "1")).status_code == 200
+
+
+async def test_a_pool_opens_with_the_reserve_floor_at_least_on_both_sides(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+):
+    directory = tmp_path_factory.mktemp("floors")
+    a, b = {"fx_reserve_floor": "10"}, {"fx_reserve_floor": "20"}
+    async with currencies(database_farm, directory, a=a, b=b) as scene:
+        for changed in ({"reserve_own": "9.99"}, {"reserve_foreign": "0.00999999"}):
+            refused = await scene.admin(scene.a, "/pools", {**PROPOSAL, **changed})
+            assert await refusal(refused) == (409, "POOL_RESERVE_TOO_SMALL")
+        assert await refusal(await scene.a.registry.get("/teg/fx/rate?to=BOB")) == (404, "POOL_UNKNOWN")
+        least = {**PROPOSAL, "reserve_own": "10", "reserve_foreign": "19"}
+        assert (await scene.admin(scene.a, "/pools", least)).status_code == 201
+        refused = await scene.admin(scene.b, "/pools/ARA/fund", {"amount": "19"})
+        assert await refusal(refused) == (409, "POOL_RESERVE_TOO_SMALL")
+        assert refused.json()["error"]["context"] == {"reserve_floor": "20"}
+        assert (await scene.pool(scene.b))["reserve_from"] == "0"

@@ -16,7 +16,7 @@ async def test_what_a_killed_process_was_pulling_is_pulled_by_the_next_one(
 ):
     dsn = await database_farm.fresh()
     async with hosting() as agents:
-        settings = {"DATABASE_URL": dsn, "OUTGOING_ALLOW_HOSTS": agents.place}
+        settings = {"DATABASE_URL": dsn, "OUTGOING_ALLOW_USER_HOSTS": agents.place}
         killed, heir = operated("killed", **settings), operated("heir", **settings)
         # The two share their keys, as replicas on several machines do.
         heir.data_dir.mkdir()

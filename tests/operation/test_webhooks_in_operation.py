@@ -35,7 +35,7 @@ async def test_what_a_killed_process_was_sending_is_sent_by_the_next_one(
 ):
     dsn = await database_farm.fresh()
     async with receiving() as receiver:
-        settings = {"DATABASE_URL": dsn, "OUTGOING_ALLOW_HOSTS": receiver.place, "LOG_LEVEL": "debug"}
+        settings = {"DATABASE_URL": dsn, "OUTGOING_ALLOW_USER_HOSTS": receiver.place, "LOG_LEVEL": "debug"}
         killed, heir = operated("killed", **settings), operated("heir", **settings)
         # The two share their keys, as replicas on several machines do.
         heir.data_dir.mkdir()

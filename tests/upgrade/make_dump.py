@@ -30,7 +30,9 @@ async def make_dump() -> None:
         try:
             async with hosting() as host, receiving() as receiver:
                 allowed = f"{host.place},{receiver.place}"
-                async with open_registry(dsn, data_dir, **SETTINGS, outgoing_allow_hosts=allowed) as registry:
+                async with open_registry(
+                    dsn, data_dir, **SETTINGS, outgoing_allow_user_hosts=allowed
+                ) as registry:
                     expected = await make_history(registry, host, receiver)
             content = dump_of(dsn)
         finally:

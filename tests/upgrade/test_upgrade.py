@@ -79,7 +79,7 @@ async def upgraded(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> A
     async with own_database(postgres) as dsn, receiving() as receiver:
         await restore_dump(dsn, directory)
         allowed = receiver.place
-        async with open_registry(dsn, directory, **SETTINGS, outgoing_allow_hosts=allowed) as registry:
+        async with open_registry(dsn, directory, **SETTINGS, outgoing_allow_user_hosts=allowed) as registry:
             yield Upgraded(registry, read_expected(), receiver)
 
 

@@ -197,7 +197,7 @@ def runtime_on(database: Database, settings: Settings) -> Runtime:
         database=database,
         tokens=TokenIssuer(Keyring(settings.data_dir), settings.trust_domain),
         mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),
-        outgoing=Outgoing(settings.outgoing_allow_hosts),
+        outgoing=Outgoing(settings.outgoing_allow_hosts, settings.outgoing_allow_user_hosts),
         internal_key=_internal_key(settings),
         seal=Seal(Keyring(settings.data_dir)),
         authority=identity_authority(settings),

@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.outgoing import (
     AddressRefused,
     CallLimits,
     HostUnreachable,
+    NamedBy,
     NameUnknown,
     Outgoing,
     OutgoingTimeout,
@@ -42,10 +43,10 @@ PUBLIC_BUT_SILENT = "1.1.1.1"
 async def test_no_spelling_of_an_inner_host_is_connected_to(schemes: tuple[str, ...]):
     async with host(address=None) as trap:
         # The operator's list names the same host on another port, and the same port on another host.
-        outgoing = Outgoing({"127.0.0.1:1", f"cards.local:{trap.port}"})
+        outgoing = Outgoing((), {"127.0.0.1:1", f"cards.local:{trap.port}"})
         for url in closed_hosts.urls(trap.port, schemes):
             with pytest.raises(OutgoingTrouble):
-                await outgoing.get(url, limits=SHORT)
+                await outgoing.get(url, limits=SHORT, named_by=NamedBy.USER)
         assert trap.connections == 0
 
 
@@ -58,7 +59,7 @@ async def test_random_spellings_of_inner_hosts_are_not_connected_to():
             spelling = shuffled.choice(closed_hosts.spellings(inner) + closed_hosts.inside_ipv6(inner))
             bracketed = f"[{spelling}]" if ":" in spelling else spelling
             with pytest.raises(AddressRefused):
-                await outgoing.get(f"https://{bracketed}:{trap.port}/")
+                await outgoing.get(f"https://{bracketed}:{trap.port}/", named_by=NamedBy.USER)
         assert trap.connections == 0
 
 
@@ -90,7 +91,7 @@ async def test_a_name_that_resolves_to_an_inner_address_is_not_connected_to(insi
         outgoing = Outgoing(lookup=names)
         for name in ("cards.example.com", "mixed.example.com"):
             with pytest.raises(AddressRefused) as refused:
-                await outgoing.get(f"https://{name}:{trap.port}/")
+                await outgoing.get(f"https://{name}:{trap.port}/", named_by=NamedBy.USER)
             assert refused.value.reason == "internal_host"
         assert names.asked == ["cards.example.com.", "mixed.example.com."]
         assert trap.connections == 0
@@ -100,7 +101,9 @@ async def test_a_name_that_resolves_otherwise_a_moment_later_is_looked_up_once()
     async with host(address=None) as trap:
         rebinding = Names({"cards.example.com": [[PUBLIC_BUT_SILENT], ["127.0.0.1"]]})
         with pytest.raises((OutgoingTimeout, HostUnreachable)):
-            await Outgoing(lookup=rebinding).get(f"https://cards.example.com:{trap.port}/", limits=SHORT)
+            await Outgoing(lookup=rebinding).get(
+                f"https://cards.example.com:{trap.port}/", limits=SHORT, named_by=NamedBy.USER
+            )
         assert rebinding.asked == ["cards.example.com."]
         assert trap.connections == 0
 
@@ -122,14 +125,14 @@ async def test_a_name_that_goes_to_and_fro_never_leads_inside():
 async def test_one_inner_address_at_the_end_of_many_is_found():
     names = Names({"cards.example.com": [[f"1.1.1.{last}" for last in range(1, 20)] + ["10.0.0.1"]]})
     with pytest.raises(AddressRefused):
-        await Outgoing(lookup=names).get("https://cards.example.com/")
+        await Outgoing(lookup=names).get("https://cards.example.com/", named_by=NamedBy.USER)
 
 
 async def test_the_address_connected_to_is_the_one_that_was_looked_up():
     async with host() as named:
         names = Names({"cards.local": [["127.0.0.1"], ["127.0.0.9"]]})
-        outgoing = Outgoing({f"cards.local:{named.port}"}, lookup=names)
-        answer = await outgoing.get(f"http://cards.local:{named.port}/card?x=1")
+        outgoing = Outgoing((), {f"cards.local:{named.port}"}, lookup=names)
+        answer = await outgoing.get(f"http://cards.local:{named.port}/card?x=1", named_by=NamedBy.USER)
         assert (answer.status, answer.body) == (200, b"ok")
         assert names.asked == ["cards.local"]
         assert named.heads[0].startswith("GET /card?x=1 HTTP/1.1\r\n")
@@ -139,28 +142,28 @@ async def test_the_address_connected_to_is_the_one_that_was_looked_up():
 async def test_a_dead_address_of_a_name_leaves_time_for_the_next():
     async with host() as named:
         names = Names({"cards.local": [["127.0.0.9", "127.0.0.1"]]})
-        outgoing = Outgoing({f"cards.local:{named.port}"}, lookup=names)
-        assert (await outgoing.get(f"http://cards.local:{named.port}/")).status == 200
+        outgoing = Outgoing((), {f"cards.local:{named.port}"}, lookup=names)
+        assert (await outgoing.get(f"http://cards.local:{named.port}/", named_by=NamedBy.USER)).status == 200
 
 
 async def test_the_operator_lets_through_the_named_host_on_the_named_port_only():
     async with host() as named, host() as other:
-        outgoing = Outgoing({f"127.0.0.1:{named.port}"})
-        assert (await outgoing.get(f"http://127.0.0.1:{named.port}/")).status == 200
+        outgoing = Outgoing((), {f"127.0.0.1:{named.port}"})
+        assert (await outgoing.get(f"http://127.0.0.1:{named.port}/", named_by=NamedBy.USER)).status == 200
         for url in (
             f"http://127.0.0.1:{other.port}/",
             f"http://127.1:{named.port}/",
             f"http://localhost:{named.port}/",
         ):
             with pytest.raises(AddressRefused):
-                await outgoing.get(url)
+                await outgoing.get(url, named_by=NamedBy.USER)
         assert (named.connections, other.connections) == (1, 0)
 
 
 async def test_an_allowed_ipv6_host_is_written_in_brackets():
     async with host(address="::1") as named:
-        outgoing = Outgoing({f"[::1]:{named.port}"})
-        assert (await outgoing.get(f"http://[::1]:{named.port}/")).status == 200
+        outgoing = Outgoing((), {f"[::1]:{named.port}"})
+        assert (await outgoing.get(f"http://[::1]:{named.port}/", named_by=NamedBy.USER)).status == 200
 
 
 @pytest.mark.parametrize(
@@ -176,13 +179,13 @@ async def test_an_allowed_ipv6_host_is_written_in_brackets():
 )
 async def test_a_refusal_says_why(url: str, reason: str):
     with pytest.raises(AddressRefused) as refused:
-        await Outgoing(lookup=Names()).get(url)
+        await Outgoing(lookup=Names()).get(url, named_by=NamedBy.USER)
     assert refused.value.reason == str(refused.value) == reason
 
 
 async def test_a_name_without_an_address_is_an_error_of_its_own():
     with pytest.raises(NameUnknown):
-        await Outgoing(lookup=Names()).get("https://nobody.example.com/")
+        await Outgoing(lookup=Names()).get("https://nobody.example.com/", named_by=NamedBy.USER)
 
 
 async def test_the_resolver_of_the_system_is_asked_in_threads_of_its_own():

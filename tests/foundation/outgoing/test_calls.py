@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.outgoing import (
     CertificateRefused,
     HostBusy,
     HostUnreachable,
+    NamedBy,
     Outgoing,
     OutgoingTimeout,
     calls,
@@ -49,8 +50,8 @@ def dripping(first: bytes, drop: bytes) -> Speech:
 
 async def fetched(speech: Speech, limits: CallLimits = USUAL):
     async with host(speech) as named:
-        outgoing = Outgoing({f"127.0.0.1:{named.port}"})
-        return await outgoing.get(f"http://127.0.0.1:{named.port}/", limits=limits)
+        outgoing = Outgoing((), {f"127.0.0.1:{named.port}"})
+        return await outgoing.get(f"http://127.0.0.1:{named.port}/", limits=limits, named_by=NamedBy.USER)
 
 
 @pytest.mark.parametrize(
@@ -151,15 +152,17 @@ async def test_passwords_of_the_environment_are_not_sent(monkeypatch: pytest.Mon
     netrc.write_text("default login somebody password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
     async with host() as named:
-        await Outgoing({f"127.0.0.1:{named.port}"}).get(f"http://127.0.0.1:{named.port}/")
+        await Outgoing((), {f"127.0.0.1:{named.port}"}).get(
+            f"http://127.0.0.1:{named.port}/", named_by=NamedBy.USER
+        )
         assert "authorization" not in named.heads[0].lower()
 
 
 async def test_a_cookie_is_not_brought_back():
     async with host(say(answer(b"", "Set-Cookie: who=you"))) as named:
-        outgoing = Outgoing({f"127.0.0.1:{named.port}"})
+        outgoing = Outgoing((), {f"127.0.0.1:{named.port}"})
         for _ in range(2):
-            await outgoing.get(f"http://127.0.0.1:{named.port}/")
+            await outgoing.get(f"http://127.0.0.1:{named.port}/", named_by=NamedBy.USER)
         assert "cookie" not in "".join(named.heads).lower()
 
 
@@ -174,9 +177,9 @@ async def test_a_host_is_called_once_at_a_time_and_others_meanwhile():
         writer.write(OK)
 
     async with host(pause) as one, host(pause) as other:
-        outgoing = Outgoing({f"127.0.0.1:{one.port}", f"127.0.0.1:{other.port}"})
+        outgoing = Outgoing((), {f"127.0.0.1:{one.port}", f"127.0.0.1:{other.port}"})
         ports = [one.port] * 4 + [other.port] * 4
-        await at_once(*(outgoing.get(f"http://127.0.0.1:{port}/") for port in ports))
+        await at_once(*(outgoing.get(f"http://127.0.0.1:{port}/", named_by=NamedBy.USER) for port in ports))
         assert (one.most_open, other.most_open) == (1, 1)
         assert (one.connections, other.connections) == (4, 4)
 
@@ -191,9 +194,14 @@ async def test_as_many_calls_go_to_a_host_at_once_as_their_limits_allow():
         writer.write(OK)
 
     async with host(pause) as named:
-        outgoing = Outgoing({f"127.0.0.1:{named.port}"})
+        outgoing = Outgoing((), {f"127.0.0.1:{named.port}"})
         limits = CallLimits(at_once=3)
-        await at_once(*(outgoing.get(f"http://127.0.0.1:{named.port}/", limits=limits) for _ in range(7)))
+        await at_once(
+            *(
+                outgoing.get(f"http://127.0.0.1:{named.port}/", limits=limits, named_by=NamedBy.USER)
+                for _ in range(7)
+            )
+        )
         assert (named.most_open, named.connections) == (3, 7)
 
 
@@ -202,10 +210,12 @@ async def test_who_waits_too_long_for_a_turn_gets_the_error_that_the_host_is_bus
 ):
     monkeypatch.setattr(calls, "TURN_SECONDS", 0.05)
     async with host(dripping(b"", b"")) as named:
-        outgoing = Outgoing({f"127.0.0.1:{named.port}"})
+        outgoing = Outgoing((), {f"127.0.0.1:{named.port}"})
         url = f"http://127.0.0.1:{named.port}/"
         first, second = await asyncio.gather(
-            outgoing.get(url, limits=BRIEF), outgoing.get(url, limits=BRIEF), return_exceptions=True
+            outgoing.get(url, limits=BRIEF, named_by=NamedBy.USER),
+            outgoing.get(url, limits=BRIEF, named_by=NamedBy.USER),
+            return_exceptions=True,
         )
     assert isinstance(first, OutgoingTimeout)
     assert isinstance(second, HostBusy)
@@ -219,8 +229,10 @@ async def test_a_body_is_posted_with_its_headers():
         writer.write(OK)
 
     async with host(keep) as named:
-        outgoing = Outgoing({f"127.0.0.1:{named.port}"})
-        await outgoing.post(f"http://127.0.0.1:{named.port}/hook", b"body", headers={"X-Kind": "test"})
+        outgoing = Outgoing((), {f"127.0.0.1:{named.port}"})
+        await outgoing.post(
+            f"http://127.0.0.1:{named.port}/hook", b"body", headers={"X-Kind": "test"}, named_by=NamedBy.USER
+        )
         assert bodies == [b"body"]
         assert named.heads[0].startswith("POST /hook HTTP/1.1\r\n")
         assert "\r\nX-Kind: test\r\n" in named.heads[0]
@@ -230,7 +242,7 @@ async def test_nobody_there_is_unreachable():
     async with host() as named:
         port = named.port
     with pytest.raises(HostUnreachable):
-        await Outgoing({f"127.0.0.1:{port}"}).get(f"http://127.0.0.1:{port}/")
+        await Outgoing((), {f"127.0.0.1:{port}"}).get(f"http://127.0.0.1:{port}/", named_by=NamedBy.USER)
 
 
 class Dialled:
@@ -238,11 +250,11 @@ class Dialled:
 
     def __init__(self, trust: ssl.SSLContext, port: int) -> None:
         names = Names({NAME: [["127.0.0.1"]]})
-        self._outgoing = Outgoing({f"{NAME}:{port}"}, lookup=names, trust=trust)
+        self._outgoing = Outgoing((), {f"{NAME}:{port}"}, lookup=names, trust=trust)
         self._url = f"https://{NAME}:{port}/"
 
     async def status(self) -> int:
-        return (await self._outgoing.get(self._url)).status
+        return (await self._outgoing.get(self._url, named_by=NamedBy.USER)).status
 
 
 async def test_a_host_proves_the_name_that_was_dialled_though_its_address_is_connected_to(tmp_path):
@@ -275,6 +287,6 @@ async def test_a_certificate_that_has_ended_or_is_of_nobody_trusted_is_refused(t
 
 async def test_by_default_the_authorities_of_the_public_web_are_trusted(tmp_path):
     async with host(tls=Authority().server(tmp_path, NAME)) as named:
-        outgoing = Outgoing({f"{NAME}:{named.port}"}, lookup=Names({NAME: [["127.0.0.1"]]}))
+        outgoing = Outgoing((), {f"{NAME}:{named.port}"}, lookup=Names({NAME: [["127.0.0.1"]]}))
         with pytest.raises(CertificateRefused):
-            await outgoing.get(f"https://{NAME}:{named.port}/")
+            await outgoing.get(f"https://{NAME}:{named.port}/", named_by=NamedBy.USER)

@@ -65,7 +65,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
             enable_projection_snapshots=True,
             agent_rbac_default_roles="trader,staker",
             staking_rewards_enabled=True,
-            outgoing_allow_hosts=agents.place,
+            outgoing_allow_user_hosts=agents.place,
         )
         agents.serve()
         await hosted_agent(registry, agents.url)

@@ -1,5 +1,6 @@
 """Running a command's work: its settings, its event loop, and the failures that end in one line."""
 
+import os
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,18 @@ def settings_from(**overrides: object) -> "Settings":
         fail(str(trouble))
     configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)
     return settings
+
+
+def use_settings_file(path: Path) -> None:
+    """Let the variables of a settings file count for this command, below those of the environment. A bad file ends the command."""
+    from hansa.foundation.plumbing.settings import CONFIG_VARIABLE, BadSetting, apply_settings_file
+
+    try:
+        apply_settings_file(path.expanduser())
+    except BadSetting as error:
+        fail(str(error))
+    # Processes that this one starts get the values, not the file, which may have changed by then.
+    os.environ.pop(CONFIG_VARIABLE, None)
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:

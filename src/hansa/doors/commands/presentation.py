@@ -19,6 +19,7 @@ from hansa_client.commands.usage import usage_sentence
 
 HELP_OPTIONS = ["-h", "--help"]
 PROGRAM = "hansa"
+CONFIG_OPTION = "--config"
 COMPLETION_VARIABLE = "_HANSA_COMPLETE"
 PANELS = (RUN, USE, ADMINISTER, INSPECT, DEVELOP)
 
@@ -39,7 +40,9 @@ def run_command_line(app: typer.Typer) -> None:
         from typer._completion_classes import completion_init
 
         completion_init()
-    command = _build_command(app, None if is_completion else next(iter(sys.argv[1:]), None))
+    config, typed = _config_apart(sys.argv[1:])
+    sys.argv[1:] = [*config, *typed]
+    command = _build_command(app, None if is_completion else next(iter(typed), None))
     try:
         code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False, obj=app)
     except TyperException as trouble:
@@ -47,6 +50,17 @@ def run_command_line(app: typer.Typer) -> None:
     except typer.Abort:
         fail("aborted")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _config_apart(typed: list[str]) -> tuple[list[str], list[str]]:
+    """The option for the settings file, typed before or behind the command, and the other arguments."""
+    for at, argument in enumerate(typed):
+        if argument == "--":
+            break
+        if argument == CONFIG_OPTION or argument.startswith(f"{CONFIG_OPTION}="):
+            end = at + (2 if argument == CONFIG_OPTION else 1)
+            return typed[at:end], typed[:at] + typed[end:]
+    return [], typed
 
 
 @cache

@@ -1,5 +1,6 @@
 """The program `hansa`: its groups of commands, in the order in which they are shown."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,6 +24,7 @@ from hansa.doors.commands import (
     supply,
     verification,
 )
+from hansa.doors.commands.execution import use_settings_file
 from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT
 from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
 from hansa_client.commands.verbs import add_verbs
@@ -51,9 +53,20 @@ def hansa(
         bool,
         typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="HANSA_CONFIG",
+            metavar="FILE",
+            help="Settings file with lines NAME=value; variables of the environment win.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """What every command shares."""
     del version
+    if config is not None:
+        use_settings_file(config)
 
 
 for top_level in (serving, stopping, demonstration, supply, inspection, completion, development):

@@ -98,15 +98,20 @@ class IdentityAuthority:
         self.bundle_pem = file.bundle_pem
 
     def recognise(self, certificate: x509.Certificate, *, now: datetime) -> str:
-        """The SPIFFE id that this authority certified, if the certificate is in force. Raises: NotRecognised."""
+        """The SPIFFE id that this authority certified, if the certificate is in force. Raises: NotRecognised.
+
+        Beside its one URI a certificate may name hosts (SPIFFE X509-SVID, 2); names of another kind are refused.
+        """
         verifier = PolicyBuilder().store(Store(self._roots)).time(now).build_client_verifier()
         try:
-            names = verifier.verify(certificate, []).subjects
+            names = verifier.verify(certificate, []).subjects or []
         except VerificationError:
-            names = None
-        if names is None or len(names) != 1 or not isinstance(names[0], x509.UniformResourceIdentifier):
+            raise NotRecognised from None
+        uris = [name.value for name in names if isinstance(name, x509.UniformResourceIdentifier)]
+        hosts = [name for name in names if isinstance(name, x509.DNSName | x509.IPAddress)]
+        if len(uris) != 1 or len(uris) + len(hosts) != len(names):
             raise NotRecognised
-        return names[0].value
+        return uris[0]
 
     def issue(self, spiffe_id: str, *, now: datetime, lifetime: timedelta, hosts: Sequence[str] = ()) -> Svid:
         """A certificate for `spiffe_id` that ends `lifetime` after `now`, with a new key.

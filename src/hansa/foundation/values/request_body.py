@@ -2,14 +2,14 @@
 
 Many clients send every member they know and write null for what they have no value for. So an optional member takes null
 everywhere. A member whose own type takes null (`X | None`) is left alone: there null is its default, or has a meaning that
-its description states.
+its description states. A boolean that decides a movement of units (`MovesUnits`) refuses null: units move by true or false.
 """
 
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import AliasChoices, BaseModel, GetJsonSchemaHandler, model_validator
+from pydantic import AliasChoices, BaseModel, GetJsonSchemaHandler, StrictBool, model_validator
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -18,6 +18,14 @@ from hansa.foundation.values.lazy_model import LazyModel
 
 # What stays beside `anyOf` when a member's schema is widened by null.
 ANNOTATIONS = {"title", "description", "default", "examples"}
+
+
+class NullRefused:
+    """Mark of an optional member for which null is refused."""
+
+
+MovesUnits = Annotated[StrictBool, NullRefused()]
+"""A boolean that decides whether, or how many, units move."""
 
 
 class RequestBody(LazyModel):
@@ -48,9 +56,14 @@ def _names_where_null_is_absent(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(
         alias
         for name, field in model.model_fields.items()
-        if not field.is_required() and not _takes_null(field.annotation)
+        if not field.is_required() and not _takes_null(field.annotation) and not refuses_null(field)
         for alias in _names(name, field, by_name=by_name)
     )
+
+
+def refuses_null(field: FieldInfo) -> bool:
+    """The member is marked by `NullRefused`."""
+    return any(isinstance(mark, NullRefused) for mark in field.metadata)
 
 
 def _takes_null(hint: Any) -> bool:

@@ -124,7 +124,7 @@ ROOM = Room(
             "jws_enforce",
             "jws_require_signature",
             "jws_verify_enabled",
-            "outgoing_allow_hosts",
+            "outgoing_allow_user_hosts",
             "registry_name",
             "relay_cards",
             "require_admin_2fa",

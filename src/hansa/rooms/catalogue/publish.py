@@ -31,7 +31,7 @@ async def publish_stub(tx: Tx, *, did: str, developer_id: int, host: str, settin
 
     Raises: HostRefused.
     """
-    address = host_address(host, settings.outgoing_allow_hosts)
+    address = host_address(host, settings.outgoing_allow_user_hosts)
     stub = {"name": urlsplit(address).hostname or address}
     return await _store(tx, did, developer_id, stub, settings, host=address)
 

@@ -80,7 +80,7 @@ ROOM = Room(
             "dispute_slash_max",
             "dispute_window_hours",
             "firm_quotes_per_caller",
-            "outgoing_allow_hosts",
+            "outgoing_allow_user_hosts",
             "registry_name",
             "settlement_currency",
             "teg_mint_max_avt",

@@ -12,7 +12,7 @@ ROOM = Room(
     routes=(Routes(800, router),),
     reactors=(OWNER_NOTICES,),
     jobs=(WEBHOOKS, sweep("webhooks: forget old deliveries", 3600, forget_old_deliveries)),
-    settings=frozenset({"outgoing_allow_hosts"}),
+    settings=frozenset({"outgoing_allow_user_hosts"}),
     metrics=(webhook_tries_total,),
     account_end=AccountEnd(erase=erase_webhooks),
     sealed=SEALED_SECRETS,

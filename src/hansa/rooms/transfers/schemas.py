@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
 from hansa.foundation.plumbing.idempotency import KEY_PATTERN
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
-from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.request_body import MovesUnits, RequestBody
 from hansa.rooms.agents import Approval
 from hansa.rooms.ledger import Book, Preview, Receipt, TransferOrder
 
@@ -84,7 +84,7 @@ class SendIn(RequestBody):
     ] = None
     amount: PositiveAmount
     message: Annotated[str | None, Field(max_length=MESSAGE_MAX_CHARACTERS)] = None
-    dry_run: bool = False
+    dry_run: MovesUnits = False
     backend: Annotated[
         Literal["2pc", "async"] | None,
         Field(description="The method of a cross-registry transfer; a local transfer needs none."),
@@ -230,7 +230,7 @@ class TransfersIn(RequestBody):
     """Transfers of one payer to agents of this registry."""
 
     transfers: Annotated[list[TransferLine], Field(min_length=1, max_length=LINES_MAX)]
-    atomic: Annotated[StrictBool, Field(description="Carry out all lines or none of them.")] = False
+    atomic: Annotated[MovesUnits, Field(description="Carry out all lines or none of them.")] = False
 
     @model_validator(mode="after")
     def _keys_differ(self) -> "TransfersIn":

@@ -108,7 +108,7 @@ async def registry_that_pulls(
     start_registry: StartRegistry, *hosts: AgentHost, **settings: Any
 ) -> TestRegistry:
     """A registry whose operator lets it call these hosts."""
-    return await start_registry(outgoing_allow_hosts=",".join(one.place for one in hosts), **settings)
+    return await start_registry(outgoing_allow_user_hosts=",".join(one.place for one in hosts), **settings)
 
 
 @asynccontextmanager
@@ -116,7 +116,7 @@ async def registry_beside_a_host(dsn: str, directory: Path) -> AsyncIterator[tup
     """A host, and a registry on that database that may call it."""
     async with (
         hosting() as agents,
-        open_registry(dsn, directory, outgoing_allow_hosts=agents.place) as registry,
+        open_registry(dsn, directory, outgoing_allow_user_hosts=agents.place) as registry,
     ):
         yield registry, agents
 

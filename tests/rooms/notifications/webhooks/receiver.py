@@ -114,7 +114,7 @@ async def open_stage(farm: DatabaseFarm, directory: Path, *, receivers: int) -> 
     async with AsyncExitStack() as stack:
         pool = [await stack.enter_async_context(receiving()) for _ in range(receivers)]
         allowed = ",".join(receiver.place for receiver in pool)
-        opening = open_copy(farm, directory, outgoing_allow_hosts=allowed)
+        opening = open_copy(farm, directory, outgoing_allow_user_hosts=allowed)
         yield Stage(await stack.enter_async_context(opening), pool)
 
 
@@ -154,7 +154,7 @@ async def registry_that_may_call(
 ) -> TestRegistry:
     """A registry whose operator lets it call these receivers."""
     allowed = ",".join(receiver.place for receiver in receivers)
-    return await start_registry(outgoing_allow_hosts=allowed, **settings)
+    return await start_registry(outgoing_allow_user_hosts=allowed, **settings)
 
 
 async def hook(owner: TestDeveloper, url: str, *event_types: str, **more: Any) -> Hook:

@@ -410,7 +410,7 @@ async def test_several_processes_on_one_database_send_each_delivery_once(stage):
         async with open_registry(
             settings.database_url,
             settings.data_dir,
-            outgoing_allow_hosts=",".join(settings.outgoing_allow_hosts),
+            outgoing_allow_user_hosts=",".join(settings.outgoing_allow_user_hosts),
         ) as second:
             await at_once(*(run_due(each.runtime, WEBHOOKS) for each in (registry, second, registry, second)))
         received = [got.id for receiver in (one, other) for got in receiver.received]

@@ -156,7 +156,7 @@ async def _change(request: Request, sender: Acting, webhook_id: str, **members: 
 
     async def changed(tx: Tx) -> None:
         webhook = await notifications.lock_webhook(tx, developer_id, webhook_id)
-        allowed = runtime.settings.outgoing_allow_hosts
+        allowed = runtime.settings.outgoing_allow_user_hosts
         await notifications.change_webhook(tx, developer_id, replace(webhook, **members), allowed=allowed)
 
     await runtime.database.act(changed)

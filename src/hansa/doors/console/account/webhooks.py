@@ -44,7 +44,7 @@ async def create_webhook(
     try:
         asked = sender.form.read_as(notifications.WebhookIn, event_types=sender.form.values("event_types"))
         subscription = notifications.Subscription(
-            asked.url, asked.event_types, asked.description, settings.outgoing_allow_hosts
+            asked.url, asked.event_types, asked.description, settings.outgoing_allow_user_hosts
         )
 
         async def made(tx: Tx) -> notifications.NewWebhookOut:

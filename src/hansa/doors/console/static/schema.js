@@ -35,6 +35,7 @@ const below = (path, name) => (path ? `${path}.${name}` : name);
 
 function errorInObject(value, schema, path) {
   const members = schema.get("properties") ?? new Map();
+  const names = schema.get("propertyNames")?.get("enum");
   for (const name of schema.get("required") ?? []) if (!value.has(name)) return error(below(path, name), "is required");
   for (const [name, others] of schema.get("dependentRequired") ?? []) {
     const missing = value.has(name) && others.find((other) => !value.has(other));
@@ -44,8 +45,11 @@ function errorInObject(value, schema, path) {
     if (!members.has(name) && schema.get("additionalProperties") === false) return error(below(path, name), "is not a member of this document");
     const found = members.has(name) ? firstError(member, members.get(name), below(path, name)) : null;
     if (found) return found;
+    if (names && !names.includes(name)) return error(below(path, name), "is not a member of this form of the block");
   }
-  return null;
+  if (!schema.has("if")) return null;
+  const branch = firstError(value, schema.get("if")) ? "else" : "then";
+  return schema.has(branch) ? firstError(value, schema.get(branch), path) : null;
 }
 
 function errorInList(value, schema, path) {

@@ -1,6 +1,6 @@
 """Calls to other hosts: the only place of the registry that speaks HTTP to the outside."""
 
-from .calls import Answer, Call, CallLimits, Outgoing
+from .calls import Answer, Call, CallLimits, NamedBy, Outgoing
 from .errors import (
     AddressRefused,
     AnswerTooLarge,
@@ -29,6 +29,7 @@ __all__ = [
     "MutualCalls",
     "MutualEnd",
     "NameUnknown",
+    "NamedBy",
     "Outgoing",
     "OutgoingTimeout",
     "OutgoingTrouble",

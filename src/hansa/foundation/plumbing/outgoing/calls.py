@@ -1,6 +1,7 @@
 """Calls to other hosts, each with a deadline for the whole of it and a cap on what is taken in.
 
-- Only public hosts are called, by https; beside them what OUTGOING_ALLOW_HOSTS names.
+- Only public hosts are called, by https. Each call says who named its address: OUTGOING_ALLOW_HOSTS lists further hosts for
+  addresses that the operator named, OUTGOING_ALLOW_USER_HOSTS those for addresses that users named.
 - No redirect is followed: a status of 3xx is an answer like others. No proxy, cookie or password of the environment.
 - One call to a host at a time, or as many as their limits allow; the others wait for their turn, outside their deadline.
 - Never within a transaction: a call lasts as long as its host likes, up to the deadline.
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from time import monotonic
 
@@ -38,6 +40,16 @@ from .errors import (
 TURN_SECONDS = 30.0
 USER_AGENT = f"hansa/{hansa.__version__}"
 CODINGS_TAKEN = frozenset({"", "identity", "gzip", "deflate"})
+
+
+class NamedBy(Enum):
+    """Origin of the address of a call, which decides the list of further hosts that it may reach.
+
+    `OPERATOR`: settings, peers and what registries publish of themselves. `USER`: webhooks, cards and services of agents.
+    """
+
+    OPERATOR = "operator"
+    USER = "user"
 
 
 class CallLimits(msgspec.Struct, frozen=True):
@@ -71,37 +83,48 @@ class Call:
 
 
 class Outgoing:
-    """The calls of one process. `allowed` holds `host:port` pairs; `lookup` and `trust` are the system's by default."""
+    """The calls of one process.
+
+    `of_operator` and `of_users` hold `host:port` pairs, by the origin of an address; `lookup` and `trust` are the system's
+    by default.
+    """
 
     def __init__(
         self,
-        allowed: Collection[str] = (),
+        of_operator: Collection[str] = (),
+        of_users: Collection[str] = (),
         *,
         lookup: Lookup | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        self._allowed = frozenset(allowed)
-        self._backend = GuardedBackend(self._allowed, lookup)
+        self._allowed = {NamedBy.OPERATOR: frozenset(of_operator), NamedBy.USER: frozenset(of_users)}
+        self._backends = {origin: GuardedBackend(hosts, lookup) for origin, hosts in self._allowed.items()}
         self._given_trust = trust
         self._turns: dict[tuple[str, int], asyncio.Semaphore] = {}
         self._waiting: Counter[tuple[str, int]] = Counter()
 
     async def get(
-        self, url: str, *, headers: Mapping[str, str] | None = None, limits: CallLimits = CallLimits()
+        self,
+        url: str,
+        *,
+        named_by: NamedBy,
+        headers: Mapping[str, str] | None = None,
+        limits: CallLimits = CallLimits(),
     ) -> Answer:
         """Raises: OutgoingTrouble."""
-        return await self.send("GET", url, headers=headers, limits=limits)
+        return await self.send("GET", url, named_by=named_by, headers=headers, limits=limits)
 
     async def post(
         self,
         url: str,
         body: bytes,
         *,
+        named_by: NamedBy,
         headers: Mapping[str, str] | None = None,
         limits: CallLimits = CallLimits(),
     ) -> Answer:
         """Raises: OutgoingTrouble."""
-        return await self.send("POST", url, body, headers=headers, limits=limits)
+        return await self.send("POST", url, body, named_by=named_by, headers=headers, limits=limits)
 
     async def send(
         self,
@@ -109,15 +132,16 @@ class Outgoing:
         url: str,
         body: bytes | None = None,
         *,
+        named_by: NamedBy,
         headers: Mapping[str, str] | None = None,
         limits: CallLimits = CallLimits(),
     ) -> Answer:
         """Call `url` and take its answer in. Raises: OutgoingTrouble, whose subclasses say which trouble."""
         try:
-            address = self._require_open(url)
+            address = self._require_open(url, named_by)
             async with self._turn_of(address.place, limits.at_once):
                 call = Call(method, address.url, body, headers or {})
-                async with self._client(limits.seconds) as client:
+                async with self._client(named_by, limits.seconds) as client:
                     answer = await exchange(client, call, limits)
         except OutgoingTrouble as trouble:
             metrics.outgoing_total.labels(trouble.reason).inc()
@@ -129,11 +153,11 @@ class Outgoing:
     def _trust(self) -> ssl.SSLContext:
         return self._given_trust or httpx2.create_ssl_context(trust_env=False)
 
-    def _require_open(self, url: str) -> WebAddress:
+    def _require_open(self, url: str, named_by: NamedBy) -> WebAddress:
         address = read_web_address(url)
         if address is None:
             raise AddressRefused("not_a_web_address")
-        if closed := why_closed(address, self._allowed):
+        if closed := why_closed(address, self._allowed[named_by]):
             raise AddressRefused(closed)
         return address
 
@@ -157,10 +181,10 @@ class Outgoing:
             if not self._waiting[queue]:
                 del self._waiting[queue], self._turns[queue]
 
-    def _client(self, seconds: float) -> httpx2.AsyncClient:
+    def _client(self, named_by: NamedBy, seconds: float) -> httpx2.AsyncClient:
         """A client for one call: cookies and connections end with it."""
         return httpx2.AsyncClient(
-            transport=GuardedTransport(self._backend, self._trust),
+            transport=GuardedTransport(self._backends[named_by], self._trust),
             trust_env=False,
             follow_redirects=False,
             timeout=seconds,

@@ -150,6 +150,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     relay_cards: bool = False
     take_relayed_cards: bool = False
     outgoing_allow_hosts: Annotated[Words, AfterValidator(places)] = []
+    outgoing_allow_user_hosts: Annotated[Words, AfterValidator(places)] = []
     log_witnesses: Annotated[Words, AfterValidator(witnesses)] = []
     witnessed_logs: Annotated[Words, AfterValidator(log_keys)] = []
     rate_limit_reads: PerMinute = 6000

@@ -12,7 +12,7 @@ from operator import attrgetter
 from time import time
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import Answer, CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
@@ -164,7 +164,9 @@ async def _cosigned_by(runtime: Runtime, growths: _Growths, witness: Witness, ol
 async def _submitted(runtime: Runtime, witness: Witness, body: bytes) -> Answer:
     """Raises: OutgoingTrouble, PeerClosed, FederationOff."""
     if witness.peer is None:
-        return await runtime.outgoing.post(f"{witness.address}{ADD_PATH}", body, limits=LIMITS)
+        return await runtime.outgoing.post(
+            f"{witness.address}{ADD_PATH}", body, named_by=NamedBy.OPERATOR, limits=LIMITS
+        )
     path = f"{WITNESS_PATH}{ADD_PATH}"
     return await federation.call_peer(runtime, witness.peer, "POST", path, body, limits=LIMITS)
 

@@ -16,7 +16,7 @@ async def preview_host(runtime: Runtime, host: str) -> dict[str, Any] | Unserved
 
     Raises: HostRefused.
     """
-    allowed = runtime.settings.outgoing_allow_hosts
+    allowed = runtime.settings.outgoing_allow_user_hosts
     addresses = Addresses(host_address(host, allowed), ())
     answered = await ask(runtime.outgoing, addresses, NOTHING_REMEMBERED, allowed)
     if isinstance(answered, Unserved):

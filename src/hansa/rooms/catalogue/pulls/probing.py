@@ -6,7 +6,7 @@ The newer of the two observations stands: a call that fails after a heartbeat ma
 from uuid import uuid4
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import CallLimits, Outgoing, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, Outgoing, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 
 from . import rules, store
@@ -58,7 +58,9 @@ async def _call(outgoing: Outgoing, visit: Visit) -> Sign | None:
     if question is None:
         return None
     try:
-        answer = await outgoing.post(question.url, question.body, headers=question.headers, limits=LIMITS)
+        answer = await outgoing.post(
+            question.url, question.body, named_by=NamedBy.USER, headers=question.headers, limits=LIMITS
+        )
     except OutgoingTrouble as trouble:
         return Sign("unreachable", f"The agent gave no answer: {trouble.reason}.")
     return liveness_of(question, answer.status, answer.body, needs_credentials=visit.needs_credentials)

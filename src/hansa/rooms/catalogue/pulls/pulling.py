@@ -12,7 +12,14 @@ from msgspec.structs import replace
 from hansa.foundation.events import AgentCardPulled
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import AddressRefused, Answer, CallLimits, Outgoing, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import (
+    AddressRefused,
+    Answer,
+    CallLimits,
+    NamedBy,
+    Outgoing,
+    OutgoingTrouble,
+)
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import journal
 from hansa.rooms.catalogue.errors import CardInvalid, CardRevoked, HumanReadableIdTaken
@@ -53,7 +60,7 @@ async def pull(runtime: Runtime, visit: Visit) -> str:
         async with WRITING.of(runtime):
             return await runtime.database.act(lambda tx: _leave_alone(tx, visit))
     answered = await ask(
-        runtime.outgoing, visit.addresses, visit.remembered, runtime.settings.outgoing_allow_hosts
+        runtime.outgoing, visit.addresses, visit.remembered, runtime.settings.outgoing_allow_user_hosts
     )
     answered = await _with_signature(runtime, AGENT_KEYS.of(runtime), visit, answered)
     interval = runtime.settings.card_pull_interval_seconds
@@ -165,7 +172,9 @@ async def ask(
     for place in sorted(places, key=lambda url: url != known):
         etag = remembered.etag if place == known else None
         try:
-            answer = await outgoing.get(place, headers=_headers(etag), limits=CallLimits(until - monotonic()))
+            answer = await outgoing.get(
+                place, named_by=NamedBy.USER, headers=_headers(etag), limits=CallLimits(until - monotonic())
+            )
         except OutgoingTrouble as trouble:
             return _unanswered(trouble)
         answered = _read(answer, place, etag, addresses)

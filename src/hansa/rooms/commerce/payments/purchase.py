@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
-from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.seal import BadSeal
 from hansa.foundation.values.money import Minor, format_amount
@@ -154,7 +154,7 @@ class Purchases:
         if not await agents.statuses_of(tx, [order.payee]):
             raise ServiceNotCallable("A purchase is possible only from an agent of this registry.")
         card = await catalogue.card_of_agent(tx, order.payee)
-        interface = interface_of(card.card_data or {}, self._runtime.settings.outgoing_allow_hosts)
+        interface = interface_of(card.card_data or {}, self._runtime.settings.outgoing_allow_user_hosts)
         payment = AuthorizeOrder(
             order.payee,
             quoted.amount,
@@ -182,6 +182,7 @@ class Purchases:
             answer = await self._runtime.outgoing.post(
                 interface.url,
                 body_for(interface, order.request, str(token.id)),
+                named_by=NamedBy.USER,
                 headers=headers_for(interface, begun.authorized.secret, self._runtime.settings.base_url),
                 limits=CallLimits(order.timeout_seconds, ANSWER_MAX_BYTES, at_once=CALLS_AT_ONCE),
             )

@@ -13,7 +13,7 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, format_amount, parse_amount
-from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.request_body import MovesUnits, RequestBody
 
 from .authorize import AuthorizeOrder
 from .rules import CaptureBy, Status, Token, VerifyOrder, positive_amount
@@ -234,7 +234,7 @@ class SettleIn(RequestBody):
 
     token: Secret
     task_id: Annotated[str | None, Field(max_length=1024)] = None
-    success: StrictBool = True
+    success: MovesUnits = True
     capture_amount: Annotated[
         Amount | None,
         Field(description="What its payee captures of a token of its own; the rest goes back. Default: all."),

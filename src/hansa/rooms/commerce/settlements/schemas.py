@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
@@ -109,7 +109,7 @@ class WriteOffIn(RequestBody):
 class SlashConfigIn(RequestBody):
     """Which slashes of a peer are approved without an administrator."""
 
-    auto_slash_enabled: bool
+    auto_slash_enabled: StrictBool
     auto_slash_max_avt: Annotated[
         int,
         Field(ge=0, le=INT_MAX, description="Whole units of this registry; ten times as much in 24 hours."),

@@ -224,8 +224,46 @@ _FEES = (
     _text("fees.economic_disclosure.fees_emit_event_types[]", 64),
 )
 
+
+def _where(name: str, *, true: Mapping[str, Any], false: Mapping[str, Any]) -> dict[str, Any]:
+    """What holds of an object where its member `name` is true, and where it is not."""
+    return {"if": {"properties": {name: {"const": True}}}, "then": true, "else": false}
+
+
+def _only(*names: str, required: tuple[str, ...]) -> dict[str, Any]:
+    return {"propertyNames": {"enum": list(names)}, "required": list(required)}
+
+
+_FX_SWITCHES = ("enabled", "route_enabled")
+_FX_FORMS = _where(
+    "enabled",
+    true={
+        "required": [
+            "currency",
+            "rate_mode",
+            "fee_pct",
+            "fee_split",
+            "size_cap",
+            "reserve_floor",
+            "slippage_max",
+            "breaker_pct",
+        ]
+    },
+    false=_where(
+        "route_enabled",
+        true=_only(*_FX_SWITCHES, "route_gateway_registry_id", required=("route_gateway_registry_id",)),
+        false=_only(*_FX_SWITCHES, required=("route_enabled",)),
+    )
+    | {"required": ["route_enabled"]},
+)
+_EXCHANGE_FORMS = _where(
+    "enabled",
+    true={"required": ["currency", "endpoints", "fee_bps_default", "stock_card", "solvency_card"]},
+    false=_only("enabled", "passport_enabled", required=("passport_enabled",)),
+)
+
 _FX_AND_EXCHANGE = (
-    _block("fees.fx"),
+    _block("fees.fx", **_FX_FORMS),
     _flag("fees.fx.enabled", REQUIRED | SIGNED),
     _flag("fees.fx.route_enabled"),
     _text("fees.fx.route_gateway_registry_id", 512),
@@ -240,14 +278,14 @@ _FX_AND_EXCHANGE = (
     _number("fees.fx.slippage_max", 0, 100),
     _number("fees.fx.breaker_pct", 0, 100),
     _text("fees.fx.note", 500),
-    _block("fees.exchange"),
+    _block("fees.exchange", **_EXCHANGE_FORMS),
     _flag("fees.exchange.enabled", REQUIRED | SIGNED),
     _flag("fees.exchange.passport_enabled"),
     _text("fees.exchange.currency", 8, pattern=r"^[A-Z]{2,8}$"),
     _block("fees.exchange.endpoints"),
-    _text("fees.exchange.endpoints.listings", 500, pattern=URL),
-    _text("fees.exchange.endpoints.order", 500, pattern=URL),
-    _text("fees.exchange.endpoints.passport_inbound", 500, pattern=URL),
+    _text("fees.exchange.endpoints.listings", 500, REQUIRED, pattern=URL),
+    _text("fees.exchange.endpoints.order", 500, REQUIRED, pattern=URL),
+    _text("fees.exchange.endpoints.passport_inbound", 500, REQUIRED, pattern=URL),
     _count("fees.exchange.fee_bps_default", maximum=10_000),
     _text("fees.exchange.note", 500),
     _block("fees.exchange.stock_card"),

@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.federation import peers
 from hansa.rooms.federation.licences import (
@@ -125,7 +125,7 @@ async def _document(
     """A JSON object of another host; an empty one where none could be read, which the verdict then says."""
     try:
         async with turns:
-            answer = await runtime.outgoing.get(url, limits=limits)
+            answer = await runtime.outgoing.get(url, named_by=NamedBy.OPERATOR, limits=limits)
         document = read_json(answer.body.decode()) if answer.status == 200 else None  # noqa: PLR2004
     except (OutgoingTrouble, NotCanonical, UnicodeDecodeError) as trouble:
         _log.info(

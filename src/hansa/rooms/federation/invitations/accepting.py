@@ -15,7 +15,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import Answer, CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
 from hansa.rooms.federation.charter import present_signing_key
@@ -130,7 +130,7 @@ async def _redeem(
     body = json.dumps({"acceptance": acceptance, **({"reach": True} if reach else {})}).encode()
     try:
         answer = await runtime.outgoing.post(
-            url, body, headers={"Content-Type": "application/json"}, limits=LIMITS
+            url, body, named_by=NamedBy.OPERATOR, headers={"Content-Type": "application/json"}, limits=LIMITS
         )
     except OutgoingTrouble as trouble:
         raise PeerUnreachable.at(inviter.party.public_url, trouble.reason) from None

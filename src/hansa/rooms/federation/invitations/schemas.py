@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated
 
-from pydantic import Field, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
@@ -70,7 +70,7 @@ class RedeemIn(LazyModel):
             description="Compact JWS of type peer-acceptance+jws.",
         ),
     ]
-    reach: bool | None = Field(
+    reach: StrictBool | None = Field(
         default=None,
         description="Also read the registry that accepts over mutual TLS, and state the outcome.",
     )

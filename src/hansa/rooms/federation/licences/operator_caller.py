@@ -1,6 +1,6 @@
 """An operator that asks its frame. `CurrentOperator` in a route's signature is the policy, as in `caller.py`.
 
-Known by a certificate of this registry's own authority whose SPIFFE id is `spiffe://<trust domain>/operator/<name>`: 401
+Known by a certificate of this registry's own authority, embedded or SPIRE, whose SPIFFE id is `spiffe://<trust domain>/operator/<name>`: 401
 without a certificate, 403 with any other.
 """
 
@@ -10,14 +10,15 @@ import msgspec
 from cryptography.x509 import Certificate
 from fastapi import Depends, Request
 
-from hansa.foundation.plumbing.authority import NotRecognised
 from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.early_authentication import evaluated_once
 from hansa.foundation.plumbing.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
 from hansa.foundation.plumbing.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import is_operator_name
+from hansa.foundation.plumbing.trust_bundle import LeafRefused, bundle_of
 from hansa.foundation.values.errors import Forbidden
+from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff
 
 from . import store
 
@@ -49,13 +50,13 @@ async def operator_caller(request: Request, _: Annotated[Any, Depends(CERTIFICAT
 
 async def _recognised(runtime: Runtime, certificate: Certificate) -> Operator:
     now = await runtime.database.look(store.moment)
-    if runtime.authority is None:
-        raise NotAnOperator
+    trust_domain = runtime.settings.trust_domain
     try:
-        spiffe_id = runtime.authority.recognise(certificate, now=now)
-    except NotRecognised:
+        roots = bundle_of(trust_domain, await OWN_IDENTITY.of(runtime).roots_pem(), 0)
+        spiffe_id = roots.recognise(certificate, now=now)
+    except (FederationOff, LeafRefused):
         raise NotAnOperator from None
-    prefix = f"spiffe://{runtime.settings.trust_domain}/operator/"
+    prefix = f"spiffe://{trust_domain}/operator/"
     name = spiffe_id.removeprefix(prefix)
     if not spiffe_id.startswith(prefix) or not is_operator_name(name):
         raise NotAnOperator

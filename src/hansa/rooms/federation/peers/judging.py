@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from hansa.rooms.federation.charter import registry_id_of
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
 from hansa_verify.registry_card import CardReader, verify_registry_card
 
@@ -58,6 +59,7 @@ def judge_card(card: str, keys: str, expected: ExpectedRegistry, *, now: datetim
     if verdict.signed is None:
         raise _refused(verdict.code, verdict.steps[-1].said, verdicts)
     document = read_json(card)
+    _require_own_name(verdict.signed, verdicts)
     if expected.spiffe_id not in {None, verdict.signed["identity.spiffe_id"]}:
         raise _refused("identity_changed", "the card states another SPIFFE id than before", verdicts)
     ledger_id = _ledger_id(verdict.signed)
@@ -127,6 +129,14 @@ def _require_name(name: str | None, expected: ExpectedRegistry) -> None:
     trouble = None if name is None else name_trouble(name, expected.registry_name)
     if trouble is not None:
         raise _refused(trouble, NAME_SENTENCES[trouble], [], step="name")
+
+
+def _require_own_name(signed: Any, verdicts: list[dict[str, Any]]) -> None:
+    """The SPIFFE id is that of the registry_name: certificates and cards mean one registry by the two (Specification 2)."""
+    name, stated = signed["identity.registry_name"], signed["identity.spiffe_id"]
+    if registry_id_of(signed["identity.trust_domain"], name) != stated:
+        said = f"the SPIFFE id {stated} is not that of a registry with the name {name!r}"
+        raise _refused("identity_mismatch", said, verdicts)
 
 
 def _ledger_id(signed: Any) -> str:

@@ -5,7 +5,7 @@ What is read is judged elsewhere. Never within a transaction.
 
 from dataclasses import dataclass, field
 
-from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualEnd, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualEnd, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.trust_bundle import (
     BUNDLE_MAX_BYTES,
@@ -48,7 +48,9 @@ async def read_publicly(runtime: Runtime, registry_url: str) -> Documents:
     """The documents at the public address of a registry. Raises: PeerUnreachable."""
 
     async def read(path: str) -> str:
-        return _text(await runtime.outgoing.get(registry_url + path, limits=DOCUMENT))
+        return _text(
+            await runtime.outgoing.get(registry_url + path, named_by=NamedBy.OPERATOR, limits=DOCUMENT)
+        )
 
     try:
         return Documents(await read(CARD_AT), await read(KEYS_AT), await read(BUNDLE_AT))

@@ -49,7 +49,7 @@ async def create_webhook(
 ) -> NewWebhookOut:
     """Create a webhook. The secret is shown only once."""
     subscription = subscribing.Subscription(
-        body.url, body.event_types, body.description, config.outgoing_allow_hosts
+        body.url, body.event_types, body.description, config.outgoing_allow_user_hosts
     )
     webhook, secret = await db.act(lambda tx: subscribing.subscribe(tx, seal, developer.id, subscription))
     return NewWebhookOut(**asdict(webhook), secret=secret)
@@ -80,7 +80,7 @@ async def change_webhook(
     async def change(tx: Tx) -> Webhook:
         webhook = await subscribing.lock(tx, developer.id, webhook_id)
         changed = replace(webhook, **body.changes())
-        return await subscribing.change(tx, developer.id, changed, allowed=config.outgoing_allow_hosts)
+        return await subscribing.change(tx, developer.id, changed, allowed=config.outgoing_allow_user_hosts)
 
     return WebhookOut.of(await db.act(change))
 

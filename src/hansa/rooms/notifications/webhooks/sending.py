@@ -12,7 +12,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind
 from hansa.foundation.plumbing.metrics import webhook_tries_total
-from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.rooms import people
@@ -120,7 +120,9 @@ async def _call(runtime: Runtime, delivery: PendingDelivery) -> Outcome:
         **signed_headers(delivery.delivery_id, delivery.moment, body, keys),
     }
     try:
-        answer = await runtime.outgoing.post(delivery.url, body, headers=headers, limits=LIMITS)
+        answer = await runtime.outgoing.post(
+            delivery.url, body, named_by=NamedBy.USER, headers=headers, limits=LIMITS
+        )
     except OutgoingTrouble as trouble:
         return Outcome(None, trouble.reason)
     return Outcome(answer.status)

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.lazy_model import LazyModel
@@ -169,7 +169,7 @@ class TransferMessagesIn(RequestBody):
     ]
 
     reads_transfers: Annotated[
-        bool,
+        StrictBool,
         Field(
             description="Whether the calling registry reads texts with `transfers`: answers may then have them."
         ),

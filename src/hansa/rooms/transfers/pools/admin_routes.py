@@ -82,6 +82,7 @@ OF_A_POOL = (*ADMINISTERED, *PEERS, PoolUnknown, CurrencyAmbiguous)
         *PEERS,
         PoolCurrencyDiffers,
         PoolExists,
+        ReserveTooSmall,
         ledger.TreasuryInsufficient,
         federation.LicenceRequired,
         federation.PeerPaused,
@@ -100,7 +101,8 @@ async def open_one_pool(body: PoolIn, administrator: Administrator, request: Req
 
 
 @pools_admin_router.post(
-    "/pools/{currency}/fund", responses=problems(*OF_A_POOL, ProposalDiffers, ledger.TreasuryInsufficient)
+    "/pools/{currency}/fund",
+    responses=problems(*OF_A_POOL, ProposalDiffers, ReserveTooSmall, ledger.TreasuryInsufficient),
 )
 async def fund_pool(
     body: PoolAmountIn, administrator: Administrator, currency: OfCurrency, pools: Pools

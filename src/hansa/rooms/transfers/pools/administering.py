@@ -26,6 +26,7 @@ from .errors import (
     ProposalDiffers,
     ReserveTooSmall,
 )
+from .pricing import RESERVE_FLOOR_MIN
 from .records import Pool, limits_of
 
 
@@ -42,7 +43,7 @@ async def open_pool(runtime: Runtime, administrator: Developer, new: NewPool) ->
     """Fund the own reserve and propose the pool to the peer, whose administrator funds the other one.
 
     A peer that does not answer is asked again by a job. Raises: PeerUnknown, PeerAmbiguous, PoolCurrencyDiffers, PoolExists,
-    TreasuryInsufficient, and what `require_may_cross` raises.
+    ReserveTooSmall, TreasuryInsufficient, and what `require_may_cross` raises.
     """
     database, settings = runtime.database, runtime.settings
     opened = await database.act(lambda tx: _open(tx, administrator, new, settings))
@@ -69,6 +70,8 @@ async def _open(tx: Tx, administrator: Developer, new: NewPool, settings: Settin
         rate=None,
         proposed=new.reserve_foreign,
     )
+    _require_floor(new.reserve_own, limits_of(settings).reserve_floor)
+    _require_floor(new.reserve_foreign, RESERVE_FLOOR_MIN)
     if not await store.add_pool(tx, pool):
         raise PoolExists
     await store.change_by_act(tx, pool.peer, new.reserve_own, 0)
@@ -82,15 +85,25 @@ async def _open(tx: Tx, administrator: Developer, new: NewPool, settings: Settin
     return pool
 
 
+def _require_floor(reserve: int, floor: Minor) -> None:
+    """A pool whose reserve is below its floor pays nothing. Raises: ReserveTooSmall."""
+    if reserve < floor:
+        raise ReserveTooSmall(
+            f"The pool opens with a reserve of at least {format_amount(floor)}, got {format_amount(reserve)}.",
+            context={"reserve_floor": format_amount(floor)},
+        )
+
+
 async def fund(tx: Tx, administrator: Developer, pool: Pool, amount: Minor, settings: Settings) -> Pool:
     """Treasury to reserve. The first funding of a proposed pool is what its home proposed.
 
-    Raises: PoolUnknown, ProposalDiffers, TreasuryInsufficient.
+    Raises: PoolUnknown, ProposalDiffers, ReserveTooSmall, TreasuryInsufficient.
     """
     locked = await _locked(tx, pool)
     if locked.proposed is not None and not locked.is_home:
         if locked.proposed != amount:
             raise ProposalDiffers(context={"proposed": format_amount(locked.proposed)})
+        _require_floor(amount, limits_of(settings).reserve_floor)
         await store.accept_proposal(tx, locked.peer)
     return await _change(tx, administrator, locked, Minor(amount), settings)
 

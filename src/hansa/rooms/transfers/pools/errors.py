@@ -45,10 +45,10 @@ class ProposalDiffers(Conflict):
 
 
 class ReserveTooSmall(Conflict):
-    """The drain would leave less than the reserve floor, or what pending swaps need."""
+    """The pool would open with less than the reserve floor, or a drain leave less, or less than what pending swaps need."""
 
     code = "POOL_RESERVE_TOO_SMALL"
-    sentence = "The reserve would fall below its floor, or below what pending swaps may take."
+    sentence = "The reserve would be below its floor, or below what pending swaps may take."
 
 
 class FixedRatesOff(Conflict):

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, PositiveAmount
@@ -76,6 +76,8 @@ class StatedContract(ContractOut):
     deliverables: Annotated[list[StatedDeliverable], Field(max_length=SUBMISSIONS_MAX)]  # type: ignore[assignment]
     payment_tx_id: ShortText | None
     dispute_id: Id | None
+    auto_approve: StrictBool
+    funded: StrictBool
     history: Annotated[list[StatedMove], Field(min_length=1, max_length=HISTORY_MAX)]  # type: ignore[assignment]
 
 

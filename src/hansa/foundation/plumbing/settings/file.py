@@ -1,0 +1,70 @@
+"""Settings file: lines `NAME=value`, in the form that systemd reads as an EnvironmentFile.
+
+- Empty lines and lines that begin with `#` or `;` are comments. A name stands once.
+- A value reaches to the end of its line; spaces around it do not belong to it. It may stand in single or double quotes.
+- A backslash and a line that continues are refused: other readers of such files disagree about them.
+"""
+
+import os
+import re
+from collections.abc import MutableMapping
+from pathlib import Path
+
+from .model import BadSetting
+from .spelling import misspelt_settings
+
+CONFIG_VARIABLE = "HANSA_CONFIG"
+FILE_MAX_BYTES = 1 << 16
+_LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.ASCII)
+_QUOTED = re.compile(r"(?P<quote>['\"])(?P<value>.*)(?P=quote)")
+
+
+def apply_settings_file(path: Path, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Set the variables of the file that are not set. Raises: BadSetting."""
+    for name, value in read_settings_file(path).items():
+        environment.setdefault(name, value)
+
+
+def read_settings_file(path: Path) -> dict[str, str]:
+    """Values of a settings file by their names. Raises: BadSetting, which names the file and the line."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(_text_of(path).splitlines(), 1):
+        stated = line.strip()
+        if not stated or stated[0] in "#;":
+            continue
+        name, value = _assignment(stated, f"{path}, line {number}")
+        if name in found:
+            raise BadSetting(f"{path}, line {number}: {name} is set twice; state it once")
+        found[name] = value
+    for name, meant in misspelt_settings(found).items():
+        raise BadSetting(f"{path}: {name} is no setting; is {meant} meant?")
+    return found
+
+
+def _assignment(line: str, at: str) -> tuple[str, str]:
+    matched = _LINE.fullmatch(line)
+    if matched is None:
+        raise BadSetting(f"{at}: expected NAME=value or a comment that begins with #")
+    name, value = matched["name"], matched["value"].strip()
+    if name == CONFIG_VARIABLE:
+        raise BadSetting(f"{at}: a settings file names no other settings file")
+    if "\\" in value:
+        raise BadSetting(f"{at}: the value of {name} has a backslash; write it without")
+    quoted = _QUOTED.fullmatch(value)
+    inside = value if quoted is None else quoted["value"]
+    if value[:1] in {"'", '"'} and (quoted is None or quoted["quote"] in inside):
+        raise BadSetting(f"{at}: the value of {name} has an open quote")
+    return name, inside
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(FILE_MAX_BYTES + 1)
+        if len(raw) > FILE_MAX_BYTES:
+            raise BadSetting(f"{path} is no settings file: it has more than {FILE_MAX_BYTES} bytes")
+        return raw.decode()
+    except OSError as error:
+        raise BadSetting(f"the settings file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadSetting(f"{path} is no settings file: it is no UTF-8 text") from None
