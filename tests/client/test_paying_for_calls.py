@@ -371,16 +371,19 @@ async def test_work_whose_process_died_is_lost_and_never_run_again(capturing: Sh
     assert capturing.works.executions["one"] == 1
 
 
-async def test_a_first_use_that_the_store_does_not_know_is_lost(capturing: Shop) -> None:
-    token = await capturing.token()
-    assert (await capturing.call(token)).status_code == 200
-    store = sqlite3.connect(capturing.directory / "paid-calls.db")
-    with store:
-        store.execute("DELETE FROM hansa_paid_call")
-    store.close()
-    again = await capturing.call(token)
-    assert (again.status_code, again.json()["code"]) == (410, "WORK_LOST")
-    assert capturing.works.executions == {"one": 1}
+async def test_a_first_use_that_the_store_does_not_know_is_lost(
+    registry: TestRegistry, tmp_path: Path
+) -> None:
+    async with shop_of(registry, tmp_path, captures=False) as shop:
+        token = await shop.token()
+        assert (await shop.call(token)).status_code == 200
+        store = sqlite3.connect(shop.directory / "paid-calls.db")
+        with store:
+            store.execute("DELETE FROM hansa_paid_call")
+        store.close()
+        again = await shop.call(token)
+        assert (again.status_code, again.json()["code"]) == (410, "WORK_LOST")
+        assert shop.works.executions == {"one": 1}
 
 
 async def test_a_token_that_a_stranger_verified_first_is_served(capturing: Shop) -> None:
