@@ -31,6 +31,17 @@ def extras(*names: str) -> list[Requirement]:
 
 def make(directory: Path, *more: Requirement) -> Path:
     """Make the environment, with these distributions too; returns its directory of programs."""
+    programs = make_with_dependencies(directory, *more)
+    wheels = directory / "wheels"
+    # Without isolation: what builds it is installed here.
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT / "client"))
+    (wheel,) = wheels.glob("hansa_client-*.whl")
+    pip("--python", str(programs / "python"), "install", "--no-deps", "--no-index", str(wheel))
+    return programs
+
+
+def make_with_dependencies(directory: Path, *more: Requirement) -> Path:
+    """The environment without the client's own distribution; returns its directory of programs."""
     venv.create(directory, symlinks=True)
     (site,) = directory.glob("lib/python*/site-packages")
     for name in sorted(_closure([*declared(), *more])):
@@ -38,12 +49,6 @@ def make(directory: Path, *more: Requirement) -> Path:
             target = site / entry
             if not target.exists():
                 target.symlink_to(INSTALLED / entry)
-    wheels = directory / "wheels"
-    # Without isolation: what builds it is installed here.
-    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT / "client"))
-    (wheel,) = wheels.glob("hansa_client-*.whl")
-    python = str(directory / "bin" / "python")
-    _pip("--python", python, "install", "--no-deps", "--no-index", str(wheel))
     return directory / "bin"
 
 
@@ -73,7 +78,7 @@ def _entries(name: str) -> Iterator[str]:
     yield from sorted({file.parts[0] for file in files} - {"..", "__pycache__"})
 
 
-def _pip(*arguments: str) -> None:
+def pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

@@ -159,6 +159,8 @@ async def still_logged_in(stage: Stage, row: Rights, kind: str | None = None) ->
 def deviation(row: Rights, kind: str, answer: httpx2.Response) -> str | None:
     """What is wrong with one cell, or None."""
     expected, status = row.expected[kind], str(answer.status_code)
+    if status == "401" and "www-authenticate" not in answer.headers:
+        return f"{row.operation} with {kind}: 401 without WWW-Authenticate"
     if status == expected or (expected == "2xx" and status[0] == "2"):
         return None
     return f"{row.operation} with {kind}: {status} instead of {expected}: {answer.text[:200]}"

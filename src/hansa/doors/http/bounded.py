@@ -47,6 +47,7 @@ from hansa.doors.http.strict_head import (
     body_is_too_large,
     head_is_too_large,
     malformed,
+    require_own_target,
     require_plain_coding,
     require_room,
     require_strict,
@@ -224,6 +225,7 @@ class BoundedProtocol(EndingProtocol):
 
     def on_headers_complete(self) -> None:
         require_strict(self.parser.get_http_version(), self.headers)
+        require_own_target(self.url)
         self._in_head, self._in_body = False, True
         self._body_bytes = self._framed_bytes = self._chunks = 0
         super().on_headers_complete()

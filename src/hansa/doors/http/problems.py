@@ -44,9 +44,15 @@ def problem(
     members: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The response to a refused request: a problem document, or a page where a browser asks for one."""
+    """The response to a refused request: a problem document, or a page where a browser asks for one.
+
+    A 401 names the scheme of its credential (RFC 9110, 11.6.1).
+    """
+    sent = dict(headers or {})
+    if status == HTTPStatus.UNAUTHORIZED:
+        sent.setdefault("WWW-Authenticate", "Bearer")
     if wants_page(request):
-        return error_page(request, status=status, code=code, detail=detail, headers=headers or {})
+        return error_page(request, status=status, code=code, detail=detail, headers=sent)
     tag = STATUS_TAGS.get(status, "error")
     body = {
         **(members or {}),
@@ -57,7 +63,7 @@ def problem(
         "instance": request.url.path,
         "error": {"detail": detail, "type": tag, "code": code, "field": field, "context": context},
     }
-    return ProblemResponse(body, status_code=status, headers=dict(headers or {}))
+    return ProblemResponse(body, status_code=status, headers=sent)
 
 
 def install(app: FastAPI) -> None:

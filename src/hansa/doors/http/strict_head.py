@@ -79,3 +79,12 @@ def require_strict(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None
             return
     if version == "1.1":
         raise malformed("The Host header field is missing.")
+
+
+def require_own_target(target: bytes) -> None:
+    """The target is a path, or `*`; the other forms are for proxies (RFC 9112, 3.2). Raises: ConnectionRefused.
+
+    An absolute target names a host that would count instead of the Host header field.
+    """
+    if not target.startswith(b"/") and target != b"*":
+        raise malformed('The request target must be a path that begins with "/".')

@@ -184,6 +184,8 @@ CREDENTIAL_OPTIONAL: dict[str, Any] = {"security": [{}]}
 
 # Where the scope of a request holds the developer or the agent whose credential was accepted.
 CALLER = "hansa.caller"
+# Where it holds the refusal of an API key without the scope that a public route looks for.
+LACKING_SCOPE = "hansa.caller.lacking_scope"
 # Where it holds the agent of an optimistic check once that was read for this request.
 CONFIRMED = "hansa.caller.confirmed"
 
@@ -363,12 +365,21 @@ def maybe_developer_holding(scope: str) -> Any:
         try:
             developer = await _developer_of(request)
             developer.require(scope)
+        except ScopeMissing as missing:
+            request.scope[LACKING_SCOPE] = missing
+            return None
         except (Unauthorized, Forbidden):
             return None
         return developer
 
     developer_with_scope_if_any.optional_scope = scope  # type: ignore[attr-defined]
     return Depends(developer_with_scope_if_any)
+
+
+def require_scope_if_lacking(request: Request) -> None:
+    """For a part of a public route that needs the developer. Raises: ScopeMissing, where the API key is good but narrow."""
+    if (missing := request.scope.get(LACKING_SCOPE)) is not None:
+        raise missing
 
 
 def agent_holding(permission: str, *, or_capability: bool = False, is_compared: bool = False) -> Any:
@@ -444,7 +455,7 @@ def bearer_token(request: Request) -> str:
     values = request.headers.getlist("authorization")
     scheme, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
     if scheme.lower() != "bearer" or not token.strip():
-        raise Unauthorized(headers={"WWW-Authenticate": "Bearer"})
+        raise Unauthorized
     return token.strip()
 
 

@@ -93,7 +93,7 @@ def _visible(filters: Filters) -> Conditions:
         raise UnlistedRefused
     if filters.owned_only:
         if filters.owner is None:
-            raise OwnerUnknown(headers={"WWW-Authenticate": "Bearer"})
+            raise OwnerUnknown
         return EVERY_CARD.having("developer_id = {0}", filters.owner)
     if filters.include_unlisted:
         return EVERY_CARD.having("status = 'active'")

@@ -7,7 +7,14 @@ from fastapi.responses import StreamingResponse
 from starlette.convertors import StringConvertor, register_url_convertor
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, Developer, Public, maybe_developer_holding
+from hansa.foundation.plumbing.caller import (
+    CREDENTIAL_OPTIONAL,
+    Developer,
+    Public,
+    ScopeMissing,
+    maybe_developer_holding,
+    require_scope_if_lacking,
+)
 from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -54,17 +61,21 @@ ListFindings = Annotated[Findings, Depends(LIST_FINDINGS.given)]
     "/agent-cards/",
     response_model=CardPageOut,
     openapi_extra=CREDENTIAL_OPTIONAL,
-    responses=problems(OwnerUnknown, UnlistedRefused, CursorInvalid),
+    responses=problems(OwnerUnknown, ScopeMissing, UnlistedRefused, CursorInvalid),
 )
 @router.get("/agent-cards", response_model=CardPageOut, include_in_schema=False)
 async def list_visible_cards(
+    request: Request,
     query: Annotated[CardListQuery, Query()],
     developer: MaybeReader,
+    *,
     db: Db,
     settings: Config,
     findings: ListFindings,
 ) -> Response:
     """List visible cards, newest first. A long page is sent while it is read; one that cannot be read to its end has no valid JSON."""
+    if query.owned_only:
+        require_scope_if_lacking(request)
     filters = query.filters(
         own_currency=settings.settlement_currency,
         developer_id=developer.id if developer else None,
