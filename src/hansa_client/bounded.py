@@ -29,7 +29,7 @@ class _Body:
 
     def put_into(self, response: httpx2.Response) -> None:
         """Let the response have what was read."""
-        # httpx2 has no other way to keep what was read part by part.
+        # httpx2 has no public member for the content of a response that was read part by part.
         response._content = b"".join(self._parts)  # noqa: SLF001
 
 
