@@ -223,7 +223,6 @@ async def test_paid_and_free_are_counted_by_what_makes_a_card_a_paid_one(registr
         "Required at zero": {"pricing": {"payment_required": True, "base_rate": 0}},
         "Text": {"pricing": {"base_rate": "1.5"}},
         "Extension": {"extensions": [{**extension, "params": {"base_rate": "2"}}]},
-        "Exponent": {"extensions": [{**extension, "params": {"base_rate": "1e3"}}]},
         "Nothing": {},
     }
     for name, card in cards.items():
@@ -235,5 +234,5 @@ async def test_paid_and_free_are_counted_by_what_makes_a_card_a_paid_one(registr
         found[pricing] = {one["name"] for one in answer["results"]}
     assert found == {
         "paid": {"Required", "Required at zero", "Text", "Extension"},
-        "free": {"Exponent", "Nothing"},
+        "free": {"Nothing"},
     }

@@ -423,5 +423,25 @@ async def test_the_card_template_is_a_card_that_is_accepted(registry):
     await created(registry, developer, agent_card=answer.json())
 
 
+async def test_the_card_template_has_what_clients_of_both_formats_read(registry):
+    developer = await registry.developer()
+    template = (await registry.get("/onboard/agent-card-template", headers=developer.headers)).json()
+    assert {"supportedInterfaces", "version", "capabilities", "skills"} <= {*template}
+    assert {"url", "preferredTransport", "protocolVersion", "authSchemes", "agentVersion"} <= {*template}
+    assert template["url"] == template["supportedInterfaces"][0]["url"]
+
+
+async def test_examples_of_the_template_that_were_left_in_one_format_are_derived_from_the_other(registry):
+    developer = await registry.developer()
+    template = (await registry.get("/onboard/agent-card-template", headers=developer.headers)).json()
+    interface = {"url": "https://mine.example/a2a", "protocolBinding": "GRPC", "protocolVersion": "1.0"}
+    provider = {**template["provider"], "organization": "Mine"}
+    written = {**template, "supportedInterfaces": [interface], "provider": provider, "version": "2.0.0"}
+    agent = await created(registry, developer, agent_card=written)
+    card = (await registry.get(f"/agent-cards/{agent['agent_did']}")).json()["card_data"]
+    assert (card["url"], card["preferredTransport"]) == ("https://mine.example/a2a", "GRPC")
+    assert (card["provider"]["name"], card["agentVersion"]) == ("Mine", "2.0.0")
+
+
 async def test_the_card_template_is_for_developers(registry):
     assert (await registry.get("/onboard/agent-card-template")).status_code == 401

@@ -261,6 +261,23 @@ async def test_a_derived_block_cannot_be_written_and_the_refusal_names_it(regist
     assert "description" not in await card_of(registry)
 
 
+async def test_latitude_and_longitude_have_six_fraction_digits(registry):
+    administrator = await registry.administrator("admin_platform")
+    operator = {"display_name": "Ada", "latitude": 52.516275, "longitude": -13.377704}
+    assert (await edit(registry, administrator, operator=operator)).status_code == 200
+    text = (await registry.http.get("/.well-known/registry-card.json")).text
+    assert '"latitude":52.516275' in text.replace(" ", "")
+    keys = read_keys((await registry.http.get("/.well-known/registry-jwks.json")).json())
+    verdict = verify_registry_card(text, keys)
+    assert verdict.code == "verified"
+    assert str(verdict.signed["operator.longitude"]) == "-13.377704"
+
+
+async def test_the_card_and_the_fee_route_state_one_velocity_scaling_factor(registry):
+    stated = (await card_of(registry))["fees"]["intra_registry"]["velocity_scaling_factor"]
+    assert stated == 10 == int((await registry.get("/teg/fees")).json()["velocity_scaling_factor"])
+
+
 @pytest.mark.parametrize(
     ("blocks", "field"),
     [
@@ -273,7 +290,7 @@ async def test_a_derived_block_cannot_be_written_and_the_refusal_names_it(regist
         ({"tags": ["x" * 49]}, "tags[0]"),
         ({"operator": {"bio": "x"}}, "operator.display_name"),
         ({"operator": {"display_name": "x", "latitude": 90.5}}, "operator.latitude"),
-        ({"operator": {"display_name": "x", "latitude": 1.00001}}, "operator.latitude"),
+        ({"operator": {"display_name": "x", "latitude": 1.0000001}}, "operator.latitude"),
         ({"operator": {"display_name": "x", "latitude": True}}, "operator.latitude"),
         ({"operator": {"display_name": "x", "twitter_handle": "@a-b"}}, "operator.twitter_handle"),
         ({"operator": {"display_name": "x", "github_url": "https://gitlab.com/x"}}, "operator.github_url"),

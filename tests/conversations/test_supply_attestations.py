@@ -337,3 +337,12 @@ async def test_the_list_of_a_registry_is_verified_in_the_order_in_which_it_is_se
 async def test_an_audit_states_that_what_circulates_was_issued(registry: TestRegistry):
     await auditor.run_cycle(registry.runtime)
     assert (await newest(registry))["checks"]["solvency"] == "SOLVENT"
+
+
+@pytest.mark.parametrize(
+    "number", ["0", "-1", "1.5", "abc", "+1", "9223372036854775808", "1" * 40, "%C2%B2", "%D9%A1"]
+)
+async def test_an_id_of_no_record_is_a_404_whatever_its_form(registry: TestRegistry, number: str):
+    await auditor.run_cycle(registry.runtime)
+    answer = await registry.http.get(f"{RECORDS}/{number}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "ATTESTATION_NOT_FOUND")

@@ -7,13 +7,16 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from hansa.rooms import federation
+from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.rooms import auditor, federation
+from hansa.rooms.auditor.witnessing import follow_peers
 from hansa.rooms.catalogue.peer_acts import HINTS
 from hansa.rooms.federation.peers import READ_A_PEER
 from hansa.rooms.transfers.crossing import SIGNATORY, store
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message, MessageType
+from hansa_verify import AuditorKey, log, read_auditor_keys
 from tests.neighbours.crossing_scene import across, run, settle
 from tests.neighbours.reading_peers import names_found, read
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
@@ -143,3 +146,38 @@ async def answered(pair: Neighbours, key: federation.SigningKey) -> int:
     answer = await pair.a.call(pair.b, "POST", PATH, {"messages": [text]})
     assert answer.status == 200
     return len(json.loads(answer.body)["messages"])
+
+
+async def test_a_peer_goes_on_cosigning_the_log_when_the_key_of_its_auditor_is_rotated(pair: Neighbours):
+    runtime = pair.a.registry.runtime
+
+    async def cosigned() -> tuple[int, str]:
+        """The size of the published checkpoint, which b has cosigned, and the checkpoint."""
+        await runtime.database.act(lambda tx: record_leaf(tx, "card", "1", bytes(32)))
+        await auditor.run_cycle(runtime)
+        await auditor.ask_witnesses(runtime)
+        (witness,) = (await pair.a.registry.http.get("/log/witnesses")).json()["witnesses"]
+        note = (await pair.a.registry.http.get("/log/checkpoint")).text
+        assert witness["trouble"] is None
+        assert "b.example/witness" in note
+        return int(note.split("\n")[1]), note
+
+    for one in (pair.a, pair.b):
+        await auditor.run_cycle(one.registry.runtime)
+        await follow_peers(one.registry.runtime)
+    before, _ = await cosigned()
+    former = await auditor_keys(pair.a)
+    await runtime.database.act(
+        lambda tx: auditor.rotate_auditor_key(tx, runtime.settings.ledger_id, runtime.seal)
+    )
+    assert await pays(pair.a, pair.b, 1) == [200]
+    after, note = await cosigned()
+    present = [key for key in await auditor_keys(pair.a) if key.retired_at_id is None]
+    assert after > before
+    assert present[0].kid not in {key.kid for key in former}
+    for keys in (former, present):
+        assert log.read_checkpoint(note, [key.public_key for key in keys]).size == after
+
+
+async def auditor_keys(one: Neighbour) -> tuple[AuditorKey, ...]:
+    return read_auditor_keys((await one.registry.http.get("/.well-known/auditor-jwks.json")).json())

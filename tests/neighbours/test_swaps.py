@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ import pytest
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
+from hansa.rooms.auditor.across import compare_with_peers
 from hansa.rooms.transfers.crossing import gathering_swaps
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.reserving import CrossingRequest
-from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, open_rows, refusal
+from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, open_rows, refusal, run
 from tests.neighbours.pool_scene import Currencies, currencies, quote
 from tests.neighbours.two_registries import Neighbour
 from tests.registry import DatabaseFarm, TestAgent
@@ -328,28 +330,58 @@ async def test_an_async_swap_is_locked_and_keeps_its_deadline(scene: Currencies)
     await scene.prove()
 
 
-async def test_a_swap_leaves_transit_and_the_audit_across_as_they_were(scene: Currencies):
-    async def audited() -> list[tuple[str, ...]]:
-        found = []
-        for one in (scene.a, scene.b):
-            (pair,) = (
-                await one.registry.get("/projections/cross-frame-audit", headers=one.registry.internal)
-            ).json()["pairs"]
-            found.append(tuple(pair[name] for name in ("out", "in", "in_flight", "disputed", "delta")))
-        transit = "SELECT sum(transit) FROM ledger_account"
-        found += [
-            (str(await one.registry.database.look(lambda tx: tx.fetchval(transit))),)
-            for one in (scene.a, scene.b)
-        ]
+async def test_a_swap_leaves_transit_as_it_was_and_counts_in_the_audit_across_in_both_currencies(
+    scene: Currencies,
+):
+    async def audited(one: Neighbour) -> dict[str, dict[str, Any]]:
+        answer = await one.registry.get("/projections/cross-frame-audit", headers=one.registry.internal)
+        return {pair["currency"]: pair for pair in answer.json()["pairs"]}
+
+    async def transit(one: Neighbour) -> int:
+        found: int = await one.registry.database.look(
+            lambda tx: tx.fetchval("SELECT sum(transit) FROM ledger_account")
+        )
         return found
 
     alice, bob = await agents(scene)
     await scene.settle()
-    before = await audited()
+    before = await audited(scene.a)
+    in_transit = [await transit(one) for one in (scene.a, scene.b)]
     for payer, payee in ((alice, bob), (bob, alice)):
         assert (await send(payer, payee, "5", min_amount_out="0.1")).status_code == 200
     await scene.settle()
-    assert await audited() == before == [("0",) * 5] * 2 + [("0",)] * 2
+    for one in (scene.a, scene.b):
+        await compare_with_peers(one.registry.runtime)
+    assert [await transit(one) for one in (scene.a, scene.b)] == in_transit
+    of_a, of_b = await audited(scene.a), await audited(scene.b)
+    assert set(of_a) == set(of_b) == {"ARA", "BOB"}
+    assert Decimal(of_a["ARA"]["out"]) == Decimal(before["ARA"]["out"]) + 5
+    for currency in ("ARA", "BOB"):
+        one, other = of_a[currency], of_b[currency]
+        assert (one["out"], one["in"]) == (other["in"], other["out"])
+        assert [(pair["in_flight"], pair["disputed"], pair["delta"]) for pair in (one, other)] == [
+            ("0", "0", "0")
+        ] * 2
+
+
+async def test_a_swap_that_one_side_alone_records_is_named_on_both_in_its_currency(scene: Currencies):
+    alice, bob = await agents(scene)
+    assert (await send(alice, bob, "5", min_amount_out="0.1")).status_code == 200
+    await scene.settle()
+    more = "UPDATE transfers_swapped SET foreign_in = foreign_in + $1"
+    await run(scene.b, more, 7)
+    try:
+        for one in (scene.a, scene.b):
+            await compare_with_peers(one.registry.runtime)
+        for one in (scene.a, scene.b):
+            answer = await one.registry.get("/projections/cross-frame-audit", headers=one.registry.internal)
+            found = {pair["currency"]: pair for pair in answer.json()["pairs"]}
+            assert (found["ARA"]["disputed"], found["ARA"]["delta"]) == ("0.00000007", "0.00000007")
+            assert (found["BOB"]["disputed"], found["BOB"]["delta"]) == ("0", "0")
+    finally:
+        await run(scene.b, more, -7)
+        for one in (scene.a, scene.b):
+            await compare_with_peers(one.registry.runtime)
 
 
 async def test_an_aborted_swap_frees_its_idempotency_key(scene: Currencies, monkeypatch: pytest.MonkeyPatch):

@@ -57,7 +57,9 @@ class Border:
         answer = await one.registry.get("/projections/cross-frame-audit", headers=one.registry.internal)
         assert answer.status_code == 200, answer.text
         (found,) = answer.json()["pairs"]
-        return {name: value for name, value in found.items() if name not in {"as_of", "ledger_id"}}
+        return {
+            name: value for name, value in found.items() if name not in {"as_of", "currency", "ledger_id"}
+        }
 
     async def statement(self, key: federation.SigningKey | None = None, **more: str) -> str:
         """A statement of a to b."""

@@ -187,7 +187,9 @@ def environment(data_dir: Path, **settings: str) -> dict[str, str]:
     ours = {"PATH": os.defpath, "HOME": str(data_dir.parent), "HANSA_DATA_DIR": str(data_dir)}
     # Where this variable names a checkout, the command is that checkout's.
     code = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
-    return {**ours, **code, **settings}
+    # Tests create more agents in an hour from one address than a registry grants units to.
+    grants = {"GENESIS_GRANTS_PER_ADDRESS": "1000000", "GENESIS_GRANTS_PER_HOUR": "1000000"}
+    return {**ours, **code, **grants, **settings}
 
 
 def free_port() -> int:

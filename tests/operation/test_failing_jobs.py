@@ -104,6 +104,25 @@ async def test_a_job_that_waits_for_the_database_says_so_once_and_keeps_its_inte
     assert [line["event"] for line in logs] == ["job waits for the database"]
 
 
+async def test_rare_work_that_met_no_database_is_tried_again_soon_and_then_as_rarely_as_before(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(job_health, "DATABASE_AWAY_SECONDS", 0.01)
+    work = Work()
+    work.error = Unavailable(retry_after=1)
+    health = registry.runtime.jobs
+    assert health.interval(NAME, 3600.0) == 3600.0
+    await health.attempt(NAME, lambda: work(None))
+    rare = PeriodicTask(NAME, 3600.0, work)
+    async with running(run_periodic_tasks(registry.runtime, [rare])):
+        await until(lambda: work.tries >= TRIES)
+        work.error = None
+        await until(lambda: work.successes == 1)
+        assert (await readiness(registry))["failing_jobs"] == []
+    assert health.interval(NAME, 3600.0) == 3600.0
+    assert work.successes == 1
+
+
 async def test_a_job_that_fails_for_another_reason_says_so(registry: TestRegistry):
     health = JobHealth()
     with capture_logs() as logs:

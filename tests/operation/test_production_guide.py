@@ -163,10 +163,10 @@ def test_the_service_of_systemd_runs_a_command_that_exists_where_it_may_write():
     program, command, *arguments = shlex.split(service["ExecStart"])
     assert program.endswith("/bin/hansa")
     serve = get_command(app).commands[command]
-    options = {name for parameter in serve.params for name in parameter.opts}
+    options = {name for parameter in (*get_command(app).params, *serve.params) for name in parameter.opts}
     assert {one for one in arguments if one.startswith("--")} <= options
     assert service["ReadWritePaths"] == arguments[arguments.index("--data-dir") + 1]
-    assert service["EnvironmentFile"] in GUIDE.partition("```properties")[0]
+    assert arguments[arguments.index("--config") + 1] in GUIDE.partition("```properties")[0]
 
 
 def test_the_container_runs_commands_that_exist():

@@ -40,7 +40,7 @@ async def follow(command: list[str], machine: RegistryProcess, shared: Path, **s
     program, verb, *rest = command
     assert program == "hansa"
     if verb == "serve":
-        assert rest == ["--data-dir", "/srv/hansa", "--host", "0.0.0.0"]
+        assert rest == ["--config", "/etc/hansa/hansa.env", "--data-dir", "/srv/hansa", "--host", "0.0.0.0"]
         await machine.start()
         return None
     places = {"/srv/hansa": str(machine.data_dir), "registry-keys.json": str(shared)}

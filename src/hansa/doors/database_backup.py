@@ -17,6 +17,7 @@ from hansa.doors.startup import joined_database, require_own_database
 from hansa.foundation.plumbing import backup, key_bundle
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.backup import BadBackup, Manifest, Position, Reader
+from hansa.foundation.plumbing.data_directory import Belonging, kind_of, record_belonging
 from hansa.foundation.plumbing.database import Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.mail_queue import delete_all_mails
@@ -32,6 +33,7 @@ class Restored(msgspec.Struct, frozen=True):
     """What a restore brought back, and what it does not send."""
 
     manifest: Manifest
+    ledger_id: str
     mails_withheld: int
     deliveries_withheld: int
 
@@ -126,6 +128,7 @@ async def restore(settings: Settings, reader: Reader, passphrase: str | None) ->
             finally:
                 await server.stop()
         key_bundle.install_keys(directory, keys)
+        record_belonging(directory, Belonging(kind_of(settings), restored.ledger_id))
     return restored
 
 
@@ -153,6 +156,7 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
             await journal.add_months(connection, reader.manifest.journal_months)
             await backup.load(connection, reader)
             mails, deliveries = await _withhold(connection)
+            identity = await recorded_identity(connection)
             await record_operator_act(
                 connection,
                 act="registry.restore",
@@ -160,7 +164,8 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
                 reason=f"backup of {reader.manifest.position.taken_at}",
             )
         await connection.execute("ANALYZE")
-    return Restored(reader.manifest, mails, deliveries)
+    ledger_id = reader.manifest.trust_domain if identity is None else identity.ledger_id
+    return Restored(reader.manifest, ledger_id, mails, deliveries)
 
 
 async def _withhold(tx: Tx) -> tuple[int, int]:

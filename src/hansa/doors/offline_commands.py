@@ -19,6 +19,7 @@ from hansa.doors.startup import (
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.admin_acts import record_operator_act
 from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.data_directory import Belonging, record_belonging
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.keys import Keyring
 from hansa.foundation.plumbing.registry_identity import own_identity, replace_identity, require_adoptable
@@ -163,7 +164,9 @@ async def adopt_database(settings: Settings) -> list[str]:
         async with _connected(dsn) as database:
             await database.look(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
             make_missing_keys(settings)
-            return await database.act(adopt)
+            changed = await database.act(adopt)
+            record_belonging(settings.data_dir, Belonging.of(settings))
+            return changed
 
 
 async def issue_genesis(settings: Settings) -> federation.IssuedCertificate:

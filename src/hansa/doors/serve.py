@@ -31,7 +31,13 @@ from hansa.doors.http.per_address import ADDRESS_COUNTS
 from hansa.doors.http.sockets import SocketProtocol
 from hansa.doors.listeners import Listeners, address_of, open_listeners, ready_line
 from hansa.doors.shared_metrics import DIRECTORY, shared_metrics
-from hansa.doors.startup import has_administrator, open_runtime, prepared_database, require_signing_key
+from hansa.doors.startup import (
+    has_administrator,
+    open_runtime,
+    prepared_database,
+    require_own_database,
+    require_signing_key,
+)
 from hansa.doors.stop_signals import (
     DRAIN_SECONDS,
     cancel_on_stop_signal,
@@ -42,12 +48,19 @@ from hansa.doors.stop_signals import (
 from hansa.doors.trusted_domains import TrustedDomains
 from hansa.doors.worker_forks import WorkerForks
 from hansa.doors.worker_processes import serve_with_workers
+from hansa.foundation.plumbing.data_directory import require_kind
+from hansa.foundation.plumbing.embedded import held
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.periodic_tasks import run_periodic_tasks
 from hansa.foundation.plumbing.process_files import ServingProcess, describe_this_process, recorded
 from hansa.foundation.plumbing.request_log import request_log
 from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.settings import Settings, misspelt_settings
+from hansa.foundation.plumbing.settings import (
+    Settings,
+    applied_settings_file,
+    misspelt_settings,
+    without_secrets,
+)
 from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.rooms import federation, journal
 
@@ -82,7 +95,7 @@ async def serve(settings: Settings, listeners: Listeners, forks: WorkerForks | N
     """
     try:
         cancel_on_stop_signal()
-        async with prepared_database(settings) as dsn:
+        async with _held_directory(settings), prepared_database(settings) as dsn:
             await require_signing_key(settings, dsn)
             await _log_start(settings, dsn, workers)
             with recorded(settings.data_dir, _process(settings, workers)):
@@ -99,6 +112,19 @@ async def serve(settings: Settings, listeners: Listeners, forks: WorkerForks | N
     finally:
         if forks is not None:
             await forks.close()
+
+
+@asynccontextmanager
+async def _held_directory(settings: Settings) -> AsyncIterator[None]:
+    """Keep a second service out of the data directory; the embedded database does that itself."""
+    require_kind(settings)
+    if settings.database_url is None:
+        yield
+        return
+    # A process that may not use the database leaves no directory behind.
+    await require_own_database(settings, settings.database_url)
+    with held(settings.data_dir):
+        yield
 
 
 async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
@@ -136,7 +162,12 @@ def _command_for_an_administrator(settings: Settings) -> str:
 def _process(settings: Settings, workers: int) -> ServingProcess:
     database = "embedded" if settings.database_url is None else "external"
     return describe_this_process(
-        url=address_of(settings), version=hansa.__version__, workers=workers, database=database
+        url=address_of(settings),
+        version=hansa.__version__,
+        workers=workers,
+        database=database,
+        settings=without_secrets(settings),
+        settings_file=applied_settings_file(),
     )
 
 

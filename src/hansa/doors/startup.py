@@ -15,6 +15,12 @@ import structlog
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.events import REGISTRY_ACCOUNT
 from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.data_directory import (
+    Belonging,
+    record_belonging,
+    require_founded,
+    require_kind,
+)
 from hansa.foundation.plumbing.database import Database, Tx, address_of, require_reachable
 from hansa.foundation.plumbing.embedded import (
     DataDirectoryInUse,
@@ -54,8 +60,9 @@ async def prepared_database(settings: Settings, *, command: str = "") -> AsyncIt
     """A database with the schema and the book of this version; yields its DSN.
 
     Starts the embedded server unless DATABASE_URL names another, and keeps it running: for a service, which waits a moment
-    for a command that holds the data directory, or for `command`.
+    for a command that holds the data directory, or for `command`. Raises: DatabaseOfAnother, and what opening it raises.
     """
+    require_kind(settings)
     if settings.database_url is not None:
         await _prepare(settings.database_url, settings)
         yield settings.database_url
@@ -252,7 +259,8 @@ async def require_own_database(settings: Settings, dsn: str) -> None:
     await database.open()
     try:
         own = own_identity(settings)
-        await database.look(lambda tx: require_own(tx, own))
+        if await database.look(lambda tx: require_own(tx, own)) is None:
+            require_founded(settings, address_of(dsn))
     finally:
         await database.close()
 
@@ -275,6 +283,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
         await database.act(lambda tx: _found(tx, settings))
     finally:
         await database.close()
+    record_belonging(settings.data_dir, Belonging.of(settings))
 
 
 async def _found(tx: Tx, settings: Settings) -> None:

@@ -163,8 +163,9 @@ def _card(
 ) -> dict[str, Any]:
     text = description or f"{name}, an agent."
     skill = {"id": "main", "name": name, "description": text, "tags": ["agent"]}
-    # The template's provider and tags are examples: they would be published as those of this agent.
-    kept = {member: value for member, value in template.items() if member not in {"provider", "tags"}}
+    # The template's provider, tags and address of A2A 0.3 are examples: they would be published as those of this agent.
+    examples = {"provider", "tags", "url", "preferredTransport", "protocolVersion"}
+    kept = {member: value for member, value in template.items() if member not in examples}
     card = {**kept, "name": name, "description": text, "skills": [skill]}
     if url is not None:
         interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}

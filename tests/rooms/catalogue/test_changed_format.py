@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from hansa.rooms.catalogue.changed_format import with_changed_format
 from hansa.rooms.catalogue.errors import CardInvalid
 from hansa.rooms.catalogue.form import require_card
-from hansa.rooms.catalogue.owning.changed_format import with_changed_format
 from tests.registry import card_of
 
 A, B, C = (f"https://{name}.example.org/a2a" for name in "abc")

@@ -146,3 +146,22 @@ def test_an_owners_rate_in_a_form_that_is_not_allowed_is_refused(rate: Any):
     (trouble,) = check_card(given).troubles
     assert trouble.field == "$.pricing.base_rate"
     assert check_peer_card(given).troubles == ()
+
+
+@pytest.mark.parametrize(
+    "rate", ["-1", "+1", "1e3", "1E-2", "", " 1", "1.", ".5", "NaN", "0x1", "\u0661", -1, True, [], {}]
+)
+@pytest.mark.parametrize("holder", ["extensions", "capabilities"])
+def test_a_rate_of_an_extension_with_sign_or_exponent_is_refused_where_it_stands(rate: object, holder: str):
+    listed = [{"uri": "https://other.example/more"}, {**OWN, "params": {"base_rate": rate}}]
+    card = card_of(
+        **({"extensions": listed} if holder == "extensions" else {"capabilities": {"extensions": listed}})
+    )
+    path = "$.extensions" if holder == "extensions" else "$.capabilities.extensions"
+    fields = [trouble.field for trouble in check_card(card).troubles]
+    assert f"{path}[1].params.base_rate" in fields
+
+
+@pytest.mark.parametrize("rate", ["7", "0.25", "0", 7, 0.25, None])
+def test_a_rate_of_digits_with_an_optional_fraction_is_accepted(rate: object):
+    assert not check_card(card_of(extensions=[{**OWN, "params": {"base_rate": rate}}])).troubles

@@ -58,7 +58,7 @@ def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """
     from hansa.doors import offline_commands
 
-    changed = run_act(offline_commands.adopt_database(settings_from(data_dir=data_dir)))
+    changed = run_act(offline_commands.adopt_database(settings_from(any_database=True, data_dir=data_dir)))
     print_outcome(
         f"recorded: {', '.join(changed)}" if changed else "no changes",
         {"changed": changed},
@@ -111,6 +111,10 @@ def database_backup(
 )
 def database_restore(
     file: Annotated[Path, typer.Argument(help="Backup file written by `hansa db backup`.")],
+    embedded: Annotated[
+        bool,
+        typer.Option("--embedded", help="Restore into the data directory, whatever DATABASE_URL is."),
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -121,7 +125,9 @@ def database_restore(
     """
     from hansa.doors import database_backup
 
-    settings = settings_from(data_dir=data_dir)
+    settings = settings_from(any_database=True, data_dir=data_dir)
+    if embedded:
+        settings = settings.model_copy(update={"database_url": None})
     reader = _verified(file)
     secret = passphrase() if reader.manifest.has_keys else None
     restored = _carry_out(database_backup.restore(settings, reader, secret), file)

@@ -1,6 +1,5 @@
 """Running a command's work: its settings, its event loop, and the failures that end in one line."""
 
-import os
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,32 +13,39 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def settings_from(**overrides: object) -> "Settings":
-    """The settings of the environment; `overrides` (from the command line) win. A bad one ends the command.
+def settings_from(*, any_database: bool = False, **overrides: object) -> "Settings":
+    """The settings of the environment and of the settings file; `overrides` (from the command line) win. A bad one ends the command.
+
+    So does a data directory that belongs to another kind of database, unless the command takes any of them.
 
     From then on the command logs its warnings and errors on standard error: standard output is for its outcome.
     """
+    from hansa.foundation.plumbing.data_directory import settings_with_file
     from hansa.foundation.plumbing.log import configure_logs
-    from hansa.foundation.plumbing.settings import BadSetting, read_settings
+    from hansa.foundation.plumbing.settings import BadSetting
 
     try:
-        settings = read_settings(**overrides)
+        with failures_in_one_line():
+            settings = settings_with_file(**overrides)
     except BadSetting as trouble:
         fail(str(trouble))
     configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)
+    if not any_database:
+        from hansa.foundation.plumbing.data_directory import require_kind
+
+        with failures_in_one_line():
+            require_kind(settings)
     return settings
 
 
 def use_settings_file(path: Path) -> None:
     """Let the variables of a settings file count for this command, below those of the environment. A bad file ends the command."""
-    from hansa.foundation.plumbing.settings import CONFIG_VARIABLE, BadSetting, apply_settings_file
+    from hansa.foundation.plumbing.settings import BadSetting, apply_settings_file
 
     try:
         apply_settings_file(path.expanduser())
     except BadSetting as error:
         fail(str(error))
-    # Processes that this one starts get the values, not the file, which may have changed by then.
-    os.environ.pop(CONFIG_VARIABLE, None)
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
@@ -85,10 +91,12 @@ def file_failures_in_one_line(file: Path) -> Iterator[None]:
 
 def data_directory(settings: "Settings") -> Path:
     """The data directory, absolute; where there is no registry, that ends the command."""
-    directory = settings.data_dir.expanduser().resolve()
-    if settings.database_url is None:
-        from hansa.foundation.plumbing.embedded import require_cluster
+    from hansa.foundation.plumbing.data_directory import belonging
+    from hansa.foundation.plumbing.embedded import require_cluster
 
-        with failures_in_one_line():
+    directory = settings.data_dir.expanduser().resolve()
+    with failures_in_one_line():
+        record = belonging(directory)
+        if settings.database_url is None and (record is None or record.database == "embedded"):
             require_cluster(directory)
     return directory

@@ -20,7 +20,7 @@ def status(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Show processes, database, audit and queues of the registry; exit 1 if it is not ready."""
     from hansa.doors.diagnosis import gather_facts
 
-    settings = settings_from(data_dir=data_dir)
+    settings = settings_from(any_database=True, data_dir=data_dir)
     facts = run_act(gather_facts(settings, data_directory(settings)))
     shown = _state_of(facts)
     print_outcome("\n".join(_lines(shown)), shown, as_json=as_json)
@@ -34,7 +34,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
     from hansa.doors.diagnosis import check, gather_facts
 
-    settings = settings_from(data_dir=data_dir)
+    settings = settings_from(any_database=True, data_dir=data_dir)
     findings = check(run_act(gather_facts(settings, data_directory(settings))))
     lines = [
         f"{one.severity:<8} {one.subject:<12} {one.message}" + (f"; fix: {one.fix}" if one.fix else "")

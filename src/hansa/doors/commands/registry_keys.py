@@ -223,7 +223,7 @@ def export_keys(
     """
     from hansa.foundation.plumbing import key_bundle
 
-    settings = settings_from(data_dir=data_dir)
+    settings = settings_from(any_database=True, data_dir=data_dir)
     with file_failures_in_one_line(file):
         keys = key_bundle.keys_of(settings.data_dir)
         key_bundle.write_private(file, key_bundle.seal_keys(keys, passphrase(confirm=True)))
@@ -247,7 +247,7 @@ def import_keys(
     """
     from hansa.foundation.plumbing import key_bundle
 
-    settings = settings_from(data_dir=data_dir)
+    settings = settings_from(any_database=True, data_dir=data_dir)
     with file_failures_in_one_line(file):
         keys = key_bundle.open_keys(key_bundle.read_bundle(file), passphrase())
         imported = key_bundle.install_keys(settings.data_dir, keys)

@@ -41,10 +41,12 @@ def serve(
 ) -> None:
     """Run the registry: HTTP API, web console and background jobs."""
     with failures_of_the_start():
+        from hansa.foundation.plumbing.data_directory import settings_with_file
         from hansa.foundation.plumbing.log import configure_logs
-        from hansa.foundation.plumbing.settings import read_settings
+        from hansa.foundation.plumbing.settings import require_spelling
 
-        settings = read_settings(host=host, port=port, data_dir=data_dir)
+        require_spelling()
+        settings = settings_with_file(host=host, port=port, data_dir=data_dir)
         configure_logs(settings.log_level, settings.log_format)
 
         from hansa.doors import serve as serving
@@ -99,7 +101,7 @@ def serve_forks(
     from hansa.doors.worker_forks import serve_forks as serve
     from hansa.foundation.plumbing.log import configure_logs
 
-    settings = settings_from(host=host, port=port, data_dir=data_dir)
+    settings = settings_from(any_database=True, host=host, port=port, data_dir=data_dir)
     configure_logs(settings.log_level, settings.log_format)
     shared = Listeners(
         public=socket.socket(fileno=listener),

@@ -51,6 +51,8 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
     """One page of the console."""
     text = "".join(_written(request, template, content)).encode()
     headers = {**PAGE_HEADERS, "Vary": "Accept-Encoding"}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
     if accepts_gzip(request.headers):
         text = b"".join(packed_page(text))
         headers["Content-Encoding"] = "gzip"

@@ -12,7 +12,7 @@ import msgspec
 
 import hansa
 from hansa.doors.diagnosis.facts import Facts
-from hansa.foundation.plumbing.settings import BadSetting, misspelt_settings
+from hansa.foundation.plumbing.settings import BadSetting, applied_settings_file, misspelt_settings
 from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.foundation.values.money import parse_amount
 
@@ -54,12 +54,23 @@ def _versions(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "version", f"hansa {hansa.__version__}")
 
 
-def _settings(_: Facts) -> Iterator[Finding]:
+def _settings(facts: Facts) -> Iterator[Finding]:
     misspelt = misspelt_settings()
     for name, meant in misspelt.items():
         yield Finding("warning", "settings", f"{name} is not a setting", f"rename it to {meant}")
-    if not misspelt:
-        yield Finding("ok", "settings", "every setting has an allowed value")
+    if facts.settings is None:
+        [process, *_] = facts.processes
+        yield Finding(
+            "note",
+            "settings",
+            f"process {process.pid} does not state its settings; they were not examined",
+            "restart the registry",
+        )
+    elif not misspelt:
+        file = facts.processes[0].settings_file if facts.processes else applied_settings_file()
+        whose = f"of process {facts.processes[0].pid}" if facts.processes else "of this command"
+        place = f" (settings file {file})" if file else ""
+        yield Finding("ok", "settings", f"the settings {whose}{place} have allowed values")
 
 
 def _process(facts: Facts) -> Iterator[Finding]:
@@ -90,6 +101,11 @@ def _jobs(facts: Facts) -> Iterator[Finding]:
 
 def _database(facts: Facts) -> Iterator[Finding]:
     database = facts.database
+    if not database.is_known:
+        yield Finding(
+            "note", "database", f"not examined: {database.trouble}", "name the settings file with --config"
+        )
+        return
     if database.version is None:
         is_stopped = database.kind == "embedded" and not facts.processes
         fix = "" if is_stopped else "start the database or correct DATABASE_URL"
@@ -234,6 +250,8 @@ def _clock(facts: Facts) -> Iterator[Finding]:
 
 
 def _federation(facts: Facts) -> Iterator[Finding]:
+    if facts.settings is None:
+        return
     port = facts.settings.federation_port
     if port is None:
         yield Finding("ok", "federation", "no federation listener (FEDERATION_PORT is not set)")
@@ -256,7 +274,7 @@ def _federation(facts: Facts) -> Iterator[Finding]:
 
 def _identity(facts: Facts) -> Iterator[Finding]:
     """What certifies this registry; whether a certificate came is a job of the serving process (`_jobs`)."""
-    if not facts.settings.uses_workload_api:
+    if facts.settings is None or not facts.settings.uses_workload_api:
         return
     try:
         require_agent(facts.settings.workload_socket)
@@ -268,6 +286,8 @@ def _identity(facts: Facts) -> Iterator[Finding]:
 
 def _peer_modes(facts: Facts) -> Iterator[Finding]:
     """What is only observed of peers, although there is something to act on."""
+    if facts.settings is None:
+        return
     members = facts.database.trust_of_peers
     measured = [state for state in members if state != "unmeasured"]
     if measured and facts.settings.peer_trust_mode == "observe":
@@ -288,6 +308,8 @@ def _peer_modes(facts: Facts) -> Iterator[Finding]:
 
 def _grants(facts: Facts) -> Iterator[Finding]:
     settings = facts.settings
+    if settings is None:
+        return
     grants = settings.genesis_grant_enabled and parse_amount(settings.genesis_grant_amount) > 0
     if grants and not settings.email_verification_required and not settings.beta_invite_required:
         yield Finding(

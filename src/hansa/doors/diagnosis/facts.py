@@ -10,6 +10,7 @@ import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing import mail_queue
+from hansa.foundation.plumbing.data_directory import belonging, kind_of
 from hansa.foundation.plumbing.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
 from hansa.foundation.plumbing.keys import BadKey, Keyring
@@ -50,6 +51,7 @@ class DatabaseFacts(msgspec.Struct, frozen=True):
 
     kind: str
     trouble: str | None = None
+    is_known: bool = True
     version: str | None = None
     version_number: int = 0
     schema: str | None = None
@@ -60,9 +62,12 @@ class DatabaseFacts(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """Everything that was found out. `newest_schema` and `known_schemas` are those of the installed version."""
+    """Everything that was found out. `newest_schema` and `known_schemas` are those of the installed version.
 
-    settings: Settings
+    `settings` are those of the running process, else those of the command; None where the process does not state its own.
+    """
+
+    settings: Settings | None
     data_dir: Path
     processes: Sequence[ServingProcess]
     answers: Answers | None
@@ -76,7 +81,25 @@ async def gather_facts(settings: Settings, data_dir: Path) -> Facts:
     processes = serving_processes(data_dir)
     answers = await _ask(processes[0].url) if processes else None
     database = await _look_at_database(settings)
-    return Facts(settings, data_dir, processes, answers, database, newest_schema(), known_schemas())
+    return Facts(
+        _settings_in_use(settings, processes),
+        data_dir,
+        processes,
+        answers,
+        database,
+        newest_schema(),
+        known_schemas(),
+    )
+
+
+def _settings_in_use(settings: Settings, processes: Sequence[ServingProcess]) -> Settings | None:
+    if not processes:
+        return settings
+    recorded = processes[0].settings
+    if recorded is None:
+        return None
+    known = {name: value for name, value in recorded.items() if name in Settings.model_fields}
+    return settings.model_copy(update={**known, "data_dir": settings.data_dir})
 
 
 async def _ask(url: str) -> Answers:
@@ -99,7 +122,10 @@ def _detail(answer: httpx2.Response) -> str:
 
 
 async def _look_at_database(settings: Settings) -> DatabaseFacts:
-    kind = "embedded" if settings.database_url is None else "external"
+    record = belonging(settings.data_dir)
+    kind = record.database if record else kind_of(settings)
+    if kind == "external" and settings.database_url is None:
+        return DatabaseFacts(kind, trouble="DATABASE_URL is not known to this command", is_known=False)
     try:
         dsn = settings.database_url or running_dsn(settings.data_dir)
         await require_reachable(dsn)

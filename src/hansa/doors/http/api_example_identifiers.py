@@ -122,6 +122,7 @@ IDENTIFIERS: dict[str, Any] = {
     "counterparty": PAYEE,
     "counterparty_registry": "peer.example.org",
     "CrossFramePair.peer": "north",
+    "CrossFramePair.currency": "AVT",
     "CrossFramePair.ledger_id": "peer.example.org",
     "TotalsIn.messages": [LICENCE_JWS],
     "TotalsOut.messages": [LICENCE_JWS],

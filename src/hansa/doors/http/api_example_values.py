@@ -176,7 +176,7 @@ VALUES: dict[str, Any] = {
     "genesis_grant_amount": "1000",
     "base_rate_percent": "0.5",
     "max_rate_percent": "5",
-    "velocity_scaling_factor": "10000",
+    "velocity_scaling_factor": "10",
     "apy_percent": "4",
     "currency": "AVT",
     "currency_sent": "AVT",

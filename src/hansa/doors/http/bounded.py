@@ -311,6 +311,7 @@ class BoundedProtocol(EndingProtocol):
         elif phase is Phase.HEAD:
             deadlines.arm(self, HEAD_SECONDS)
         elif phase is Phase.END:
+            self._progress = self._dropped_bytes
             deadlines.arm(self, PROGRESS_SECONDS if self.unsent_bytes() else LINGER_SECONDS)
         else:
             self._progress = self._body_bytes if phase is Phase.BODY else self.unsent_bytes()
@@ -333,7 +334,11 @@ class BoundedProtocol(EndingProtocol):
     def overdue(self) -> None:
         """The client took too long."""
         if self._phase is Phase.END and not self.unsent_bytes():
-            self.transport.abort()
+            if self.transport.is_closing() or not self._goes_on_lingering(self._progress):
+                self.transport.abort()
+                return
+            self._progress = self._dropped_bytes
+            self._bounds.deadlines.arm(self, LINGER_SECONDS)
         elif self._phase is Phase.END:
             self.cut_off()
         elif self._phase is Phase.READER:

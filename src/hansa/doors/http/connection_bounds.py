@@ -17,7 +17,10 @@ LINGER_SECONDS = 2
 PIPELINED_MAX = 16
 HEAD_END = b"\r\n\r\n"
 PATH_SHOWN_BYTES = 256
-DROPPED_MAX_BYTES = 4 << 20
+LINGERS_MAX = 150
+LINGER_BYTES = LINGER_SECONDS * 1024
+"""A client that is refused while it sends is read on, and nothing kept, while it sends so much in each LINGER_SECONDS."""
+DROPPED_MAX_BYTES = 128 << 20
 # A chunk has a size of a few digits and two line ends. Many clients send chunks of some hundred bytes.
 CHUNK_OVERHEAD_BYTES = 16
 SPARE_OVERHEAD_BYTES = 16 << 10

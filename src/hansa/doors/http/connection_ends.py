@@ -1,6 +1,7 @@
 """How a connection ends: refused with a problem document, closed behind its last answer, or cut off.
 
-- A connection that is refused gets a problem document and time to read it; nothing more is read from it.
+- A connection that is refused gets a problem document and time to read it. What it still sends is read and dropped, unparsed and within
+  bounds: many clients send all of a body before they read, and unread bytes would reset the connection and destroy the answer.
 - A request that is refused waits for the answers that are still due before it.
 """
 
@@ -9,7 +10,13 @@ from abc import abstractmethod
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from hansa.doors.http.connection_bounds import DROPPED_MAX_BYTES, PATH_SHOWN_BYTES, ReadingFlow
+from hansa.doors.http.connection_bounds import (
+    DROPPED_MAX_BYTES,
+    LINGER_BYTES,
+    LINGERS_MAX,
+    PATH_SHOWN_BYTES,
+    ReadingFlow,
+)
 from hansa.doors.http.guard import METHODS, answers_of
 from hansa.doors.http.per_address import Place
 from hansa.doors.http.prepared_responses import closing_answer
@@ -32,6 +39,8 @@ class EndingProtocol(HttpToolsProtocol):
     _is_over = False
     """Nothing that still comes is read: an answer is being sent, or none is owed."""
     _dropped_bytes = 0
+    _lingers = 0
+    """How often the connection was given another while since it was refused."""
 
     def cut_off(self) -> None:
         """End at once; what is unsent is dropped."""
@@ -97,12 +106,18 @@ class EndingProtocol(HttpToolsProtocol):
 
     def _linger(self) -> None:
         """Let the client read: closing while it still sends would reset the connection and destroy the answer."""
+        if self._is_over:
+            return
         self._is_over = True
         if self.transport.can_write_eof():
             self.transport.write_eof()
-        # What the client still sends costs nothing unread, and keeps it from coming again at once.
-        self.flow.pause_reading()
+        self.flow.resume_reading()
         self._wait_for_what_is_next()
+
+    def _goes_on_lingering(self, dropped_before: int) -> bool:
+        """Whether the client still sends enough to be waited for."""
+        self._lingers += 1
+        return self._lingers <= LINGERS_MAX and self._dropped_bytes - dropped_before >= LINGER_BYTES
 
     def _close(self) -> None:
         self._is_over = True

@@ -88,7 +88,14 @@ def _held_body(cycle: RequestResponseCycle) -> bytes | None:
 class GatheredWrites:
     """A transport whose writes leave together, at the end of the step that made them."""
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        lingers: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`lingers` is asked before the transport is closed: it returns whether the connection ends by itself later."""
+        self._lingers = lingers
         self._transport = transport
         self._loop = loop
         self._waiting: list[bytes] = []
@@ -113,7 +120,8 @@ class GatheredWrites:
 
     def close(self) -> None:
         self._flush()
-        self._transport.close()
+        if not self._lingers():
+            self._transport.close()
 
     def _flush(self) -> None:
         if self._waiting:
@@ -138,9 +146,16 @@ class ConnectionProtocol(BoundedProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._bare_transport = transport
-        self._gathered = GatheredWrites(transport, self.loop)
+        self._gathered = GatheredWrites(transport, self.loop, self._lingers_in_a_body)
         self.transport = self._gathered  # type: ignore[assignment]
         self._budgets = BUDGETS.of(self.app.state.runtime)
+
+    def _lingers_in_a_body(self) -> bool:
+        """Let a client read the answer that came in the middle of its body: closing would reset the connection."""
+        if self._is_over or not self._in_body or self.cycle is None or not self.cycle.response_complete:
+            return False
+        self._linger()
+        return True
 
     def handle_websocket_upgrade(self) -> None:
         # A socket frames and gathers for itself.

@@ -1,6 +1,7 @@
 """Health of the background jobs of one process: which job fails, since when, and how long it waits before its next try.
 
-- A job that fails waits longer after each failure, up to a limit; while the database is away it keeps its usual interval.
+- A job that fails waits longer after each failure, up to a limit; while the database is away it keeps its usual interval, or a
+  shorter one where that is long.
 - One log line when a job begins to fail or fails for another reason, and one when it recovers.
 """
 
@@ -16,6 +17,8 @@ from hansa.foundation.values.errors import Unavailable
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
+DATABASE_AWAY_SECONDS = 5.0
+"""Pause of rare work whose last try met no database: it is tried again soon after the database is back."""
 
 _log = structlog.get_logger()
 
@@ -45,6 +48,7 @@ class JobHealth:
 
     def __init__(self) -> None:
         self._failing: dict[str, FailingJob] = {}
+        self._without_database: set[str] = set()
 
     def failing(self) -> list[FailingJob]:
         """The jobs whose last try failed, by name."""
@@ -64,8 +68,13 @@ class JobHealth:
             self.succeeded(name)
         return 0.0
 
+    def interval(self, name: str, seconds: float) -> float:
+        """The seconds until the next try of work that is usually done this often."""
+        return min(seconds, DATABASE_AWAY_SECONDS) if name in self._without_database else seconds
+
     def succeeded(self, name: str) -> None:
         """Note that the job's last try succeeded."""
+        self._without_database.discard(name)
         if (job := self._failing.pop(name, None)) is not None:
             job_failing.labels(name).set(0)
             _log.warning("job recovered", job=name, failures=job.failures, failed_since=job.since.isoformat())
@@ -79,7 +88,11 @@ class JobHealth:
         self._failing[name] = job = replace(job, failures=job.failures + 1, error=error)
         job_failing.labels(name).set(1)
         job_failures_total.labels(name).inc()
-        return 0.0 if isinstance(trouble, Unavailable) else pause_after(job.failures)
+        if isinstance(trouble, Unavailable):
+            self._without_database.add(name)
+            return 0.0
+        self._without_database.discard(name)
+        return pause_after(job.failures)
 
 
 def pause_after(failures: int) -> float:

@@ -37,7 +37,7 @@ async def _repeat(runtime: Runtime, task: PeriodicTask) -> None:
 
     every, failed_pause = task.every_seconds, 0.0
     while True:
-        await asyncio.sleep(max(every, failed_pause))
+        await asyncio.sleep(max(runtime.jobs.interval(task.name, every), failed_pause))
         failed_pause = await runtime.jobs.attempt(task.name, once)
         if task.pause_seconds is not None:
             every = task.pause_seconds(runtime)

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Any
 
 import msgspec
 import structlog
@@ -26,7 +27,10 @@ _log = structlog.get_logger()
 
 
 class ServingProcess(msgspec.Struct, frozen=True):
-    """One serving process: the parent where there are several workers. `boot_ticks` is its start since the boot."""
+    """One serving process: the parent where there are several workers. `boot_ticks` is its start since the boot.
+
+    `settings` are its settings without secrets; None where a process of an older version wrote none.
+    """
 
     pid: int
     boot_ticks: int
@@ -35,13 +39,25 @@ class ServingProcess(msgspec.Struct, frozen=True):
     version: str
     workers: int
     database: str
+    settings: dict[str, Any] | None = None
+    settings_file: str | None = None
 
 
-def describe_this_process(*, url: str, version: str, workers: int, database: str) -> ServingProcess:
-    """What this process records of itself; `database` is `embedded` or `external`."""
+def describe_this_process(
+    *,
+    url: str,
+    version: str,
+    workers: int,
+    database: str,
+    settings: dict[str, Any] | None = None,
+    settings_file: str | None = None,
+) -> ServingProcess:
+    """The record of this process; `database` is `embedded` or `external`, `settings` have no secrets."""
     pid = os.getpid()
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return ServingProcess(pid, _boot_ticks(pid), now, url, version, workers, database)
+    return ServingProcess(
+        *(pid, _boot_ticks(pid), now, url, version, workers, database, settings, settings_file)
+    )
 
 
 @contextmanager

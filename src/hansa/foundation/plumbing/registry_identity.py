@@ -79,11 +79,12 @@ async def recorded_identity(tx: Tx) -> RegistryIdentity | None:
     return RegistryIdentity(**registry, fingerprints={key["name"]: key["fingerprint"] for key in keys})
 
 
-async def require_own(tx: Tx, own: RegistryIdentity) -> None:
-    """Raises: DatabaseOfAnother."""
+async def require_own(tx: Tx, own: RegistryIdentity) -> RegistryIdentity | None:
+    """The recorded identity, which is this process's own; None where no registry is founded. Raises: DatabaseOfAnother."""
     recorded = await recorded_identity(tx)
     if recorded is not None:
         _require_same(recorded, own)
+    return recorded
 
 
 async def record_identity(tx: Tx, own: RegistryIdentity) -> None:

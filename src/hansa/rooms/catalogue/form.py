@@ -24,6 +24,7 @@ from .errors import CardInvalid
 from .limits import Trouble
 from .payment import is_derived, pricing_troubles
 from .shape import missing_troubles, shape_troubles, wire_name
+from .template import without_examples
 
 PLATFORM_MEMBERS = frozenset(
     {
@@ -59,7 +60,10 @@ class CheckedCard(msgspec.Struct, frozen=True):
 
 def check_card(card_data: Any) -> CheckedCard:
     """Judge an owner's card; every problem is named, up to a limit."""
-    return _check(card_data, _owned_part, pricing_troubles)
+    checked = _check(card_data, _owned_part, pricing_troubles)
+    if checked.card is not None and (troubles := tuple(limits.whole_size_troubles(checked.card))):
+        return CheckedCard(None, troubles)
+    return checked
 
 
 def check_peer_card(card_data: Any) -> CheckedCard:
@@ -171,7 +175,9 @@ def _normalised(value: Any) -> Any:
 def _owned_part(card: dict[str, Any]) -> dict[str, Any]:
     """The card without nulls at the top and without what the platform alone says."""
     owned = {
-        name: value for name, value in card.items() if value is not None and name not in PLATFORM_MEMBERS
+        name: value
+        for name, value in without_examples(card).items()
+        if value is not None and name not in PLATFORM_MEMBERS
     }
     for holder in (owned, owned.get("capabilities")):
         if isinstance(holder, dict) and isinstance(holder.get("extensions"), list):

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 from hansa.foundation.values.web_address import is_http_url
 
-CARD_MAX_BYTES = 512 * 1024
+CARD_MAX_BYTES = 2 * 1024 * 1024
+"""Of a card as it is served: as many as a verifier reads, and as the body of a request with a card may have."""
+REGISTRYS_PART_BYTES = 64 * 1024
+"""Kept for what the registry adds to a card of its own: extensions and signatures."""
 VALUES_MAX = 20_000
 DEPTH_MAX = 60
 STRING_MAX = 2048
@@ -99,6 +102,13 @@ def size_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
         return
     if len(text.encode("utf-8", "replace")) > CARD_MAX_BYTES:
         yield Trouble(ROOT, f"The card is larger than {CARD_MAX_BYTES} bytes.")
+
+
+def whole_size_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
+    """An owner's card in both formats leaves room for the part of the registry."""
+    most = CARD_MAX_BYTES - REGISTRYS_PART_BYTES
+    if len(json.dumps(card, ensure_ascii=False).encode("utf-8", "replace")) > most:
+        yield Trouble(ROOT, f"The card with the members of both formats is larger than {most} bytes.")
 
 
 def text_troubles(card: dict[str, Any]) -> Iterator[Trouble]:

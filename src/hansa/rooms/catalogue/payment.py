@@ -84,13 +84,22 @@ def plain(rate: Decimal) -> str:
 
 
 def pricing_troubles(card_data: dict[str, Any]) -> Iterator[Trouble]:
-    """What is wrong with the rate in an owner's `pricing` block."""
-    block = card_data.get("pricing")
-    if isinstance(block, dict) and block.get("base_rate") is not None and rate_of(block) is None:
-        yield Trouble(
-            "$.pricing.base_rate",
-            "This member is a number, or a text of digits with an optional fraction; 0 or more.",
-        )
+    """Rates in the `pricing` block and in the payment extensions of an owner's card that are not in an allowed form."""
+    for path, stated in (("$.pricing", card_data.get("pricing")), *_stated_by_extensions(card_data)):
+        if isinstance(stated, dict) and stated.get("base_rate") is not None and rate_of(stated) is None:
+            yield Trouble(
+                f"{path}.base_rate",
+                "This member is a number, or a text of digits with an optional fraction; 0 or more.",
+            )
+
+
+def _stated_by_extensions(card_data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The parameters of each payment extension with their JSON path."""
+    for holder, path in ((card_data, "$"), (card_data.get("capabilities"), "$.capabilities")):
+        listed = holder.get("extensions") if isinstance(holder, dict) else None
+        for position, extension in enumerate(listed if isinstance(listed, list) else ()):
+            if _is_payment(extension):
+                yield f"{path}.extensions[{position}].params", extension.get("params")
 
 
 def _terms(block: Any, currency: str) -> dict[str, str] | None:

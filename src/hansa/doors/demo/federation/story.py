@@ -257,22 +257,34 @@ class _Story:
 def do_agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
     """Whether what one registry states to have sent is what the other states to have received."""
     stated = {
-        (name, pair["peer"]): (pair["out"], pair["in"]) for name, listed in pairs.items() for pair in listed
+        (name, pair["peer"], pair["currency"]): (pair["out"], pair["in"])
+        for name, listed in pairs.items()
+        for pair in listed
+        if (pair["out"], pair["in"]) != ("0", "0")
     }
     return all(
-        stated.get((peer, name)) == (received, sent) for (name, peer), (sent, received) in stated.items()
+        stated.get((peer, name, currency)) == (received, sent)
+        for (name, peer, currency), (sent, received) in stated.items()
     )
 
 
 def _show(report: dict[str, Any], console: Console) -> None:
     table = Table(title="What crossed", title_justify="left")
-    for column in ("registry", "peer"):
+    for column in ("registry", "peer", "currency"):
         table.add_column(column)
     for column in ("sent", "received", "under way", "delta"):
         table.add_column(column, justify="right")
     for name, pairs in report["pairs"].items():
         for pair in pairs:
-            table.add_row(name, pair["peer"], pair["out"], pair["in"], pair["in_flight"], pair["delta"])
+            table.add_row(
+                name,
+                pair["peer"],
+                pair["currency"],
+                pair["out"],
+                pair["in"],
+                pair["in_flight"],
+                pair["delta"],
+            )
     console.print(table)
     for name, supply in report["supplies"].items():
         console.print(f"supply of {name}: delta {supply['delta']}: [bold green]{supply['status']}[/]")

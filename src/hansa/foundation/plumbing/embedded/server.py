@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
@@ -113,7 +114,7 @@ class EmbeddedPostgres:
         deadline, named = monotonic() + COMMAND_SECONDS, ""
         while self._claim is None:
             try:
-                self._claim = await asyncio.to_thread(self._claim_data_directory)
+                self._claim = await asyncio.to_thread(_claim, self._layout, self._command)
             except DataDirectoryInUse as held:
                 is_service = bool(held.process) and not held.command
                 if self._command or is_service or monotonic() > deadline:
@@ -125,16 +126,6 @@ class EmbeddedPostgres:
                         *(COMMAND_SECONDS, held.command, held.process, self._layout.data_dir),
                     )
                 await asyncio.sleep(COMMAND_PAUSE_SECONDS)
-
-    def _claim_data_directory(self) -> Claim:
-        try:
-            cluster.prepare_data_directory(self._layout)
-            return Claim(self._layout.claim, self._command)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise EmbeddedPostgresFailed(
-                f"HANSA_DATA_DIR={str(self._layout.data_dir)!r} cannot be used: {reason}"
-            ) from error
 
     async def _bring_up(self) -> None:
         try:
@@ -267,6 +258,40 @@ class EmbeddedPostgres:
         if self._claim is not None:
             self._claim.release()
             self._claim = None
+
+
+@contextmanager
+def held(data_dir: Path) -> Iterator[None]:
+    """Hold the data directory of a service whose database is elsewhere.
+
+    Raises: DataDirectoryInUse, EmbeddedPostgresFailed.
+    """
+    claim = _claim(Layout.of(data_dir), "")
+    try:
+        yield
+    finally:
+        claim.release()
+
+
+def _claim(layout: Layout, command: str) -> Claim:
+    try:
+        cluster.prepare_data_directory(layout)
+        return Claim(layout.claim, command)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise EmbeddedPostgresFailed(
+            f"HANSA_DATA_DIR={str(layout.data_dir)!r} cannot be used: {reason}"
+        ) from error
+
+
+def has_cluster(data_dir: Path) -> bool:
+    """Whether a service has made a cluster in this data directory."""
+    return cluster.exists(Layout.of(data_dir))
+
+
+def socket_directory(data_dir: Path) -> Path:
+    """The directory of the socket at which the server of this data directory listens."""
+    return Layout.of(data_dir).socket_directory
 
 
 def running_dsn(data_dir: Path) -> str:

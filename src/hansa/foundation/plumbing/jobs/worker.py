@@ -270,7 +270,9 @@ class Worker:
             return not is_found
 
         pause = await self._runtime.jobs.attempt(name, look)
-        poll.looked(monotonic(), is_found=is_found, pause=pause)
+        now = monotonic()
+        poll.looked(now, is_found=is_found, pause=pause)
+        poll.at = now + self._runtime.jobs.interval(name, poll.at - now)
         return is_found
 
     async def _looks(self, kind: JobKind) -> bool:

@@ -6,7 +6,7 @@ allowed, `model` the settings, `federation` those on other registries, `unbuilt`
 `spelling` finds names that are close to one, `file` reads a settings file.
 """
 
-from .file import CONFIG_VARIABLE, apply_settings_file, read_settings_file
+from .file import CONFIG_VARIABLE, applied_settings_file, apply_settings_file, read_settings_file
 from .jurisdiction import JurisdictionProfile, RegulatedAction, read_profile
 from .model import (
     ARE_A_SECRET,
@@ -15,8 +15,9 @@ from .model import (
     BadSetting,
     Settings,
     read_settings,
+    without_secrets,
 )
-from .spelling import misspelt_settings
+from .spelling import misspelt_settings, require_spelling
 from .values import SECRET, SECRET_SHORT_BELOW, is_operator_name
 
 __all__ = [
@@ -30,10 +31,13 @@ __all__ = [
     "JurisdictionProfile",
     "RegulatedAction",
     "Settings",
+    "applied_settings_file",
     "apply_settings_file",
     "is_operator_name",
     "misspelt_settings",
     "read_profile",
     "read_settings",
     "read_settings_file",
+    "require_spelling",
+    "without_secrets",
 ]

@@ -16,13 +16,25 @@ from .spelling import misspelt_settings
 CONFIG_VARIABLE = "HANSA_CONFIG"
 FILE_MAX_BYTES = 1 << 16
 _LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.ASCII)
+_applied: list[str] = []
 _QUOTED = re.compile(r"(?P<quote>['\"])(?P<value>.*)(?P=quote)")
 
 
 def apply_settings_file(path: Path, environment: MutableMapping[str, str] = os.environ) -> None:
-    """Set the variables of the file that are not set. Raises: BadSetting."""
+    """Set the variables of the file that are not set. Raises: BadSetting.
+
+    The variable that names the file is emptied: processes that this one starts get the values, not the file, which may
+    have changed by then.
+    """
     for name, value in read_settings_file(path).items():
         environment.setdefault(name, value)
+    environment[CONFIG_VARIABLE] = ""
+    _applied.append(str(path.absolute()))
+
+
+def applied_settings_file() -> str | None:
+    """The path of the settings file that this process has read."""
+    return _applied[-1] if _applied else None
 
 
 def read_settings_file(path: Path) -> dict[str, str]:

@@ -293,6 +293,12 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
         return self.federation_url if is_reachable and self.has_identity else None
 
 
+def without_secrets(settings: Settings) -> dict[str, object]:
+    """The settings as JSON, except those that are a secret or may hold a password."""
+    hidden = {name.lower() for name in (*HOLD_A_PASSWORD, *ARE_A_SECRET)}
+    return settings.model_dump(mode="json", exclude=hidden)
+
+
 def read_settings(**overrides: object) -> Settings:
     """The settings of the environment; `overrides` (from the command line) win.
 

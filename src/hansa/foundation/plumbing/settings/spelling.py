@@ -4,13 +4,23 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from .model import Settings
+from .model import BadSetting, Settings
 
 # Read where they are used, and no members of the settings.
-OTHER_NAMES = ("HANSA_ADMIN_PASSWORD", "HANSA_TEST_TIER", "HANSA_TEST_SEED")
+OTHER_NAMES = (
+    "HANSA_CONFIG",
+    "HANSA_KEYS_PASSPHRASE",
+    "HANSA_ADMIN_PASSWORD",
+    "HANSA_TEST_TIER",
+    "HANSA_TEST_SEED",
+)
 KEY_NAMES = re.compile(r"HANSA_KEY_[A-Z_]+", re.ASCII)
 # Names of other programs that are close to ours.
 FOREIGN_NAMES = frozenset({"HOST", "LOGLEVEL", "LOGNAME", "PORTS", "REPORT", "SPORT"})
+DECISIVE = frozenset(
+    {"DATABASE_URL", "HANSA_DATA_DIR", "REGISTRY_NAME", "TRUST_DOMAIN", "REGISTRY_TIER", "HANSA_CONFIG"}
+)
+"""Settings that decide on the registry that is served: without one of them, another one would be founded."""
 SHORTEST = 6
 LONG = 12
 
@@ -26,6 +36,13 @@ def misspelt_settings(environment: Mapping[str, str] = os.environ) -> dict[str, 
     suspects = [name for name in environment if name not in known and not _is_foreign(name)]
     found = {name: _closest(name.upper(), known) for name in suspects}
     return {name: meant for name, meant in found.items() if meant is not None and meant not in environment}
+
+
+def require_spelling(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises: BadSetting, when a setting that decides on the registry seems to be misspelt."""
+    for name, meant in misspelt_settings(environment).items():
+        if meant in DECISIVE:
+            raise BadSetting(f"{name} is not a setting; rename it to {meant}, or unset it")
 
 
 def _is_foreign(name: str) -> bool:

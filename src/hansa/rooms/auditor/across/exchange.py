@@ -15,7 +15,7 @@ from hansa.rooms import federation, ledger, transfers
 from hansa_verify import NotCanonical, read_json
 
 from . import store
-from .rules import ALIKE, Totals, compare, compare_at_place
+from .rules import ALIKE, SwapTotals, Totals, compare, compare_at_place, compare_swaps
 from .statements import StatementRefused, read_statement, signed_statement
 
 ROUTE = "/api/v1/federation/totals"
@@ -35,7 +35,11 @@ async def own_totals(tx: Tx, spiffe_id: str, ledger_id: str, book: ledger.Book) 
         return _NOTHING
     judged = (await store.last_at_place(tx, ledger_id)).found
     place = await transfers.place_of(tx, spiffe_id)
-    return Totals(found.committed_out, found.committed_in, found.confirmed_out, place, judged)
+    swaps = [
+        SwapTotals(one.currency, one.out, one.in_, one.confirmed)
+        for one in await transfers.swapped_with(tx, spiffe_id, book.currency)
+    ]
+    return Totals(found.committed_out, found.committed_in, found.confirmed_out, place, judged, tuple(swaps))
 
 
 async def compare_with_peers(runtime: Runtime) -> None:
@@ -68,16 +72,22 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
         after = await runtime.database.read(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
         exact = await _compare_at_place(runtime, peer, stated)
     found = compare(before, stated, after).at_least(exact.found.plus(stated.judged))
-    await runtime.database.act(
-        lambda tx: store.keep(tx, ledger_id, stated, found, exact=exact, read_at=read_at)
-    )
-    if found.surplus or found.deficit:
-        _log.critical(
-            "totals of a peer disagree",
-            peer=ledger_id,
-            surplus_minor=found.surplus,
-            deficit_minor=found.deficit,
-        )
+    swapped = compare_swaps(before, stated, after)
+
+    async def keep(tx: Tx) -> None:
+        await store.keep(tx, ledger_id, stated, found, exact=exact, read_at=read_at)
+        await store.keep_swaps(tx, ledger_id, stated, swapped)
+
+    await runtime.database.act(keep)
+    for currency, differing in [(book.currency, found), *swapped.items()]:
+        if differing != ALIKE:
+            _log.critical(
+                "totals of a peer disagree",
+                peer=ledger_id,
+                currency=currency,
+                surplus_minor=differing.surplus,
+                deficit_minor=differing.deficit,
+            )
 
 
 async def _compare_at_place(runtime: Runtime, peer: federation.PeerRecord, stated: Totals) -> store.AtPlace:

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
 from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
@@ -47,9 +47,9 @@ class TotalsOut(LazyModel):
 
 
 @router.get("/projections/cross-frame-audit", responses=problems(Unauthorized, LicenceSuspended, Unavailable))
-async def read_cross_frame_audit(_: InternalCaller, db: Db) -> CrossFrameAudit:
-    """What crossed to and from each other registry, what is in transit, and whether both sides agree."""
-    return await db.read_replicated(cross_frame_audit)
+async def read_cross_frame_audit(_: InternalCaller, db: Db, config: Config) -> CrossFrameAudit:
+    """What crossed to and from each other registry in each currency, what is in transit, and whether both sides agree."""
+    return await db.read_replicated(lambda tx: cross_frame_audit(tx, config.settlement_currency))
 
 
 @peer_router.post(

@@ -46,6 +46,33 @@ class Totals(msgspec.Struct, frozen=True):
     confirmed: int
     place: Place | None = None
     judged: Comparison = ALIKE
+    swaps: tuple["SwapTotals", ...] = ()
+
+
+class SwapTotals(msgspec.Struct, frozen=True):
+    """As `Totals`, of what swaps moved in one currency: given by their senders, or paid to their receivers."""
+
+    currency: str
+    out: int
+    in_: int
+    confirmed: int
+
+    @property
+    def totals(self) -> Totals:
+        """The three amounts."""
+        return Totals(self.out, self.in_, self.confirmed)
+
+
+def compare_swaps(before: Totals, stated: Totals, after: Totals) -> dict[str, Comparison]:
+    """As `compare`, for each currency of which both registries state what swaps moved."""
+    theirs = {one.currency: one.totals for one in stated.swaps}
+    earlier = {one.currency: one.totals for one in before.swaps}
+    nothing = Totals(0, 0, 0)
+    return {
+        one.currency: compare(earlier.get(one.currency, nothing), theirs[one.currency], one.totals)
+        for one in after.swaps
+        if one.currency in theirs
+    }
 
 
 def compare(before: Totals, stated: Totals, after: Totals) -> Comparison:

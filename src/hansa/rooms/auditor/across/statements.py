@@ -14,14 +14,16 @@ from hansa.rooms import federation
 from hansa_verify import encoded
 from hansa_verify.jws import read_compact
 
-from .rules import ALIKE, Comparison, Place, Totals
+from .rules import ALIKE, Comparison, Place, SwapTotals, Totals
 
 TYPE = "fed-totals+jws"
 KIND = "fed.totals.v1"
 STATEMENT_MAX_CHARACTERS = 4096
 NONCE_MAX_CHARACTERS = 64
 NUMBER_MAX = 2**53
+CURRENCIES_MAX = 16
 
+_CURRENCY = re.compile(r"[A-Z0-9]{2,8}", re.ASCII)
 _TOTAL = re.compile(r"([0-9]{1,28})(?:\.([0-9]{1,8}))?", re.ASCII)
 
 
@@ -48,6 +50,16 @@ def signed_statement(
             "deficit": format_amount(totals.judged.deficit),
         },
     }
+    if totals.swaps:
+        members["swaps"] = [
+            {
+                "currency": one.currency,
+                "out": format_amount(one.out),
+                "in": format_amount(one.in_),
+                "confirmed": format_amount(one.confirmed),
+            }
+            for one in totals.swaps
+        ]
     if totals.place is not None:
         members["at"] = {"epoch": totals.place[0], "seq": totals.place[1]}
     payload = canonical_json(members)
@@ -70,7 +82,8 @@ def read_statement(text: object, peer: federation.PeerRecord, *, reader: str) ->
     if not isinstance(nonce, str) or not 0 < len(nonce) <= NONCE_MAX_CHARACTERS:
         raise StatementRefused("the statement has no nonce")
     out, in_, confirmed = (_total(payload, name) for name in ("out", "in", "confirmed"))
-    return Totals(out, in_, confirmed, _place(payload.get("at")), _judged(payload.get("judged"))), nonce
+    place, judged = _place(payload.get("at")), _judged(payload.get("judged"))
+    return Totals(out, in_, confirmed, place, judged, _swaps(payload.get("swaps"))), nonce
 
 
 def _place(members: Any) -> Place | None:
@@ -90,6 +103,22 @@ def _judged(members: Any) -> Comparison:
     if not isinstance(members, dict):
         raise StatementRefused("judged is no comparison")
     return Comparison(_total(members, "surplus"), _total(members, "deficit"))
+
+
+def _swaps(members: Any) -> tuple[SwapTotals, ...]:
+    if members is None:
+        return ()
+    if not isinstance(members, list) or len(members) > CURRENCIES_MAX:
+        raise StatementRefused("swaps is no list of totals")
+    return tuple(_swap(one) for one in members)
+
+
+def _swap(members: Any) -> SwapTotals:
+    currency = members.get("currency") if isinstance(members, dict) else None
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        raise StatementRefused("swaps names no currency")
+    out, in_, confirmed = (_total(members, name) for name in ("out", "in", "confirmed"))
+    return SwapTotals(currency, out, in_, confirmed)
 
 
 def _total(payload: Mapping[str, Any], name: str) -> int:

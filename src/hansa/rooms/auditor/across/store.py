@@ -1,5 +1,6 @@
 """Every statement on comparisons with peers."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -18,6 +19,14 @@ ON CONFLICT (ledger_id) DO UPDATE SET stated_out = excluded.stated_out, stated_i
   exact_surplus = excluded.exact_surplus, exact_deficit = excluded.exact_deficit, base_epoch = excluded.base_epoch,
   base_seq = excluded.base_seq, base_amount = excluded.base_amount
 """
+
+_KEEP_SWAPS = """
+INSERT INTO auditor_swap_pair (ledger_id, currency, stated_in, surplus, deficit) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (ledger_id, currency) DO UPDATE SET stated_in = excluded.stated_in, surplus = excluded.surplus,
+  deficit = excluded.deficit, compared_at = excluded.compared_at
+"""
+
+_ALL_SWAPS = "SELECT ledger_id, currency, stated_in, surplus, deficit, compared_at FROM auditor_swap_pair"
 
 _ALL = "SELECT ledger_id, stated_in, surplus, deficit, compared_at FROM auditor_pair"
 
@@ -62,6 +71,14 @@ async def keep(
     await tx.execute(_KEEP, ledger_id, *values, exact.found.surplus, exact.found.deficit, *base)
 
 
+async def keep_swaps(tx: Tx, ledger_id: str, stated: Totals, found: Mapping[str, Comparison]) -> None:
+    """Keep the comparisons of swaps, by currency."""
+    theirs = {one.currency: one.in_ for one in stated.swaps}
+    for currency, differing in found.items():
+        values = (theirs[currency], differing.surplus, differing.deficit)
+        await tx.execute(_KEEP_SWAPS, ledger_id, currency, *values)
+
+
 async def agreed_at(tx: Tx, ledger_id: str) -> datetime | None:
     """When the own totals were read that agreed with those of the peer last."""
     moment: datetime | None = await tx.fetchval(
@@ -77,6 +94,16 @@ async def compared_pairs(tx: Tx) -> dict[str, ComparedPair]:
             int(row["stated_in"]), int(row["surplus"]), int(row["deficit"]), row["compared_at"]
         )
         for row in await tx.fetch(_ALL)
+    }
+
+
+async def compared_swaps(tx: Tx) -> dict[tuple[str, str], ComparedPair]:
+    """The last comparison of swaps with each peer, by ledger id and currency."""
+    return {
+        (row["ledger_id"], row["currency"]): ComparedPair(
+            int(row["stated_in"]), int(row["surplus"]), int(row["deficit"]), row["compared_at"]
+        )
+        for row in await tx.fetch(_ALL_SWAPS)
     }
 
 

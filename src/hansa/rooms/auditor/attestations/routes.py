@@ -1,5 +1,6 @@
 """The chain of attestations over HTTP. Anyone may read it, also from the pages of other hosts."""
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -36,6 +37,7 @@ from .schemas import (
 )
 
 ID_MAX = 2**63 - 1
+_NUMBER = re.compile(r"[0-9]{1,19}", re.ASCII)
 PAGE_MAX = 200
 PAGE = 50
 CACHED = "public, max-age=300, stale-while-revalidate=600"
@@ -107,15 +109,20 @@ async def read_attestation_head(
 
 @root_router.get(
     "/api/auditor/attestations/{attestation_id}",
-    responses=problems(AttestationUnknown, Invalid, TooManyRequests),
+    responses=problems(AttestationUnknown, TooManyRequests),
 )
 async def read_attestation(
-    _: Public, db: Db, attestation_id: Annotated[int, Path(ge=1, le=ID_MAX)]
+    _: Public,
+    db: Db,
+    attestation_id: Annotated[str, Path(description="The id, a positive integer.", examples=["4711"])],
 ) -> AttestationOut:
-    """One attestation."""
+    """One attestation; 404 also where the id is no positive integer."""
+    number = int(attestation_id) if _NUMBER.fullmatch(attestation_id) else 0
+    if not 0 < number <= ID_MAX:
+        raise AttestationUnknown
 
     async def read(tx: Tx) -> AttestationOut:
-        record = await reading.read_attestation(tx, attestation_id)
+        record = await reading.read_attestation(tx, number)
         return AttestationOut.of(record, (await reading.prove_records(tx, [record])).get(str(record.id)))
 
     return await db.read_replicated(read)

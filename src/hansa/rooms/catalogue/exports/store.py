@@ -14,7 +14,7 @@ from hansa.rooms.catalogue.store import CARD_COLUMNS, card_in
 from .place import Place
 from .records import ExportedCard, FeedPage, Range
 
-PAGE_MAX_BYTES = 8 * 1024 * 1024
+PAGE_MAX_BYTES = 6 * 1024 * 1024
 """Of documents; a page of large cards ends early."""
 
 VERSION = "coalesce(c.item_version, c.changed_xid)"

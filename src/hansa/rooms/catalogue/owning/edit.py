@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue import rules
+from hansa.rooms.catalogue.changed_format import with_changed_format
 from hansa.rooms.catalogue.errors import CardNotYours, CardRevoked, CardUnknown
 from hansa.rooms.catalogue.form import CheckedCard, check_card
 from hansa.rooms.catalogue.reading import card_numbered
@@ -17,7 +18,6 @@ from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
 from hansa.rooms.catalogue.versions.rules import successor
 
 from . import store
-from .changed_format import with_changed_format
 from .ownership import Ownership
 
 Precondition: TypeAlias = Callable[[Card], None]

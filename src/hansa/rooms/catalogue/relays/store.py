@@ -13,7 +13,7 @@ from hansa.rooms.catalogue.exports import SIGNED
 
 from .records import KeptHome, SignedItem
 
-PAGE_MAX_BYTES = 8 * 1024 * 1024
+PAGE_MAX_BYTES = 6 * 1024 * 1024
 
 # The same item again keeps its place; an older one of another relay changes nothing.
 _KEEP_ITEMS = """

@@ -124,12 +124,11 @@ def _bridge_capability(settings: Settings, facts: CardFacts) -> str:
 
 def _fees(settings: Settings, facts: CardFacts) -> dict[str, Any]:
     book, policy = ledger.Book.of(settings), ledger.FeePolicy()
-    rise = (policy.rate_max - policy.rate_base) / (policy.velocity_max - policy.velocity_base)
     return {
         "intra_registry": {
             "base_rate_percent": percent(policy.rate_base),
             "max_rate_percent": percent(policy.rate_max),
-            "velocity_scaling_factor": percent(rise),
+            "velocity_scaling_factor": int(policy.velocity_max),
             "destination": book.fee_collector,
             "customizable": False,
             "locked_by_network": False,

@@ -21,7 +21,7 @@ from .card_schema import editing_schema
 from .card_store import CardVersion, WrittenCard
 from .errors import CardBlockLocked, CardMemberInvalid, CardUnsigned
 
-COORDINATE_FRACTION_DIGITS = 4
+COORDINATE_FRACTION_DIGITS = 6
 """About eleven metres; a signed number with more digits could need an exponent."""
 
 _LOCKED = frozenset(row.path for row in CARD_PATHS if not row.marks & EDITABLE)

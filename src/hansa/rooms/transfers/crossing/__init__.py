@@ -71,6 +71,7 @@ from .schemas import (
     bounds_of,
     not_compared,
 )
+from .swapped_totals import SwappedTotals, swapped_totals, swapped_with
 from .totals_at_place import confirmed_between, place_of, unconfirmed_before
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
@@ -116,6 +117,7 @@ __all__ = [
     "ReceiverIsForeign",
     "ReceiverIsLocal",
     "ReceiverRegistryUnknown",
+    "SwappedTotals",
     "SwapsOut",
     "TransferUnknown",
     "UndecidedTransfer",
@@ -151,6 +153,8 @@ __all__ = [
     "require_reachable",
     "require_receiver",
     "reserve_payment",
+    "swapped_totals",
+    "swapped_with",
     "unconfirmed_before",
     "undecided_transfers",
 ]

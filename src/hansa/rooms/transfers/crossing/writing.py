@@ -20,6 +20,7 @@ from .pair_chain import Pair
 from .payment_slot import CrossingDecision
 from .states import Money, MoneyKind, Received, ReceivedState, Sent, SentState, Step
 from .swapped import move_in_pool
+from .swapped_totals import count_swaps
 
 COMPLETING = frozenset(
     {
@@ -98,6 +99,7 @@ async def _carry_out(tx: Tx, corridor: Corridor, changes: Changes) -> None:
         completed = [_completed(corridor, one, counted) for one in completing]
         await federation.record_crossings(tx, corridor.peer.id, len(completed))
         await journal.append(tx, *completed)
+        await count_swaps(tx, corridor, completing)
     orders = [order for one in money for order in orders_of(corridor, one)]
     if orders:
         await ledger.apply(tx, orders, corridor.book)

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0254"
-down_revision = "0253"
+revision = "0255"
+down_revision = "0254"
 
 SQL = """
 -- The registry settles such a token by the answer of the service. A purchase reserves its amount.

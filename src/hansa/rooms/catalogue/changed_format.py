@@ -10,8 +10,8 @@ The unchanged one is left out, so that it is derived anew. Both are kept where
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from hansa.rooms.catalogue.auth_schemes import auth_schemes_of
-from hansa.rooms.catalogue.card_formats import (
+from .auth_schemes import auth_schemes_of
+from .card_formats import (
     BINDING_DEFAULT,
     OLD_VERSION,
     WRAPPERS,
@@ -21,7 +21,7 @@ from hansa.rooms.catalogue.card_formats import (
     with_both_requirements,
     with_both_securities,
 )
-from hansa.rooms.catalogue.completion import FLAGS
+from .completion import FLAGS
 
 Document: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[str, ...]

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0255"
-down_revision = "0254"
+revision = "0256"
+down_revision = "0255"
 
 SQL = """
 CREATE TABLE commerce_firm_quote (

@@ -1,0 +1,141 @@
+"""A data directory belongs to the database of its first start: no mistake in the settings founds a second registry in it."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from tests.data_directories import copy_data_directory
+from tests.operation.conftest import Launch
+from tests.operation.registry_process import RegistryProcess, run
+
+
+@pytest.fixture(scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory, migrated_data: Path) -> AsyncIterator[str]:
+    """The DSN of a server that no registry under test has started."""
+    directory = tmp_path_factory.mktemp("servers") / "server"
+    copy_data_directory(migrated_data, directory)
+    postgres = EmbeddedPostgres(directory)
+    yield await postgres.start()
+    await postgres.stop()
+
+
+async def new_database(server: str) -> str:
+    """The DSN of a database with nothing in it."""
+    name = f"new_{uuid4().hex[:8]}"
+    connection = await asyncpg.connect(server)
+    await connection.execute(f"CREATE DATABASE {name}")
+    await connection.close()
+    return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+
+
+async def tables_of(dsn: str) -> int:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval("SELECT count(*) FROM pg_class WHERE relname ~ '^ledger_'")
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def founded(operated: Launch, server: str) -> RegistryProcess:
+    """A registry on a database of the operator, stopped after its first start."""
+    registry = operated("bound", DATABASE_URL=await new_database(server))
+    await registry.start()
+    assert (await registry.stop()).code == 0
+    return registry
+
+
+async def test_a_lost_database_url_founds_no_registry_beside_the_one_that_the_directory_has(
+    founded: RegistryProcess,
+):
+    for lost in ({}, {"DATABASE_UR": "postgresql://db.example/hansa"}):
+        ended = await run("serve", "--port=0", data_dir=founded.data_dir, **lost)
+        assert (ended.code, ended.output) == (1, "")
+        [line] = ended.complaints
+        assert "DATABASE_URL" in line
+    assert not (founded.data_dir / "postgres").exists()
+
+
+async def test_a_misspelt_database_url_stops_the_first_start(tmp_path: Path):
+    ended = await run(
+        "serve", "--port=0", data_dir=tmp_path / "data", DATABSE_URL="postgresql://db.example/hansa"
+    )
+    assert ended.code == 1
+    assert ended.complaints == ["hansa: DATABSE_URL is not a setting; rename it to DATABASE_URL, or unset it"]
+    assert not (tmp_path / "data").exists()
+
+
+async def test_an_empty_database_is_not_founded_from_the_directory_of_another(
+    founded: RegistryProcess, server: str
+):
+    other = await new_database(server)
+    ended = await run("serve", "--port=0", data_dir=founded.data_dir, DATABASE_URL=other)
+    assert ended.code == 1
+    [line] = [line for line in ended.complaints if line.startswith("hansa: ")]
+    assert f"{founded.data_dir} belongs to the registry hansa.local, and the database at " in line
+    assert await tables_of(other) == 0
+
+
+async def test_the_directory_of_an_embedded_registry_takes_no_other_database(operated: Launch, server: str):
+    registry = operated("own")
+    await registry.start()
+    assert (await registry.stop()).code == 0
+    other = await new_database(server)
+    ended = await run("serve", "--port=0", data_dir=registry.data_dir, DATABASE_URL=other)
+    assert ended.code == 1
+    assert "in its own embedded PostgreSQL" in ended.complaint
+    assert await tables_of(other) == 0
+
+
+@pytest.mark.parametrize("command", ["db url", "mint --amount=1 --ref=x", "service list", "jobs list"])
+async def test_a_command_without_the_database_url_names_what_is_missing(
+    founded: RegistryProcess, command: str
+):
+    ended = await run(*command.split(), data_dir=founded.data_dir)
+    assert ended.code == 1
+    [line] = ended.complaints
+    assert "DATABASE_URL is not set" in line
+    assert "to create one" not in line
+
+
+async def test_a_second_service_in_the_same_directory_is_refused_whatever_its_database(
+    operated: Launch, server: str
+):
+    registry = operated("held", workers=2, DATABASE_URL=await new_database(server))
+    await registry.start()
+    for settings in ({}, {"DATABASE_URL": await new_database(server)}):
+        ended = await run("serve", "--port=0", data_dir=registry.data_dir, **settings)
+        assert ended.code == 1, settings
+    again = await run("serve", "--port=0", data_dir=registry.data_dir, **registry._settings)
+    assert again.code == 1
+    assert "is in use by another service" in again.complaint
+    assert (await registry.stop()).code == 0
+
+
+async def test_a_directory_of_an_older_version_gets_its_record_at_the_next_start(founded: RegistryProcess):
+    record = founded.data_dir / "registry.json"
+    before = json.loads(record.read_text())
+    assert (before["database"], before["ledger_id"]) == ("external", "hansa.local")
+    record.unlink()
+    await founded.start()
+    assert json.loads(record.read_text()) == before
+    assert (await founded.stop()).code == 0
+
+
+async def test_adopting_records_another_database_on_purpose(founded: RegistryProcess, server: str):
+    connection = await asyncpg.connect(server)
+    name = urlsplit(founded._settings["DATABASE_URL"]).path.removeprefix("/")
+    await connection.execute(f"CREATE DATABASE {name}_copy TEMPLATE {name}")
+    await connection.close()
+    (founded.data_dir / "registry.json").write_text('{"database": "embedded", "ledger_id": "hansa.local"}')
+    copy = {"DATABASE_URL": urlunsplit(urlsplit(server)._replace(path=f"/{name}_copy"))}
+    assert (await run("serve", "--port=0", data_dir=founded.data_dir, **copy)).code == 1
+    adopted = await run("db", "adopt", data_dir=founded.data_dir, **copy)
+    assert adopted.code == 0, adopted
+    assert json.loads((founded.data_dir / "registry.json").read_text())["database"] == "external"
