@@ -111,13 +111,6 @@ class Answer:
         """The answer in a response that was read whole."""
         return cls(response.status_code, response.headers.raw, response.content, response)
 
-    @classmethod
-    def of_wire(cls, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> Self:
-        """The answer that was sent like this. Raises: httpx2.DecodingError."""
-        if any(name.lower() == b"content-encoding" for name, _ in headers):
-            return cls.of(httpx2.Response(status, headers=list(headers), content=body))
-        return cls(status, headers, body)
-
     def header(self, name: str) -> str | None:
         """The value of a header."""
         return self.response().headers.get(name)

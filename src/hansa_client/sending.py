@@ -8,6 +8,7 @@ from urllib.request import getproxies
 
 import httpx2
 
+from .bounded import async_read_within, read_within
 from .calls import Answer, Call
 from .trust import trusted_authorities
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from .aiohttp_transport import AsyncAiohttpTransport
 
 ADDRESSES_KEPT = 512
+SLACK_SECONDS = 60.0
+"""By how much the whole body may take longer than each of its parts."""
 DEADLINES_KEPT = 64
 # Of an empty body these state no length.
 WITHOUT_BODY = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
@@ -44,7 +47,7 @@ class AsyncSender:
         request = request_of(self._url, call, token, seconds)
         response = await self._transport.handle_async_request(request)
         response.request = request
-        await response.aread()
+        await async_read_within(response, seconds=seconds + SLACK_SECONDS)
         return Answer.of(response)
 
     async def _sent_directly(
@@ -68,7 +71,9 @@ class AsyncSender:
         )
         try:
             message = exchange.message
-            return Answer.of_wire(message.code, message.raw_headers, await exchange.read())
+            response = httpx2.Response(message.code, headers=list(message.raw_headers), stream=exchange)
+            await async_read_within(response, seconds=seconds + SLACK_SECONDS)
+            return Answer.of(response)
         finally:
             exchange.close()
 
@@ -96,7 +101,9 @@ class Sender:
 
     def send(self, call: Call, token: str | None, seconds: float) -> Answer:
         """The answer. Raises: httpx2.TransportError, httpx2.DecodingError."""
-        return Answer.of(self._client.send(request_of(self._url, call, token, seconds)))
+        response = self._client.send(request_of(self._url, call, token, seconds), stream=True)
+        read_within(response, seconds=seconds + SLACK_SECONDS)
+        return Answer.of(response)
 
     def client(self) -> httpx2.Client:
         """The client for web sockets."""

@@ -127,8 +127,10 @@ class Shop:
         return registry
 
     async def token(self, **more: Any) -> Any:
-        """A token of the payer for the payee at the price."""
+        """A token of the payer for the payee at the price, of a kind that the service accepts unless `more` says so."""
         amount = more.pop("amount", PRICE)
+        if not more.keys() & {"capture_by", "reserve"}:
+            more |= {"capture_by": "payee"} if self.service.captures else {"reserve": True}
         return await self.registry_of(self.payer).payments.authorize(self.payee.did, amount, **more)
 
     async def call(

@@ -110,6 +110,7 @@ def serve(stated: dict[str, Any]) -> None:
         agent_did=stated["payee"]["did"],
         registry_url=stated["registry"],
         credentials=AgentCredentials(*stated["payee"]["credentials"]),
+        accept_caller_capture=True,
         price=PRICE,
         store=stated["store"],
     )

@@ -159,6 +159,7 @@ async def _service(
         agent_did=payee.did,
         registry_url=registry.settings.base_url,
         credentials=credentials_of(payee),
+        accept_caller_capture=True,
         price=PRICE,
         store=directory / "paid-calls.db",
         http_transport=Unreliable(None, FAULTS_OF_REGISTRY, InProcess({None: registry.app})),

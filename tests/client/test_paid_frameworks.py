@@ -294,7 +294,7 @@ async def test_a_tool_that_fails_is_not_paid(mcp_shop: Shop) -> None:
 
 
 async def test_an_x402_payment_of_a_tool_must_be_captured_by_the_payee(mcp_shop: Shop) -> None:
-    token = await mcp_shop.token()
+    token = await mcp_shop.token(capture_by="caller")
     result = await called(mcp_shop, {"city": "Oslo"}, token)
     assert result.meta["hansa/problem"]["code"] == "CAPTURE_NOT_ALLOWED"
     assert not mcp_shop.works.executions

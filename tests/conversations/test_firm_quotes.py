@@ -188,3 +188,28 @@ async def signed(payments: Payments, payload: dict[str, Any], typ: str = "paymen
     entry = federation.detached_signature(key, raw, {"typ": typ})
     body = urlsafe_b64encode(raw).rstrip(b"=").decode()
     return f"{entry['protected']}.{body}.{entry['signature']}"
+
+
+async def test_an_agent_has_at_most_five_firm_quotes_that_are_neither_used_nor_over(payments: Payments):
+    answers = await at_once(*(firm(payments) for _ in range(8)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 5 + [429] * 3
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert code(refused) == (429, "TOO_MANY_FIRM_QUOTES")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    held = [answer.json()["quote_token"] for answer in answers if answer.status_code == 200]
+    assert (await payments.ask("2.5", quote_token=held[0])).status_code == 200
+    assert (await firm(payments)).status_code == 200
+    assert code(await firm(payments)) == (429, "TOO_MANY_FIRM_QUOTES")
+    assert (
+        await firm(payments, by=payments.service, target_agent_did=payments.caller.did, amount="1")
+    ).status_code == 200
+    await payments.registry.database.act(
+        lambda tx: tx.execute("UPDATE commerce_firm_quote SET expires_at = clock_timestamp() WHERE slot = 1")
+    )
+    assert (await firm(payments)).status_code == 200
+
+
+async def test_a_refused_authorization_leaves_its_quote_among_the_five(payments: Payments):
+    tokens = [await quote_token(payments) for _ in range(5)]
+    assert (await payments.ask("3", quote_token=tokens[0])).status_code == 422
+    assert code(await firm(payments)) == (429, "TOO_MANY_FIRM_QUOTES")

@@ -761,6 +761,7 @@ _.set_aside_count
 _.settle
 _.settle_on_timeout
 _.settled_at
+_.settled_by
 _.settlement_currency
 _.settlement_id
 _.settlement_tx_id

@@ -123,6 +123,7 @@ async def test_a_service_of_another_registry_is_found_paid_and_answers_once(pair
         registry_url=pair.b.public_url,
         price=PRICE,
         trusted_registries=[pair.a.public_url],
+        accept_caller_capture=True,
         store=tmp_path / "paid-calls.db",
     )
     network = httpx2.ASGITransport(app=paid.asgi(service))

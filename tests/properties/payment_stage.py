@@ -16,7 +16,12 @@ async def payment_stage(
     database_farm: DatabaseFarm, directory: Path
 ) -> AsyncIterator[tuple[PaymentWorld, Director, Developer]]:
     """The agents, the director of their transactions, and their owner."""
-    settings = {"genesis_supply": "1000000000", "genesis_grant_amount": "100000", "rate_limit_reads": "off"}
+    settings = {
+        "genesis_supply": "1000000000",
+        "genesis_grant_amount": "100000",
+        "rate_limit_reads": "off",
+        "firm_quotes_per_caller": 100,
+    }
     async with (
         open_copy(database_farm, directory, **settings) as registry,
         directing(registry.database.dsn, 2) as director,

@@ -26,6 +26,8 @@ class Offer:
     issuers: tuple[str, ...] = ()
     """The registries whose tokens the service accepts; empty: not stated."""
     capture_by: tuple[str, ...] = ("caller",)
+    is_reserved: bool = False
+    """Whether a token that the caller settles has to be reserved."""
 
 
 def read_offer(problem: object) -> Offer | None:
@@ -37,7 +39,12 @@ def read_offer(problem: object) -> Offer | None:
     if not isinstance(payee, str) or not isinstance(amount, str) or not isinstance(currency, str):
         raise OfferDeclined("The service demands a payment without stating payee, amount and currency.")
     return Offer(
-        payee, _amount(amount), currency, _texts(payment.get("issuers")), _texts(payment.get("capture_by"))
+        payee,
+        _amount(amount),
+        currency,
+        _texts(payment.get("issuers")),
+        _texts(payment.get("capture_by")),
+        payment.get("reserved") is True,
     )
 
 

@@ -12,6 +12,8 @@ from hansa_client.amounts import Amount, amount_text
 
 EXTENSION = "hansa_pay"
 TTL_SECONDS = 900
+RESERVED = "caller, reserved"
+"""The `capture_by` of a journaled payment that the caller settles and whose amount is reserved."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,13 @@ def paying(
     """
     limit = None if max_amount is None else Decimal(amount_text(max_amount))
     return {EXTENSION: PayOptions(limit, payee, call_id, capture_by, ttl_seconds, is_paid)}
+
+
+def token_kind(capture_by: str) -> dict[str, Any]:
+    """The members `capture_by` and `reserve` of the token of a journaled payment."""
+    if capture_by == RESERVED:
+        return {"capture_by": None, "reserve": True}
+    return {"capture_by": None if capture_by == "caller" else capture_by, "reserve": None}
 
 
 def options_of(extensions: Mapping[str, Any]) -> PayOptions:

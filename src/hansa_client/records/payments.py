@@ -72,6 +72,7 @@ class Verification(Record, frozen=True):
     capture_by: str | None = None
     reserved: bool | None = None
     caller_status: str | None = None
+    settled_by: str | None = None
 
 
 class Settlement(Record, frozen=True):

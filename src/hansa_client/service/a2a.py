@@ -11,7 +11,7 @@ from typing import Any
 
 from hansa_client.receipts import digest_of
 
-from .requests import HttpRequest, Priced, Select
+from .requests import HttpRequest, Priced, Select, plain_path
 from .terms import Order, fingerprint_of
 
 PAID_METHODS = frozenset({"SendMessage", "SendStreamingMessage", "message/send", "message/stream"})
@@ -34,10 +34,15 @@ def _content_of(request: HttpRequest) -> Any:
     if request.method != "POST":
         return None
     body = _read(request.body)
-    if request.path.endswith(PAID_SUFFIXES):
-        return [request.path.rpartition(":")[2], _same_in_every_attempt(body)]
+    path = plain_path(request.path)
+    if path.endswith(PAID_SUFFIXES):
+        return [path.rpartition(":")[2], _same_in_every_attempt(body)]
     if isinstance(body, Mapping) and body.get("method") in PAID_METHODS:
         return [body["method"], _same_in_every_attempt(body.get("params"))]
+    if isinstance(body, list) and any(
+        isinstance(one, Mapping) and one.get("method") in PAID_METHODS for one in body
+    ):
+        return ["batch", body]
     return None
 
 

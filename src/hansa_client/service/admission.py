@@ -24,7 +24,7 @@ from .issuers import IssuerNotTrusted, TrustedIssuers
 from .refusals import Outcome, Refused
 from .sealing import ANSWER_PURPOSE, TOKEN_PURPOSE, hash_of, seal, unseal
 from .store import DUE, Answer, Claim, Entry, Payment, Receipt, State, Store, StoreUnavailable, Work
-from .terms import TOKEN, Facts, Order, Presented, Terms, facts_of, refusal_of
+from .terms import TOKEN, Captures, Facts, Order, Presented, Terms, facts_of, refusal_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class Admission:
     issuers: TrustedIssuers
     registry_at: Callable[[str], AsyncRegistry]
     secret: str = field(repr=False)
-    can_capture: bool
+    captures: Captures
     use_ids: UseIds
     lease_seconds: float
     confirm_seconds: float = CONFIRM_SECONDS
@@ -101,10 +101,11 @@ class Admission:
             await self.store.withdraw(entry.token_hash, entry.owner)
             reason = (verdict.error or "Token not issued for this agent").rstrip(".")
             return refusals.payment_refused("TOKEN_REFUSED", f"The registry refused the token: {reason}.")
-        can_capture = self.can_capture and address == self.issuers.own
+        can_capture = self.captures.by_service and address == self.issuers.own
+        captures = Captures(can_capture, self.captures.by_any_caller)
         if self._is_lost(verdict, entry):
             return await self._freed(entry, presented, facts, refusals.work_lost(), can_capture=can_capture)
-        refused = refusal_of(verdict, facts, terms, order, can_capture=can_capture)
+        refused = refusal_of(verdict, facts, terms, order, captures)
         if refused:
             return await self._freed(entry, presented, facts, refused, can_capture=can_capture)
         return await self._started(entry, presented, facts)

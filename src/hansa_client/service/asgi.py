@@ -151,4 +151,6 @@ def _request_of(scope: Scope) -> HttpRequest:
         url=f"{scope.get('scheme', 'http')}://{host}{path}",
         headers=headers,
         body=b"",
+        root_path=scope.get("root_path", ""),
+        raw_path=scope["raw_path"].partition(b"?")[0].decode("latin-1") if scope.get("raw_path") else None,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .refusals import Outcome, Refused
-from .terms import Facts, Presented, Terms
+from .terms import Captures, Facts, Presented, Terms
 
 TOKEN_HEADER = "x-payment-token"  # noqa: S105
 ISSUER_HEADER = "x-payment-issuer"
@@ -36,7 +36,7 @@ class Challenge:
     payee: str
     terms: Terms
     issuers: tuple[str, ...]
-    capture_by: tuple[str, ...]
+    captures: Captures
     resource: str
     x402: X402Network | None = None
 
@@ -47,7 +47,8 @@ class Challenge:
             "amount": format(self.terms.amount, "f"),
             "currency": self.terms.currency,
             "issuers": list(self.issuers),
-            "capture_by": list(self.capture_by),
+            "capture_by": list(self.captures.stated),
+            "reserved": self.captures.needs_reserve,
             "resource": self.resource,
         }
 

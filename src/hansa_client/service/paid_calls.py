@@ -25,7 +25,7 @@ from .issuers import TrustedIssuers, read_registries
 from .network import native_network
 from .refusals import Refused
 from .store import KEPT_SECONDS, Store, StoreUnavailable, open_store
-from .terms import Order, Presented, Terms, price_of
+from .terms import Captures, Order, Presented, Terms, price_of
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ class PaidCalls:
         agent_did: str,
         registry_url: str,
         credentials: AgentCredentials | None = None,
+        accept_caller_capture: bool = False,
         price: Price | None = None,
         currency: str | None = None,
         trusted_registries: str | Iterable[str | Mapping[str, str]] = (),
@@ -62,7 +63,12 @@ class PaidCalls:
         signing_key_pem: str | None = None,
         http_transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        """`registry_names` are further addresses of the own registry.
+        """With `credentials` only tokens with `capture_by: payee` are accepted, without them only reserved ones.
+
+        With `accept_caller_capture` tokens that their callers settle are accepted too, reserved or not: a caller may then free
+        its token after it has received the answer. A token that the registry settles (`buy`) is always accepted.
+
+        `registry_names` are further addresses of the own registry.
 
         `lease_seconds` is how long a claim, and on Redis also work, is left to a process that does not renew it.
 
@@ -76,6 +82,7 @@ class PaidCalls:
         self.issuers = TrustedIssuers.of(registry_url, read_registries(trusted_registries), registry_names)
         self._currency = currency
         self._credentials = credentials
+        self._captures = Captures(credentials is not None, accept_caller_capture)
         self._signing_key = None if signing_key_pem is None else signing_key_of(signing_key_pem)
         self._lease_seconds = lease_seconds
         self._http_transport = http_transport
@@ -91,14 +98,14 @@ class PaidCalls:
     @property
     def captures(self) -> bool:
         """Whether it captures payments itself."""
-        return self._credentials is not None
+        return self._captures.by_service
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Self:
         """The service that the variables of the environment describe.
 
         They are REGISTRY_URL, AGENT_DID, CLIENT_ID, CLIENT_SECRET, PRICE, TRUSTED_REGISTRIES, PAID_CALLS_STORE,
-        MACHINES and PRIVATE_KEY_PEM.
+        MACHINES, PRIVATE_KEY_PEM and ACCEPT_CALLER_CAPTURE (`true`).
 
         Raises: ValueError naming the variable.
         """
@@ -112,6 +119,7 @@ class PaidCalls:
             "credentials": AgentCredentials(client_id, client_secret)
             if client_id and client_secret
             else None,
+            "accept_caller_capture": environment.get("ACCEPT_CALLER_CAPTURE", "").lower() == "true",
             "price": environment.get("PRICE"),
             "trusted_registries": environment.get("TRUSTED_REGISTRIES", ""),
             "store": environment.get("PAID_CALLS_STORE", "paid-calls.db"),
@@ -141,7 +149,7 @@ class PaidCalls:
                     issuers=self.issuers,
                     registry_at=self._registry_at,
                     secret=secret,
-                    can_capture=self.captures,
+                    captures=self._captures,
                     use_ids=UseIds(self.agent_did, self._store.store_id),
                     lease_seconds=self._lease_seconds,
                 )
@@ -191,8 +199,7 @@ class PaidCalls:
         if self.captures and self._x402 is None and now >= self._x402_asked_again_at:
             self._x402_asked_again_at = now + X402_AGAIN_SECONDS
             self._x402 = await native_network(self._registry_at(self.issuers.own))
-        capture_by = ("payee", "caller") if self.captures else ("caller",)
-        return Challenge(self.agent_did, terms, self.issuers.accepted, capture_by, resource, self._x402)
+        return Challenge(self.agent_did, terms, self.issuers.accepted, self._captures, resource, self._x402)
 
     def receipt_of(self, token_id: str, request: bytes, answer: bytes) -> str | None:
         """The signed receipt of an answer; None for a service without a signing key."""

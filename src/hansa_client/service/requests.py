@@ -3,10 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from urllib.parse import unquote
 
 from hansa_client.receipts import digest_of
 
 from .terms import Order, fingerprint_of, price_of
+
+DECODED_TIMES = 3
+"""A server decodes a path once; a proxy before it, or a framework behind it, may do so again."""
 
 Price = str | Decimal | int
 
@@ -22,6 +26,26 @@ class HttpRequest:
     """Without the query."""
     headers: Mapping[str, str]
     body: bytes
+    root_path: str = ""
+    """The path below which the application is mounted; `path` begins with it, or not, as the server has it."""
+    raw_path: str | None = None
+    """The path as the client sent it."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The forms of the path by which an application may route: whole, and below each part of its mount."""
+        known = [
+            plain_path(one) for one in (self.path, self.raw_path or self.path, self.root_path + self.path)
+        ]
+        parts = [part for part in plain_path(self.root_path).split("/") if part]
+        mounts = {"/" + "/".join(part) for n in range(1, len(parts) + 1) for part in (parts[:n], parts[-n:])}
+        below = [
+            path.removeprefix(mount) or "/"
+            for path in known
+            for mount in mounts
+            if f"{path}/".startswith(f"{mount}/")
+        ]
+        return tuple(dict.fromkeys([*known, *below]))
 
     def with_body(self, body: bytes) -> "HttpRequest":
         """The same request, once its body was read."""
@@ -46,12 +70,32 @@ def selecting(pricing: "Pricing | Select | None") -> Select:
     if pricing is None:
         return lambda request: Priced(None, order_of(request))
     if isinstance(pricing, Mapping):
-        prices = {path: price_of(price) for path, price in pricing.items()}
-        return lambda request: _at(prices.get(request.path), request)
+        prices = {plain_path(path): price_of(price) for path, price in pricing.items()}
+        return lambda request: _at(_price_at(prices, request), request)
     if callable(pricing):
         return lambda request: _stated(pricing(request), request)
     fixed = price_of(pricing)
     return lambda request: Priced(fixed, order_of(request))
+
+
+def _price_at(prices: Mapping[str, Decimal], request: HttpRequest) -> Decimal | None:
+    """The highest price among the forms of a path: below its mount, and as the client addressed it."""
+    stated = [prices.get(plain_path(path)) for path in request.paths]
+    return max((price for price in stated if price is not None), default=None)
+
+
+def plain_path(path: str) -> str:
+    """The one form of the paths that an application may serve alike: without case, escapes, empty or dotted segments."""
+    for _ in range(DECODED_TIMES):
+        path = unquote(path)
+    segments: list[str] = []
+    for segment in path.replace("\\", "/").casefold().split("/"):
+        name = segment.partition(";")[0]
+        if name == "..":
+            segments = segments[:-1]
+        elif name not in {"", "."}:
+            segments.append(name)
+    return "/" + "/".join(segments)
 
 
 def _at(price: Decimal | None, request: HttpRequest) -> Priced | None:

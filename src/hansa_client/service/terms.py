@@ -12,6 +12,7 @@ from .refusals import Refused, payment_refused
 TOKEN = re.compile(r"apt_[0-9a-f]{64}", re.ASCII)
 PRICE = re.compile(r"[0-9]{1,20}(\.[0-9]{1,8})?", re.ASCII)
 MINOR_UNITS = Decimal(100_000_000)
+SETTLED_BY_REGISTRY = "registry"
 REFUSED_CALLERS = frozenset({"suspended", "revoked"})
 
 
@@ -96,8 +97,46 @@ def facts_of(verdict: Verification, issuer: str, *, by_x402: bool) -> Facts | No
     return Facts(token_id, caller_did, amount, currency, issuer, verdict.capture_by or "caller", by_x402)
 
 
+@dataclass(frozen=True)
+class Captures:
+    """The payments that a service accepts: `by_service` where it captures itself, `by_any_caller` where it trusts its callers."""
+
+    by_service: bool
+    by_any_caller: bool = False
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The values of `capture_by` that a challenge names, the preferred one first."""
+        if not self.by_service:
+            return ("caller",)
+        return ("payee", "caller") if self.by_any_caller else ("payee",)
+
+    @property
+    def needs_reserve(self) -> bool:
+        """Whether a token that its caller settles has to be reserved."""
+        return not self.by_service and not self.by_any_caller
+
+    def refusal_of(self, verdict: Verification, facts: Facts) -> Refused | None:
+        """Why this kind of token is not accepted; None where it is."""
+        if facts.is_captured_by_payee:
+            if self.by_service:
+                return None
+            sentence = (
+                "This service does not capture payments; use a reserved token with capture_by `caller`."
+            )
+            return payment_refused("CAPTURE_NOT_SUPPORTED", sentence)
+        if self.by_any_caller or verdict.settled_by == SETTLED_BY_REGISTRY:
+            return None
+        if self.by_service:
+            sentence = "This service captures its payments itself; use a token with capture_by `payee`."
+            return payment_refused("CAPTURE_BY_CALLER", sentence)
+        if not verdict.reserved:
+            return payment_refused("NOT_RESERVED", "This service needs a reserved token; set `reserve`.")
+        return None
+
+
 def refusal_of(
-    verdict: Verification, facts: Facts, terms: Terms, order: Order, *, can_capture: bool
+    verdict: Verification, facts: Facts, terms: Terms, order: Order, captures: Captures
 ) -> Refused | None:
     """Why a valid token does not pay this call; None when it does."""
     unbound = (None, *order.resources)
@@ -128,14 +167,10 @@ def refusal_of(
             "The token is bound to a request with another body.",
         ),
         (
-            facts.is_captured_by_payee and not can_capture,
-            "CAPTURE_NOT_SUPPORTED",
-            "This service does not capture payments; use a token with capture_by `caller`.",
-        ),
-        (
             facts.by_x402 and not facts.is_captured_by_payee,
             "CAPTURE_NOT_ALLOWED",
             "An x402 payment is a token with capture_by `payee`.",
         ),
     )
-    return next((payment_refused(code, detail) for applies, code, detail in reasons if applies), None)
+    found = next((payment_refused(code, detail) for applies, code, detail in reasons if applies), None)
+    return found or captures.refusal_of(verdict, facts)

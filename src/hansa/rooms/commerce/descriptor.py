@@ -79,6 +79,7 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
+            "firm_quotes_per_caller",
             "outgoing_allow_user_hosts",
             "registry_name",
             "settlement_currency",

@@ -3,12 +3,14 @@
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import httpx2
 import msgspec
 
 from hansa_client import AsyncRegistry
+from hansa_client.bounded import async_read_within
 from hansa_client.calls import NOT_READABLE
 from hansa_client.errors import HansaError, Refusal
 from hansa_client.pay.budget import Budget
@@ -20,7 +22,7 @@ from hansa_client.pay.errors import (
 )
 from hansa_client.pay.journal import Begun, Entry, Intent, Journal, Progress
 from hansa_client.pay.offer import Offer, read_offer, require_agreement
-from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
+from hansa_client.pay.options import RESERVED, PayOptions, fingerprint_of, options_of, token_kind
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
 from hansa_client.pay.primitives import AsyncSend, AsyncStream, async_result
 from hansa_client.pay.wallet import WALLET, WalletSigner
@@ -39,6 +41,10 @@ STREAM = "text/event-stream"
 PATIENCE_SECONDS = 60.0
 # By how much the clocks of this machine and of the registry may differ.
 CLOCK_SECONDS = 60
+DEMANDED_MAX = 1000
+OFFER_MAX_BYTES = 1024 * 1024
+OFFER_SECONDS = 30.0
+AS_ON_CARD = Offer("", Decimal(0), None)
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,8 @@ class AsyncPayer:
         self._budget = budget
         self._patience_seconds = patience_seconds
         self._cards = AsyncSignedCards(registry)
+        self._demanded: dict[str, Offer] = {}
+        """Offers by payee, of services that refused a payment by the terms of the card alone."""
         self._ending = AsyncEnding(registry, journal)
         self._wallet = (
             AsyncWalletPayer(registry, journal, self._ending, wallet, patience_seconds) if wallet else None
@@ -87,7 +95,7 @@ class AsyncPayer:
             response = await send(request)
             if response.status_code != PAYMENT_REQUIRED:
                 return response
-            await response.aread()
+            await async_read_within(response, OFFER_MAX_BYTES, OFFER_SECONDS)
             paid = await self._paid_by_wallet(response, request, options, send)
             if paid is not None:
                 return paid
@@ -95,6 +103,25 @@ class AsyncPayer:
             if offer is None:
                 return response
         await self._require_acceptable(offer, request, options)
+        try:
+            return await self._begun(offer, request, options, send)
+        except PaymentRefused as refused:
+            # The card does not say how a service is paid: its refusal does.
+            stated = read_offer(refused.problem) if is_known and options.capture_by is None else None
+            if stated is None or (stated.capture_by, stated.is_reserved) == (
+                offer.capture_by,
+                offer.is_reserved,
+            ):
+                raise
+        if len(self._demanded) >= DEMANDED_MAX:
+            self._demanded.clear()
+        self._demanded[stated.payee] = replace(stated, issuers=())
+        await self._require_acceptable(stated, request, options)
+        return await self._begun(stated, request, options, send)
+
+    async def _begun(
+        self, offer: Offer, request: httpx2.Request, options: PayOptions, send: AsyncSend
+    ) -> httpx2.Response:
         begun = await async_result(self._journal.begin(self._intent(request, offer, options), self._budget))
         return await self._paid(begun, offer, request, send)
 
@@ -118,7 +145,11 @@ class AsyncPayer:
 
     async def _offer_on_card(self, payee: str) -> Offer | None:
         terms = await self._cards.terms(payee)
-        return None if terms.price is None else Offer(payee, terms.price, terms.currency)
+        if terms.price is None:
+            return None
+        return replace(
+            self._demanded.get(payee, AS_ON_CARD), payee=payee, amount=terms.price, currency=terms.currency
+        )
 
     async def _require_acceptable(self, offer: Offer, request: httpx2.Request, options: PayOptions) -> None:
         if options.payee not in {None, offer.payee}:
@@ -143,7 +174,7 @@ class AsyncPayer:
             payer=self._registry.agent_client_id,
             amount=offer.amount,
             currency=offer.currency,
-            capture_by=preferred,
+            capture_by=RESERVED if preferred == "caller" and offer.is_reserved else preferred,
             ttl_seconds=options.ttl_seconds,
         )
 
@@ -170,8 +201,8 @@ class AsyncPayer:
                 entry.payee,
                 entry.amount,
                 ttl_seconds=entry.ttl_seconds,
-                capture_by=None if entry.capture_by == "caller" else entry.capture_by,
                 key=entry.payment_id,
+                **token_kind(entry.capture_by),
             )
         except Refusal as refusal:
             # A refusal of a first attempt leaves no token. One of a later attempt does not show whether the first had one.
@@ -212,7 +243,7 @@ class AsyncPayer:
                     and response.status_code < PAYMENT_REQUIRED
                 ):
                     return self._streamed(request, response, entry, token)
-                await response.aread()
+                await async_read_within(response)
             except (httpx2.TransportError, httpx2.DecodingError) as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
                 may_have_arrived = may_have_arrived or not isinstance(trouble, UNSENT)

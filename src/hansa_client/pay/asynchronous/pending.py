@@ -7,6 +7,7 @@ from hansa_client import AsyncRegistry
 from hansa_client.errors import HansaError
 from hansa_client.pay.errors import PaymentUnresolved
 from hansa_client.pay.journal import Entry, Journal, Progress
+from hansa_client.pay.options import RESERVED, token_kind
 from hansa_client.pay.primitives import async_result
 from hansa_client.pay.wallet import WALLET
 
@@ -75,13 +76,13 @@ class AsyncPendingPayments:
                 entry.payee,
                 entry.amount,
                 ttl_seconds=entry.ttl_seconds,
-                capture_by=None if entry.capture_by == "caller" else entry.capture_by,
                 key=entry.payment_id,
+                **token_kind(entry.capture_by),
             )
         except HansaError as trouble:
             await self._ending.leave_open(entry, str(trouble))
             return
-        if success and entry.capture_by == "caller":
+        if success and entry.capture_by in {"caller", RESERVED}:
             await self._ending.settle(entry, token)
         elif not success:
             await self._ending.free(entry, token, "released on request")

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 
 from hansa_client import AsyncRegistry
+from hansa_client.bounded import async_read_within
 from hansa_client.calls import Call, read_answer
 from hansa_client.pay.errors import AnswerLost, PaymentRefused, PaymentUnresolved
 from hansa_client.pay.journal import Begun, Entry, Journal, Progress
@@ -101,8 +102,8 @@ class AsyncWalletPayer:
             try:
                 response = await send(request)
                 if not response.headers.get("content-type", "").startswith(STREAM):
-                    await response.aread()
-            except httpx2.TransportError as trouble:
+                    await async_read_within(response)
+            except (httpx2.TransportError, httpx2.DecodingError) as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
             else:
                 reading = read_outcome(response.status_code, response.headers)

@@ -4,12 +4,14 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import httpx2
 import msgspec
 
 from hansa_client import Registry
+from hansa_client.bounded import read_within
 from hansa_client.calls import NOT_READABLE
 from hansa_client.errors import HansaError, Refusal
 from hansa_client.pay.budget import Budget
@@ -21,7 +23,7 @@ from hansa_client.pay.errors import (
 )
 from hansa_client.pay.journal import Begun, Entry, Intent, Journal, Progress
 from hansa_client.pay.offer import Offer, read_offer, require_agreement
-from hansa_client.pay.options import PayOptions, fingerprint_of, options_of
+from hansa_client.pay.options import RESERVED, PayOptions, fingerprint_of, options_of, token_kind
 from hansa_client.pay.outcome import PAYMENT_REQUIRED, Reading, pause_before_repeat, read_outcome
 from hansa_client.pay.primitives import Send, Stream, result
 from hansa_client.pay.wallet import WALLET, WalletSigner
@@ -40,6 +42,10 @@ STREAM = "text/event-stream"
 PATIENCE_SECONDS = 60.0
 # By how much the clocks of this machine and of the registry may differ.
 CLOCK_SECONDS = 60
+DEMANDED_MAX = 1000
+OFFER_MAX_BYTES = 1024 * 1024
+OFFER_SECONDS = 30.0
+AS_ON_CARD = Offer("", Decimal(0), None)
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,8 @@ class Payer:
         self._budget = budget
         self._patience_seconds = patience_seconds
         self._cards = SignedCards(registry)
+        self._demanded: dict[str, Offer] = {}
+        """Offers by payee, of services that refused a payment by the terms of the card alone."""
         self._ending = Ending(registry, journal)
         self._wallet = (
             WalletPayer(registry, journal, self._ending, wallet, patience_seconds) if wallet else None
@@ -88,7 +96,7 @@ class Payer:
             response = send(request)
             if response.status_code != PAYMENT_REQUIRED:
                 return response
-            response.read()
+            read_within(response, OFFER_MAX_BYTES, OFFER_SECONDS)
             paid = self._paid_by_wallet(response, request, options, send)
             if paid is not None:
                 return paid
@@ -96,6 +104,25 @@ class Payer:
             if offer is None:
                 return response
         self._require_acceptable(offer, request, options)
+        try:
+            return self._begun(offer, request, options, send)
+        except PaymentRefused as refused:
+            # The card does not say how a service is paid: its refusal does.
+            stated = read_offer(refused.problem) if is_known and options.capture_by is None else None
+            if stated is None or (stated.capture_by, stated.is_reserved) == (
+                offer.capture_by,
+                offer.is_reserved,
+            ):
+                raise
+        if len(self._demanded) >= DEMANDED_MAX:
+            self._demanded.clear()
+        self._demanded[stated.payee] = replace(stated, issuers=())
+        self._require_acceptable(stated, request, options)
+        return self._begun(stated, request, options, send)
+
+    def _begun(
+        self, offer: Offer, request: httpx2.Request, options: PayOptions, send: Send
+    ) -> httpx2.Response:
         begun = result(self._journal.begin(self._intent(request, offer, options), self._budget))
         return self._paid(begun, offer, request, send)
 
@@ -119,7 +146,11 @@ class Payer:
 
     def _offer_on_card(self, payee: str) -> Offer | None:
         terms = self._cards.terms(payee)
-        return None if terms.price is None else Offer(payee, terms.price, terms.currency)
+        if terms.price is None:
+            return None
+        return replace(
+            self._demanded.get(payee, AS_ON_CARD), payee=payee, amount=terms.price, currency=terms.currency
+        )
 
     def _require_acceptable(self, offer: Offer, request: httpx2.Request, options: PayOptions) -> None:
         if options.payee not in {None, offer.payee}:
@@ -144,7 +175,7 @@ class Payer:
             payer=self._registry.agent_client_id,
             amount=offer.amount,
             currency=offer.currency,
-            capture_by=preferred,
+            capture_by=RESERVED if preferred == "caller" and offer.is_reserved else preferred,
             ttl_seconds=options.ttl_seconds,
         )
 
@@ -169,8 +200,8 @@ class Payer:
                 entry.payee,
                 entry.amount,
                 ttl_seconds=entry.ttl_seconds,
-                capture_by=None if entry.capture_by == "caller" else entry.capture_by,
                 key=entry.payment_id,
+                **token_kind(entry.capture_by),
             )
         except Refusal as refusal:
             # A refusal of a first attempt leaves no token. One of a later attempt does not show whether the first had one.
@@ -211,7 +242,7 @@ class Payer:
                     and response.status_code < PAYMENT_REQUIRED
                 ):
                     return self._streamed(request, response, entry, token)
-                response.read()
+                read_within(response)
             except (httpx2.TransportError, httpx2.DecodingError) as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
                 may_have_arrived = may_have_arrived or not isinstance(trouble, UNSENT)

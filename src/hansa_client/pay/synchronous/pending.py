@@ -8,6 +8,7 @@ from hansa_client import Registry
 from hansa_client.errors import HansaError
 from hansa_client.pay.errors import PaymentUnresolved
 from hansa_client.pay.journal import Entry, Journal, Progress
+from hansa_client.pay.options import RESERVED, token_kind
 from hansa_client.pay.primitives import result
 from hansa_client.pay.wallet import WALLET
 
@@ -76,13 +77,13 @@ class PendingPayments:
                 entry.payee,
                 entry.amount,
                 ttl_seconds=entry.ttl_seconds,
-                capture_by=None if entry.capture_by == "caller" else entry.capture_by,
                 key=entry.payment_id,
+                **token_kind(entry.capture_by),
             )
         except HansaError as trouble:
             self._ending.leave_open(entry, str(trouble))
             return
-        if success and entry.capture_by == "caller":
+        if success and entry.capture_by in {"caller", RESERVED}:
             self._ending.settle(entry, token)
         elif not success:
             self._ending.free(entry, token, "released on request")

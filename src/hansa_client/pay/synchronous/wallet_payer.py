@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 
 from hansa_client import Registry
+from hansa_client.bounded import read_within
 from hansa_client.calls import Call, read_answer
 from hansa_client.pay.errors import AnswerLost, PaymentRefused, PaymentUnresolved
 from hansa_client.pay.journal import Begun, Entry, Journal, Progress
@@ -100,8 +101,8 @@ class WalletPayer:
             try:
                 response = send(request)
                 if not response.headers.get("content-type", "").startswith(STREAM):
-                    response.read()
-            except httpx2.TransportError as trouble:
+                    read_within(response)
+            except (httpx2.TransportError, httpx2.DecodingError) as trouble:
                 reason = f"No answer: {type(trouble).__name__}."
             else:
                 reading = read_outcome(response.status_code, response.headers)

@@ -126,6 +126,7 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"
     peer_counted_fees_max: Decimals = "1"
+    firm_quotes_per_caller: int = Field(default=5, ge=1, le=100)
     dispute_window_hours: int = Field(default=72, ge=1, le=24 * 90)
     bond_mode: Literal["off", "observe", "enforce"] = "observe"
     bond_minimum: Decimals = "100"

@@ -39,6 +39,13 @@ class TooManyUnusedTokens(TooManyRequests):
     remedy = "Settle or release a token, or wait for the time in the Retry-After header, when the first one expires."
 
 
+class TooManyFirmQuotes(TooManyRequests):
+    """The caller has as many firm quotes as it may have."""
+
+    code = "TOO_MANY_FIRM_QUOTES"
+    remedy = "Use a quote, or wait for the time in the Retry-After header, when the first one is over."
+
+
 class ReserveNotPossible(Invalid):
     """Units cannot be reserved for a payee of another registry."""
 

@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms import agents, federation
@@ -13,7 +14,14 @@ from hansa_verify import BadEntry, NotBase64url, NotCanonical, decoded, encoded,
 
 from . import store
 from .authorize import AuthorizeOrder, Quoted
-from .errors import QuoteExpired, QuoteMismatch, QuoteNotFirm, QuoteOfAnother, QuoteUnreadable
+from .errors import (
+    QuoteExpired,
+    QuoteMismatch,
+    QuoteNotFirm,
+    QuoteOfAnother,
+    QuoteUnreadable,
+    TooManyFirmQuotes,
+)
 from .quote import QUOTED_FOR, Quote, plain_price
 
 TYPE = "payment-quote+jws"
@@ -30,15 +38,32 @@ async def require_firm(tx: Tx, quoted: Quote) -> None:
         raise QuoteNotFirm("A quote can be firm only for an amount above zero in this registry's unit.")
 
 
-async def sign_quote(signatory: federation.Signatory, caller: str, quoted: Quote, currency: str) -> str:
-    """Sign a quote that may be firm. Raises: KeyDoesNotOpen, Unavailable."""
+async def count_firm(tx: Tx, caller: str, quoted: Quote, settings: Settings) -> UUID:
+    """The id of a new firm quote, which counts until it is used or over. Raises: TooManyFirmQuotes.
+
+    A quote keeps the fee of its moment: without a bound an agent would take many while it pays little, and use them while it pays
+    much.
+    """
+    quote_id, most = uuid4(), settings.firm_quotes_per_caller
+    if not await store.take_quote_slot(tx, caller, quote_id, quoted.expires_at, most):
+        raise TooManyFirmQuotes(
+            f"The caller has {most} firm quotes; use one, or retry after one is over.",
+            retry_after=await store.seconds_to_quote_slot(tx, caller),
+        )
+    return quote_id
+
+
+async def sign_quote(
+    signatory: federation.Signatory, caller: str, quote_id: UUID, quoted: Quote, currency: str
+) -> str:
+    """Sign a quote that was counted as firm. Raises: KeyDoesNotOpen, Unavailable."""
     assert quoted.amount is not None, "a firm quote has an amount"
     assert quoted.fee is not None, "an amount has a fee"
     expires = int(quoted.expires_at.timestamp())
     payload = canonical_json(
         {
             "kind": KIND,
-            "jti": str(uuid4()),
+            "jti": str(quote_id),
             "caller": caller,
             "payee": quoted.payee,
             "amount": format_amount(quoted.amount),
@@ -67,7 +92,10 @@ async def read_quote(tx: Tx, caller: str, order: AuthorizeOrder, token: str) -> 
         raise QuoteMismatch
     if await store.now(tx) > datetime.fromtimestamp(terms["exp"], UTC):
         raise QuoteExpired
-    return Quoted(UUID(terms["jti"]), parse_amount(terms["fee"]))
+    quote_id = UUID(terms["jti"])
+    # A refusal that follows undoes it with the rest of the transaction.
+    await store.free_quote_slot(tx, caller, quote_id)
+    return Quoted(quote_id, parse_amount(terms["fee"]))
 
 
 async def _signed_terms(tx: Tx, token: str) -> dict[str, Any]:

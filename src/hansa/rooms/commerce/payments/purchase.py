@@ -156,11 +156,16 @@ class Purchases:
         card = await catalogue.card_of_agent(tx, order.payee)
         interface = interface_of(card.card_data or {}, self._runtime.settings.outgoing_allow_user_hosts)
         payment = AuthorizeOrder(
-            order.payee, quoted.amount, ttl_seconds=order.token_seconds, approval_id=order.approval_id
+            order.payee,
+            quoted.amount,
+            ttl_seconds=order.token_seconds,
+            reserve=True,
+            approval_id=order.approval_id,
         )
         made = await authorize(tx, agent, payment, self._runtime.settings, presented)
         if not isinstance(made, Authorized):
             return made
+        await store.mark_bought(tx, made.token.id)
         token_id = str(made.token.id)
         due_at = await store.now(tx) + timedelta(seconds=order.timeout_seconds) + TURN + SPARE / 2
         payload = {"token_id": token_id, "settle_on_timeout": order.settle_on_timeout}

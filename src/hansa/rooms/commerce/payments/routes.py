@@ -46,7 +46,7 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 from . import errors
 from .answers import authorize_alone, settle_alone, settle_at_once, settle_many
 from .authorize import PERMISSION, require_payee
-from .firm_quote import SIGNATORY, require_firm, sign_quote
+from .firm_quote import SIGNATORY, count_firm, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
 from .preferences import WaitSeconds, applied
@@ -330,6 +330,7 @@ async def read_my_tokens(
         catalogue.CardUnknown,
         Invalid,
         errors.QuoteNotFirm,
+        errors.TooManyFirmQuotes,
         federation.KeyDoesNotOpen,
     ),
 )
@@ -355,12 +356,16 @@ async def quote_payment(
     named = None if amount is None else parse_positive(amount)
 
     async def read(tx: Tx) -> Quote:
-        quoted = await quote(tx, agent.did, target_agent_did, named, config, gross_up=gross_up)
-        if firm:
-            await require_firm(tx, quoted)
-        return quoted
+        return await quote(tx, agent.did, target_agent_did, named, config, gross_up=gross_up)
 
-    quoted = await db.read(read)
+    async def counted(tx: Tx) -> tuple[Quote, UUID]:
+        quoted = await read(tx)
+        await require_firm(tx, quoted)
+        return quoted, await count_firm(tx, agent.did, quoted, config)
+
     currency = config.settlement_currency
-    signed = await sign_quote(signatory, agent.did, quoted, currency) if firm else None
+    if not firm:
+        return QuoteOut.of(await db.read(read), currency, None)
+    quoted, quote_id = await db.act(counted)
+    signed = await sign_quote(signatory, agent.did, quote_id, quoted, currency)
     return QuoteOut.of(quoted, currency, signed)

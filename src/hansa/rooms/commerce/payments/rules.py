@@ -56,6 +56,7 @@ class Token(msgspec.Struct, frozen=True):
 
     `capture_amount` is what its payee captures, None: all of it. `fee` is what was paid, `fixed_fee` that of a firm quote.
     `crossed`: it was paid to an agent of another registry, by the transfer of the token's id.
+    `is_bought`: the registry bought with it, and settles it by the answer of the service; no agent has the token itself.
     `is_expired` was judged by the database's clock when the row was read.
     """
 
@@ -82,6 +83,7 @@ class Token(msgspec.Struct, frozen=True):
     fee: Minor | None = None
     counts: bool | None = None
     crossed: bool = False
+    is_bought: bool = False
     reason: str | None = None
     ended_at: datetime | None = None
     is_expired: bool = False

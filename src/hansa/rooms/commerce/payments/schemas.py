@@ -193,6 +193,11 @@ class PaymentVerifyOut(LazyModel):
     caller_status: str | None = Field(
         default=None, description="active, suspended, revoked, or unknown.", examples=["active"]
     )
+    settled_by: Literal["caller", "payee", "registry"] | None = Field(
+        default=None,
+        description="Agent that settles the token; `registry` for a token with which the registry buys: it settles by the answer.",
+        examples=["caller"],
+    )
 
     @classmethod
     def json_of(cls, verification: Verification, order: VerifyOrder, currency: str) -> str:
@@ -219,6 +224,7 @@ class PaymentVerifyOut(LazyModel):
             "capture_by": token.capture_by,
             "reserved": token.is_reserved,
             "caller_status": verification.caller_status,
+            "settled_by": "registry" if token.is_bought else token.capture_by,
         }
         return msgspec.json.encode(members).decode()
 

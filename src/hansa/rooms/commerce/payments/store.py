@@ -22,7 +22,7 @@ from .rules import SETTLING_SECONDS, UNUSED_MAX, CaptureBy, Status, Token
 COLUMNS = """
 t.id, t.caller, t.payee, t.amount, t.status, t.capture_by, t.is_reserved, t.hold_id, t.fixed_fee, t.contract_id, t.resource,
 t.request_digest, t.is_counted, t.capability_id, t.use_id, t.task_id, t.capture_amount, t.tx_id, t.fee,
-t.counts, t.crossed, t.reason, t.created_at, t.expires_at, t.ended_at
+t.counts, t.crossed, t.is_bought, t.reason, t.created_at, t.expires_at, t.ended_at
 """
 
 _NOW_EXPIRED = "clock_timestamp() > t.expires_at AS is_expired"
@@ -34,6 +34,22 @@ _INSERT = "SELECT * FROM commerce_new_token($1::jsonb)"
 _SECONDS_TO_SLOT = """
 SELECT ceil(extract(epoch FROM min(expires_at) - clock_timestamp()))::int FROM commerce_payment_token
 WHERE caller = $1 AND status = 'authorized' AND slot IS NOT NULL
+"""
+
+# Taken under a lock of the caller; a slot whose quote is over is taken again.
+_TAKE_QUOTE_SLOT = """
+INSERT INTO commerce_firm_quote AS q (caller, slot, quote_id, expires_at)
+SELECT $1, n, $2, $3 FROM generate_series(1, $4) n
+WHERE NOT EXISTS (SELECT FROM commerce_firm_quote o WHERE o.caller = $1 AND o.slot = n AND o.expires_at > clock_timestamp())
+ORDER BY n LIMIT 1
+ON CONFLICT (caller, slot) DO UPDATE SET quote_id = excluded.quote_id, expires_at = excluded.expires_at
+  WHERE q.expires_at <= clock_timestamp()
+RETURNING slot
+"""
+
+_SECONDS_TO_QUOTE_SLOT = """
+SELECT ceil(extract(epoch FROM min(expires_at) - clock_timestamp()))::int FROM commerce_firm_quote
+WHERE caller = $1 AND expires_at > clock_timestamp()
 """
 
 _FIND_EACH = f"""
@@ -176,9 +192,32 @@ async def insert(tx: Tx, new: NewToken) -> Token:
     return new.written(row["created_at"], row["expires_at"])
 
 
+async def take_quote_slot(tx: Tx, caller: str, quote_id: UUID, expires_at: datetime, most: int) -> bool:
+    """Whether the caller has a slot for a firm quote, of so many."""
+    await tx.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended('commerce firm quotes ' || $1, 0))", caller
+    )
+    return await tx.fetchval(_TAKE_QUOTE_SLOT, caller, quote_id, expires_at, most) is not None
+
+
+async def seconds_to_quote_slot(tx: Tx, caller: str) -> int:
+    """Seconds until the first firm quote of a caller is over."""
+    return max(1, await tx.fetchval(_SECONDS_TO_QUOTE_SLOT, caller) or 1)
+
+
+async def free_quote_slot(tx: Tx, caller: str, quote_id: UUID) -> None:
+    """A quote that is used counts no more."""
+    await tx.execute("DELETE FROM commerce_firm_quote WHERE caller = $1 AND quote_id = $2", caller, quote_id)
+
+
 async def write_hold(tx: Tx, token_id: UUID, hold_id: int) -> None:
     """Note the hold of a reserved token."""
     await tx.execute("UPDATE commerce_payment_token SET hold_id = $2 WHERE id = $1", token_id, hold_id)
+
+
+async def mark_bought(tx: Tx, token_id: UUID) -> None:
+    """Note that the registry settles a token, by the answer to its purchase."""
+    await tx.execute("UPDATE commerce_payment_token SET is_bought = true WHERE id = $1", token_id)
 
 
 async def find(tx: Tx, token_id: UUID) -> Token | None:
