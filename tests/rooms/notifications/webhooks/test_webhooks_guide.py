@@ -10,8 +10,10 @@ GUIDE = Path(__file__).parents[4] / "docs" / "guides" / "webhooks.md"
 
 
 def snippet() -> dict[str, Any]:
-    """What the only Python in the guide defines."""
-    (code,) = re.findall(r"```python[^\n]*\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    """Names that the program of the guide defines."""
+    (code,) = re.findall(
+        r"^cat > receive.py <<'END'\n(.*?)^END$", GUIDE.read_text(), re.DOTALL | re.MULTILINE
+    )
     defined: dict[str, Any] = {}
     exec(code, defined)
     return defined
