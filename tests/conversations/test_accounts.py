@@ -453,14 +453,26 @@ async def test_the_mailed_link_opens_a_page_and_a_head_request_does_not_use_it(s
     assert (await registry.http.head(f"/api/v1{link_in(mail)}")).status_code == 405
     assert code(await log_in(registry)) == (403, "EMAIL_UNVERIFIED")
 
-    for _ in range(2):
-        verified = await registry.http.get(page)
-        assert (verified.status_code, verified.headers["content-type"]) == (200, "text/html; charset=utf-8")
-        assert "E-mail address verified" in verified.text
+    verified = await registry.http.get(page)
+    assert (verified.status_code, verified.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "E-mail address verified" in verified.text
     assert (await log_in(registry)).status_code == 200
     unknown = await registry.http.get("/verify-email?token=evt_unknown")
     assert (unknown.status_code, "The link is not valid" in unknown.text) == (400, True)
     assert (await registry.http.get("/verify-email")).status_code == 400
+
+
+async def test_a_second_visit_of_the_mailed_link_shows_that_the_address_was_verified_already(start_registry):
+    registry = await start_registry(email_verification_required=True)
+    await register(registry)
+    (mail,) = await registry.outbox()
+    page = "/verify-email" + link_in(mail).partition("/auth/verify-email")[2]
+    first, second = await registry.http.get(page), await registry.http.get(page)
+    already = "The e-mail address was already verified."
+    assert (first.status_code, already in first.text) == (200, False)
+    assert (second.status_code, already in second.text) == (200, True)
+    assert "E-mail address verified" not in second.text
+    assert already == (await registry.get(link_in(mail))).json()["message"]
 
 
 async def test_an_unverified_login_is_403_after_the_right_password_only(start_registry):

@@ -37,12 +37,12 @@ async def show_privacy(_: Public, request: Request, settings: Config) -> HTMLRes
 async def show_verification(
     _: Public, request: Request, db: Db, token: Annotated[str, Query(max_length=256)] = ""
 ) -> HTMLResponse:
-    """The link in the verification mail: the address is verified. It does not log in."""
+    """The link in the verification mail: the first visit verifies the address. It does not log in."""
     try:
-        await db.act(lambda tx: people.verify_address(tx, token))
+        is_first_visit = await db.act(lambda tx: people.verify_address(tx, token))
     except people.VerificationLinkInvalid as refusal:
         return page(request, "verification.html", status=refusal.status, refusal=refusal)
-    return page(request, "verification.html", refusal=None)
+    return page(request, "verification.html", refusal=None, is_first_visit=is_first_visit)
 
 
 def _paragraphs(file: Path | None) -> list[str]:
