@@ -14,10 +14,11 @@ import msgspec
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 
-# The areas that a developer `d` administers now, and whether a suspension withholds them.
+# The areas that a developer `d` administers now, whether a suspension withholds them, and whether there is one.
 AREAS_COLUMNS = """
 CASE WHEN d.areas <> '{}' AND plumbing_is_barred_author(d.id) THEN '{}' ELSE d.areas END AS areas,
-d.areas <> '{}' AND plumbing_is_barred_author(d.id) AS are_areas_withheld
+d.areas <> '{}' AND plumbing_is_barred_author(d.id) AS are_areas_withheld,
+plumbing_is_barred_author(d.id) AS is_suspended
 """
 
 
