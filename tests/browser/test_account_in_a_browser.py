@@ -23,6 +23,7 @@ ACCOUNT = (
     "/account/two-factor",
     "/account/recovery-keys",
     "/account/deletion",
+    "/account/terms",
     "/account/api-keys",
     "/account/webhooks",
     "/account/requests",

@@ -772,6 +772,10 @@ async def _recovery(stage: Stage) -> WellFormed:
     return _json(email=newcomer.json["email"], recovery_key=answer.json()["recovery_keys"][0])
 
 
+async def _accepted_terms(stage: Stage) -> WellFormed:
+    return _json(tos_version=stage.registry.settings.tos_version)
+
+
 async def _changed_password(stage: Stage) -> WellFormed:
     return _json(current_password=PASSWORD, new_password="Another-Horse-9-Stable")
 
@@ -1214,6 +1218,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,
+    "POST /api/v1/auth/accept-terms": _accepted_terms,
     "POST /api/v1/auth/change-password": _changed_password,
     "POST /api/v1/auth/forgot-password": _forgotten,
     "POST /api/v1/auth/recover-account": _recovery,
