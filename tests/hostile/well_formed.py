@@ -235,7 +235,9 @@ async def _pending_approval(stage: Stage) -> str:
 
 async def _job_to_change(stage: Stage) -> str:
     """The id of a new job that nothing runs."""
-    return str(await stage.registry.database.act(lambda tx: enqueue(tx, "staged", str(next(_numbers)))))
+    return str(
+        await stage.registry.database.act(lambda tx: enqueue(tx, "forgotten password", str(next(_numbers))))
+    )
 
 
 async def _invitation_to_revoke(stage: Stage) -> str:

@@ -88,6 +88,14 @@ class Conflict(Refused):
     remedy = "Read the current state of the resource, then decide whether to send the request again."
 
 
+class ReplacedMeanwhile(Conflict):
+    """Another request replaced the secret at the same time; the secret that it was given is the current one."""
+
+    code = "SECRET_REPLACED"
+    sentence = "Another request replaced the secret at the same time; nothing was changed by this one."
+    remedy = "Use the secret that the other request was given, or send the request again for another one."
+
+
 class Invalid(Refused):
     """A member of the request does not have the required format."""
 

@@ -22,6 +22,7 @@ from hansa.foundation.values.errors import (
     HostRefused,
     Invalid,
     PayloadTooLarge,
+    ReplacedMeanwhile,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -285,7 +286,9 @@ async def end_agent(
 
 @router.post(
     "/agents/{did}/rotate-secret",
-    responses=problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid),
+    responses=problems(
+        Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, ReplacedMeanwhile, Invalid
+    ),
 )
 async def replace_secret(
     did: Annotated[str, Path(max_length=512)], developer: SecretsDeveloper, db: Db

@@ -3,6 +3,7 @@
 from hansa.foundation.events import AgentSecretRotated
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import journal
 
@@ -13,10 +14,15 @@ from .errors import AgentRevokedForGood
 async def rotate_secret(tx: Tx, developer: Developer, did: str, client_secret: str) -> str:
     """Replace the secret of an own agent and end every token that the old one bought; returns the client id.
 
-    Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood.
+    Of two at once one is refused: its secret would be dead when it is shown.
+
+    Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood, ReplacedMeanwhile.
     """
+    former_number = await store.secret_number_of(tx, did)
     rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
-    client_id = await store.replace_secret(tx, did, fingerprint(client_secret))
+    client_id = await store.replace_secret(tx, did, fingerprint(client_secret), former_number)
+    if client_id is None and await store.lock_status(tx, did) != "revoked":
+        raise ReplacedMeanwhile
     if client_id is None:
         raise AgentRevokedForGood("This agent is permanently revoked; its secret cannot be replaced.")
     await journal.append(tx, AgentSecretRotated(did=did))

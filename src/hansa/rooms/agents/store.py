@@ -126,7 +126,7 @@ SELECT did, client_id, name, status, roles, created_at, last_active_at {_FOUND} 
 
 _REPLACE_CREDENTIAL = """
 UPDATE agents_agent SET client_secret_sha256 = $2, secret_number = secret_number + 1
-WHERE did = $1 AND status <> 'revoked' RETURNING client_id
+WHERE did = $1 AND secret_number = $3 AND status <> 'revoked' RETURNING client_id
 """
 
 # Written now and then only, so that heartbeats stay cheap however often they come.
@@ -317,9 +317,17 @@ async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
     return {row["did"]: row["developer_id"] for row in rows}
 
 
-async def replace_secret(tx: Tx, did: str, client_secret_sha256: bytes) -> str | None:
-    """Give the agent another secret and return its client id; None when it is revoked."""
-    client_id: str | None = await tx.fetchval(_REPLACE_CREDENTIAL, did, client_secret_sha256)
+async def secret_number_of(tx: Tx, did: str) -> int | None:
+    """How many secrets the agent has had, or None for an unknown DID."""
+    number: int | None = await tx.fetchval("SELECT secret_number FROM agents_agent WHERE did = $1", did)
+    return number
+
+
+async def replace_secret(
+    tx: Tx, did: str, client_secret_sha256: bytes, former_number: int | None
+) -> str | None:
+    """Give the agent another secret and return its client id; None when it is revoked, or the secret another one by now."""
+    client_id: str | None = await tx.fetchval(_REPLACE_CREDENTIAL, did, client_secret_sha256, former_number)
     return client_id
 
 

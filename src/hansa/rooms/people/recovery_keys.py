@@ -18,6 +18,11 @@ async def issue(tx: Tx, developer_id: int) -> list[str]:
     return keys
 
 
+async def fingerprints_of(tx: Tx, developer_id: int) -> frozenset[bytes]:
+    """The unused keys of the account, each as its fingerprint."""
+    return frozenset(await store.recovery_keys_of(tx, developer_id))
+
+
 async def renew(tx: Tx, developer_id: int) -> list[str]:
     """New keys, shown once; the old ones are worth nothing any more."""
     await store.forget_recovery_keys(tx, developer_id)

@@ -109,6 +109,11 @@ async def add_recovery_keys(tx: Tx, developer_id: int, key_hashes: list[bytes]) 
     )
 
 
+async def recovery_keys_of(tx: Tx, developer_id: int) -> list[bytes]:
+    rows = await tx.fetch("SELECT key_hash FROM people_recovery_key WHERE developer_id = $1", developer_id)
+    return [row["key_hash"] for row in rows]
+
+
 async def forget_recovery_keys(tx: Tx, developer_id: int) -> None:
     await tx.execute("DELETE FROM people_recovery_key WHERE developer_id = $1", developer_id)
 

@@ -11,7 +11,13 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import Limit, admit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import (
+    HostRefused,
+    Invalid,
+    ReplacedMeanwhile,
+    TooManyRequests,
+    Unauthorized,
+)
 
 from . import deliveries, reading, subscribing
 from .errors import DeliveryUnknown, TooManyWebhooks, WebhookStopped, WebhookUnknown
@@ -95,7 +101,7 @@ async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut
 @router.post(
     "/{webhook_id}/rotate-secret",
     operation_id="rotate_webhook_secret",
-    responses=problems(Unauthorized, WebhookUnknown, Invalid),
+    responses=problems(Unauthorized, WebhookUnknown, ReplacedMeanwhile, Invalid),
 )
 async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing) -> RotatedSecretOut:
     """Create a new secret, shown only once. For one day deliveries are also signed with the former one."""

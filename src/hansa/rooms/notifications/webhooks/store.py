@@ -41,7 +41,7 @@ WHERE id = $1 AND developer_id = $2 RETURNING {_SHOWN}
 _ROTATE = """
 UPDATE notifications_webhook SET sealed_former_secret = sealed_secret, sealed_secret = $3, updated_at = now(),
   former_secret_until = now() + make_interval(hours => $4)
-WHERE id = $1 AND developer_id = $2 RETURNING former_secret_until
+WHERE id = $1 AND developer_id = $2 AND sealed_secret = $5 RETURNING former_secret_until
 """
 
 _ERRAND = """
@@ -152,9 +152,21 @@ async def hasten(tx: Tx, webhook_id: str) -> None:
     )
 
 
-async def rotate(tx: Tx, developer_id: int, webhook_id: str, sealed: bytes, hours: int) -> datetime | None:
-    """Until when the former secret signs too, or None without such a webhook."""
-    until: datetime | None = await tx.fetchval(_ROTATE, webhook_id, developer_id, sealed, hours)
+async def sealed_secret_of(tx: Tx, developer_id: int, webhook_id: str) -> bytes | None:
+    """The present secret, or None without such a webhook."""
+    sealed: bytes | None = await tx.fetchval(
+        "SELECT sealed_secret FROM notifications_webhook WHERE id = $1 AND developer_id = $2",
+        webhook_id,
+        developer_id,
+    )
+    return sealed
+
+
+async def rotate(
+    tx: Tx, developer_id: int, webhook_id: str, former: bytes, sealed: bytes, *, hours: int
+) -> datetime | None:
+    """Until when the former secret signs too, or None where it is not the present one any more."""
+    until: datetime | None = await tx.fetchval(_ROTATE, webhook_id, developer_id, sealed, hours, former)
     return until
 
 

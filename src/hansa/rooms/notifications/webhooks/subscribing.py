@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import new_name
 from hansa.foundation.values.web_address import require_callable
 from hansa.rooms import people
@@ -86,13 +87,18 @@ async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook:
 async def rotate_secret(tx: Tx, seal: Seal, developer_id: int, webhook_id: str) -> tuple[str, datetime]:
     """A new secret, shown this once, and until when the former one signs too.
 
-    Raises: WebhookUnknown.
+    Of two at once one is refused: the former secret of the other would be one that no receiver has.
+
+    Raises: WebhookUnknown, ReplacedMeanwhile.
     """
+    former = await store.sealed_secret_of(tx, developer_id, webhook_id)
+    if former is None:
+        raise WebhookUnknown
     secret = new_secret()
     sealed = seal.close(secret.encode(), purpose_of(webhook_id))
-    until = await store.rotate(tx, developer_id, webhook_id, sealed, rules.FORMER_SECRET_HOURS)
+    until = await store.rotate(tx, developer_id, webhook_id, former, sealed, hours=rules.FORMER_SECRET_HOURS)
     if until is None:
-        raise WebhookUnknown
+        raise ReplacedMeanwhile
     return secret, until
 
 

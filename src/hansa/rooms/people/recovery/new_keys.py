@@ -3,6 +3,7 @@
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.rooms.people import mails, recovery_keys, two_factor
 
 from . import store
@@ -13,9 +14,14 @@ async def renew_keys(tx: Tx, seal: Seal, developer: Developer, code: str | None)
 
     None when two-factor login asks for a code and this is none: the caller commits that it was tried, and refuses then.
 
-    Raises: CodesPaused.
+    Of two at once one is refused: its keys would be dead when they are shown.
+
+    Raises: CodesPaused, ReplacedMeanwhile.
     """
+    former = await recovery_keys.fingerprints_of(tx, developer.id)
     await store.lock_developer(tx, developer.id)
+    if not await recovery_keys.fingerprints_of(tx, developer.id) <= former:
+        raise ReplacedMeanwhile
     if await two_factor.is_on(tx, developer.id) and not (
         code and await two_factor.take_code(tx, seal, developer.id, code)
     ):

@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.caller import CurrentDeveloper, CurrentPasswordSe
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Sealing, Tokens
-from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import Invalid, ReplacedMeanwhile, TooManyRequests, Unauthorized
 from hansa.rooms.people import two_factor
 from hansa.rooms.people.attempts import prove_password
 from hansa.rooms.people.errors import PasswordRefused, RecoveryRefused, TooManyPasswords, WrongPassword
@@ -83,6 +83,7 @@ async def recover_account(
         Unauthorized,
         WrongPassword,
         two_factor.CodeWrong,
+        ReplacedMeanwhile,
         Invalid,
         BodyInvalid,
         TooManyRequests,
