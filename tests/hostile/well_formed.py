@@ -15,6 +15,7 @@ import httpx2
 import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.doors.console.client_wheel import client_wheel
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.values.areas import ADMIN_AREAS
@@ -206,6 +207,7 @@ def _name_in(operation: str, stage: Stage) -> str:
         "GET /agents/{organization}/{name}": stage.card_name.partition("/")[2],
         "GET /docs/operations/{name}": "transfer_units",
         "GET /guides/{name}": "webhooks",
+        "GET /client/{name}": client_wheel().name,
     }
     return names.get(operation, "enforcement: blocklist")
 
@@ -774,6 +776,10 @@ async def _recovery(stage: Stage) -> WellFormed:
     return _json(email=newcomer.json["email"], recovery_key=answer.json()["recovery_keys"][0])
 
 
+async def _accepted_terms(stage: Stage) -> WellFormed:
+    return _json(tos_version=stage.registry.settings.tos_version)
+
+
 async def _changed_password(stage: Stage) -> WellFormed:
     return _json(current_password=PASSWORD, new_password="Another-Horse-9-Stable")
 
@@ -1216,6 +1222,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,
+    "POST /api/v1/auth/accept-terms": _accepted_terms,
     "POST /api/v1/auth/change-password": _changed_password,
     "POST /api/v1/auth/forgot-password": _forgotten,
     "POST /api/v1/auth/recover-account": _recovery,

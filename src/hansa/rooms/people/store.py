@@ -165,6 +165,16 @@ async def profile_of(tx: Tx, developer_id: int) -> Profile:
     return Profile(**row)
 
 
+async def accept_terms(tx: Tx, developer_id: int, version: str) -> bool:
+    """Write the accepted version; False where the account is closed."""
+    accepted = await tx.fetchval(
+        "UPDATE people_developer SET tos_version = $2 WHERE id = $1 AND closed_at IS NULL RETURNING true",
+        developer_id,
+        version,
+    )
+    return accepted is not None
+
+
 async def names_of(tx: Tx, developer_ids: Sequence[int]) -> dict[int, str]:
     """Display names by developer; closed accounts are left out."""
     rows = await tx.fetch(
