@@ -15,6 +15,7 @@ import httpx2
 import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.doors.console.client_wheel import client_wheel
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.values.areas import ADMIN_AREAS
@@ -206,6 +207,7 @@ def _name_in(operation: str, stage: Stage) -> str:
         "GET /agents/{organization}/{name}": stage.card_name.partition("/")[2],
         "GET /docs/operations/{name}": "transfer_units",
         "GET /guides/{name}": "webhooks",
+        "GET /client/{name}": client_wheel().name,
     }
     return names.get(operation, "enforcement: blocklist")
 
