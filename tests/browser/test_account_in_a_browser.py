@@ -23,6 +23,7 @@ ACCOUNT = (
     "/account/two-factor",
     "/account/recovery-keys",
     "/account/deletion",
+    "/account/terms",
     "/account/api-keys",
     "/account/webhooks",
     "/account/requests",
@@ -103,6 +104,34 @@ async def test_a_person_signs_up_turns_two_factors_on_and_creates_an_agent(visit
     assert "HANSA_CLIENT_SECRET='hsk_" in (await (await download.value).path()).read_text()
     await press(page, "Test the credentials", "Test call")
     await expect(page.get_by_role("status")).to_contain_text("200 OK")
+    assert (opened.strangers, opened.complaints) == ([], [])
+
+
+async def test_the_link_of_an_invitation_opens_sign_up_with_the_code_and_keeps_it_out_of_the_address(
+    registry, visit
+):
+    administrator = await registry.administrator("admin_support")
+    answer = await registry.post(
+        "/admin/invite-codes/generate", json={"count": 2}, headers=administrator.headers
+    )
+    first, second = answer.json()
+    opened = await visit(first["invite_url"].removeprefix(registry.settings.base_url))
+    page = opened.page
+    code = page.get_by_label("Invitation code")
+    await expect(code).to_have_value(first["code"])
+    await expect(page).to_have_url(f"{registry.settings.base_url}/sign-up")
+    await page.goto(second["invite_url"])
+    await expect(code).to_have_value(second["code"])
+
+    await page.get_by_label("Display name").fill("Ada Lovelace")
+    await page.get_by_label("E-mail address").fill("ada@example.org")
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
+    await page.get_by_label("I accept the terms").check()
+    await page.get_by_label("I am old enough").check()
+    await press(page, "Sign up", "Save your recovery keys")
+    listed = await registry.get("/admin/invite-codes", headers=administrator.headers)
+    uses = {invite["id"]: invite["uses"] for invite in listed.json()["items"]}
+    assert uses == {first["id"]: 0, second["id"]: 1}
     assert (opened.strangers, opened.complaints) == ([], [])
 
 

@@ -353,6 +353,40 @@ async def test_the_profile_is_the_developers_own(registry):
     }
 
 
+async def accept_terms(registry, who, version):
+    return await registry.post("/auth/accept-terms", json={"tos_version": version}, headers=who)
+
+
+async def test_a_developer_who_accepted_older_terms_accepts_the_present_ones(start_registry):
+    registry = await start_registry(tos_version="1.1")
+    who = {"Authorization": f"Bearer {(await session(registry))['access_token']}"}
+    change = "UPDATE people_developer SET tos_version = '1.0'"
+    await registry.database.act(lambda tx: tx.execute(change))
+    before = (await registry.get("/auth/profile", headers=who)).json()
+    assert before["tos_reconsent_required"] is True
+    for _ in range(2):
+        accepted = await accept_terms(registry, who, "1.1")
+        assert (accepted.status_code, accepted.json()) == (200, {**before, "tos_reconsent_required": False})
+    assert (await registry.get("/auth/profile", headers=who)).json() == accepted.json()
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0", "1.1 "])
+async def test_terms_of_another_version_than_the_present_one_are_not_accepted(start_registry, version):
+    registry = await start_registry(tos_version="1.1")
+    who = {"Authorization": f"Bearer {(await session(registry))['access_token']}"}
+    change = "UPDATE people_developer SET tos_version = '1.0'"
+    await registry.database.act(lambda tx: tx.execute(change))
+    assert code(await accept_terms(registry, who, version)) == (409, "TOS_VERSION_NOT_PRESENT")
+    assert (await registry.get("/auth/profile", headers=who)).json()["tos_reconsent_required"] is True
+
+
+async def test_an_acceptance_of_terms_names_their_version(registry):
+    who = {"Authorization": f"Bearer {(await session(registry))['access_token']}"}
+    for body in ({}, {"tos_version": None}, {"tos_version": 1}, {"tos_version": ""}):
+        assert (await registry.post("/auth/accept-terms", json=body, headers=who)).status_code == 422
+    assert (await accept_terms(registry, {}, "1.0")).status_code == 401
+
+
 @pytest.mark.parametrize("header", [None, "Bearer nonsense", "Bearer a.b.c", "Basic YTpi", "Bearer "])
 async def test_without_a_developer_token_the_profile_is_refused(registry, header):
     answer = await registry.get("/auth/profile", headers={"Authorization": header} if header else {})

@@ -13,6 +13,7 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import MemberInvalid
 from hansa.rooms import people
 from hansa.rooms.people.errors import PasswordRefused
+from tests.browsing import BrowserOf
 from tests.registry import PASSWORD, TestDeveloper
 
 EMAIL = "ops@example.org"
@@ -59,6 +60,21 @@ async def test_an_administrator_logs_in_like_any_developer_and_is_shown_as_one(r
 async def test_the_administrator_has_yet_to_accept_the_terms(registry):
     shown = await profile(registry, await administrator(registry, *ADMIN_AREAS))
     assert shown["tos_reconsent_required"] is True
+
+
+async def test_the_administrator_accepts_the_terms_in_a_browser(registry):
+    await administrator(registry, *ADMIN_AREAS)
+    browser = await BrowserOf(registry).log_in(EMAIL)
+    await browser.open("/account")
+    assert "You have not accepted version 1.0 of the terms of use." in browser.text
+    await browser.open("/account/terms")
+    await browser.send("/account/terms")
+    assert browser.page.status_code == 422
+    await browser.send("/account/terms", tos_version="0.9")
+    assert (browser.page.status_code, "not the version of the present terms" in browser.text) == (409, True)
+    await browser.send("/account/terms", tos_version="1.0")
+    assert (browser.page.status_code, browser.page.url.path) == (200, "/account")
+    assert "You have not accepted" not in browser.text
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,31 @@ from tests.registry import TestDeveloper, TestRegistry
 from tests.running_jobs import jobs_of, working
 
 KIND = "test"
+DROPPED = {"mail", "forgotten password"}
+# Each with what would be lost with a job.
+KEPT = {
+    "card pull": "the next visit of a card",
+    "commerce: acceptances of contracts at other registries": "units of a payer that are held",
+    "commerce: contract deadlines": "the end of a hold",
+    "commerce: contracts of revoked agents": "the end of holds",
+    "commerce: contracts stated to the registry of their provider": "a message to a peer",
+    "commerce: dispute deadlines": "the decision about a hold",
+    "commerce: settlements with a peer": "a message to a peer about units",
+    "commerce: slashes for peers": "stakes that are to be taken",
+    "federation: claim DIDs at the frame": "a message to the frame",
+    "federation: read a peer": "the next reading of a peer",
+    "health check": "the next visit of a card",
+    "payments: end purchases": "the end of a purchase that is paid",
+    "peer cards": "the next reading of a peer",
+    "peer enforcement": "suspensions at a peer",
+    "peer hint": "a message to a peer",
+    "peers: look for enforcement": "suspensions at peers",
+    "reputation: record signals": "evidence for scores",
+    "transfers: acts on pools to a peer": "a message to a peer about units",
+    "transfers: bridge messages to a peer": "a message to a peer about units",
+    "transfers: messages to a peer": "a message to a peer about units",
+    "webhook": "deliveries that wait for an owner",
+}
 
 
 @pytest.fixture
@@ -75,10 +100,11 @@ async def test_a_dead_job_is_retried_and_recorded(registry: TestRegistry, admin:
 
 
 async def test_a_job_is_dropped_and_recorded(registry: TestRegistry, admin: TestDeveloper):
-    job_id = await add(registry, "key")
+    kind = "forgotten password"
+    job_id = await add(registry, "key", kind)
     assert (await drop(admin, job_id)).status_code == 204
-    assert (await listed(admin, kind=KIND))["items"] == []
-    assert await acts(admin) == [("job.drop", f"job:{job_id} {KIND}")]
+    assert (await listed(admin, kind=kind))["items"] == []
+    assert await acts(admin) == [("job.drop", f"job:{job_id} {kind}")]
     assert (await drop(admin, job_id)).status_code == 404
     assert (await retry(admin, job_id)).status_code == 404
 
@@ -90,6 +116,21 @@ async def test_a_job_that_runs_is_neither_retried_nor_dropped(registry: TestRegi
         answer = await act(admin, job_id)
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "JOB_RUNNING")
     assert await acts(admin) == []
+
+
+async def test_a_job_that_others_wait_for_is_not_dropped(registry: TestRegistry, admin: TestDeveloper):
+    for kind in sorted(KEPT):
+        job_id = await add(registry, "key", kind)
+        answer = await drop(admin, job_id)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "JOB_KEPT")
+        assert [job["id"] for job in (await listed(admin, kind=kind))["items"]] == [job_id]
+    assert await acts(admin) == []
+
+
+def test_every_kind_of_job_is_decided_and_none_on_a_schedule_is_dropped():
+    in_turns = {kind.name for kind in ASSEMBLY.jobs if kind.every_seconds is None and kind.has_work is None}
+    assert in_turns == DROPPED | set(KEPT)
+    assert ASSEMBLY.droppable_jobs == DROPPED
 
 
 async def test_work_on_a_schedule_is_not_dropped(registry: TestRegistry, admin: TestDeveloper):

@@ -1,6 +1,7 @@
 """WebSocket /ws/events and POST /ws/ticket."""
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -655,6 +656,22 @@ async def append_from_outside(served: RegistryProcess, ref: str) -> None:
     await database.open()
     await database.act(lambda tx: journal.append(tx, issued(ref)))
     await database.close()
+
+
+async def test_a_refused_handshake_is_one_line_in_the_log_and_no_error(served: RegistryProcess):
+    address, logged = served.url.removeprefix("http://"), len(served.log.read_text())
+
+    def lines() -> list[dict]:
+        return [json.loads(line) for line in served.log.read_text()[logged:].splitlines()]
+
+    used = "wst_" + "7" * 64
+    assert await refused_with(address, f"?token={used}") == (401, "TICKET_INVALID")
+    assert await refused_with(address, origin="https://elsewhere.example") == (403, "ORIGIN_REFUSED")
+    await until(lambda: {line.get("status") for line in lines()} >= {401, 403})
+    refused = [line for line in lines() if line["event"] == "socket refused"]
+    assert sorted(line["status"] for line in refused) == [401, 403]
+    assert not [line for line in lines() if line["level"] in {"warning", "error", "critical"}]
+    assert used not in served.log.read_text()
 
 
 async def test_a_stop_says_going_away_and_exits_with_zero_and_no_ticket_is_in_the_log(

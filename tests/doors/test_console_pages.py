@@ -259,6 +259,7 @@ async def test_only_files_of_the_console_are_served(registry: TestRegistry):
         "docs.js",
         "plots.js",
         "set-password.js",
+        "invitation.js",
         *CHECKED_FILES,
     ],
 )

@@ -198,7 +198,7 @@ async def test_a_mail_that_an_older_version_wrote_is_taken_over(registry, mail_s
 async def test_a_mail_whose_job_is_dropped_is_deleted(registry, mail_server):
     await write(registry)
     (job,) = await jobs_of(registry.runtime, "mail")
-    await registry.database.act(lambda tx: drop_job(tx, job["id"], None))
+    await registry.database.act(lambda tx: drop_job(tx, job["id"], None, droppable={"mail"}))
     await run_due(registry.runtime, MAIL)
     assert (mail_server.taken, await mails_kept(registry)) == ([], 0)
 

@@ -245,6 +245,7 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/two-factor/turn-off": _end_of_app,
     "POST /account/deletion/request-deletion": _proved,
     "POST /account/deletion/cancel": _keyed,
+    "POST /account/terms": lambda stage: _keyed(stage, tos_version=stage.registry.settings.tos_version),
     "POST /account/api-keys": _key,
     "POST /account/api-keys/{key_id:int}/revoke": _keyed,
     "POST /account/webhooks": _webhook,

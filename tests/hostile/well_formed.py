@@ -237,7 +237,9 @@ async def _pending_approval(stage: Stage) -> str:
 
 async def _job_to_change(stage: Stage) -> str:
     """The id of a new job that nothing runs."""
-    return str(await stage.registry.database.act(lambda tx: enqueue(tx, "staged", str(next(_numbers)))))
+    return str(
+        await stage.registry.database.act(lambda tx: enqueue(tx, "forgotten password", str(next(_numbers))))
+    )
 
 
 async def _invitation_to_revoke(stage: Stage) -> str:
@@ -774,6 +776,10 @@ async def _recovery(stage: Stage) -> WellFormed:
     return _json(email=newcomer.json["email"], recovery_key=answer.json()["recovery_keys"][0])
 
 
+async def _accepted_terms(stage: Stage) -> WellFormed:
+    return _json(tos_version=stage.registry.settings.tos_version)
+
+
 async def _changed_password(stage: Stage) -> WellFormed:
     return _json(current_password=PASSWORD, new_password="Another-Horse-9-Stable")
 
@@ -1216,6 +1222,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/register": _registration,
     "POST /api/v1/auth/login": _login,
     "POST /api/v1/auth/refresh": _refresh,
+    "POST /api/v1/auth/accept-terms": _accepted_terms,
     "POST /api/v1/auth/change-password": _changed_password,
     "POST /api/v1/auth/forgot-password": _forgotten,
     "POST /api/v1/auth/recover-account": _recovery,

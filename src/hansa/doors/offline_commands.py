@@ -7,6 +7,7 @@ from functools import partial
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.startup import (
     bring_up_to_date,
     identity_authority,
@@ -300,7 +301,9 @@ async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None
 async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
     """Delete a background job. Raises: Refused, and what opening the registry raises."""
     async with _database(settings) as database:
-        await database.act(lambda tx: jobs.drop_job(tx, job_id, None, reason))
+        await database.act(
+            lambda tx: jobs.drop_job(tx, job_id, None, reason, droppable=ASSEMBLY.droppable_jobs)
+        )
 
 
 async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:

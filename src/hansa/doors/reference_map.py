@@ -36,6 +36,7 @@ ROOMS = Path(assembly.__file__).parents[1] / "rooms"
 CALLERS = {
     caller.anyone: "anyone",
     caller.developer_caller: "developer",
+    caller.acting_developer_caller: "developer, unless suspended",
     caller.developer_caller_if_any: "anyone; a developer sees more",
     caller.agent_caller: "agent",
     caller.compared_agent_caller: "agent",
@@ -45,7 +46,9 @@ CALLERS = {
     policy.signed_in: "a person who is logged in in a browser",
     policy.administering: "a person who is logged in in a browser, holding any area",
     policy.acting: "a form of a person who is logged in in a browser",
+    policy.unsuspended_acting: "a form of such a person, unless suspended",
     policy.proved_acting: "a form of such a person who gave the password in the last ten minutes",
+    policy.unsuspended_proved_acting: "a form of such a person who gave the password in the last ten minutes, unless suspended",
     peer_caller.peer_caller: "a peer registry",
     federation.operator_caller: "an operator of this frame",
 }

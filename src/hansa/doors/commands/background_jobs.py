@@ -50,7 +50,7 @@ def retry_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_j
 
 @app.command("drop", epilog=examples('hansa jobs drop 42 --reason "the address was mistyped"'))
 def drop_job(job_id: JobId, reason: Reason = "", data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Delete a job with what it was to send; work on a schedule cannot be dropped."""
+    """Delete a job with what it was to send; only mail and answers to forgotten passwords can be dropped."""
     from hansa.doors import offline_commands
 
     run_act(offline_commands.drop_job(settings_from(data_dir=data_dir), job_id, reason or None))

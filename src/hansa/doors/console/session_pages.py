@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
-from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other
+from hansa.doors.console.access import AccountAct, SignedInPerson, account_page, see_other
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
 from hansa.doors.console.access.forms import RESUME_FIELD
 from hansa.doors.console.access.pages import own_path
@@ -59,7 +59,7 @@ async def show_sessions(person: SignedInPerson, request: Request, db: Db) -> HTM
 
 
 @router.post("/account/sessions/{session_id:uuid}/end")
-async def end_session(session_id: UUID, sender: Act, db: Db, settings: Config) -> Response:
+async def end_session(session_id: UUID, sender: AccountAct, db: Db, settings: Config) -> Response:
     """End one session of the account; the one of this browser leads to the login."""
     person = sender.person
     await db.act(lambda tx: people.end_one_if_open(tx, person.developer.id, session_id))
@@ -69,14 +69,14 @@ async def end_session(session_id: UUID, sender: Act, db: Db, settings: Config) -
 
 
 @router.post("/account/sessions/end-all")
-async def end_all_sessions(sender: Act, db: Db, settings: Config) -> Response:
+async def end_all_sessions(sender: AccountAct, db: Db, settings: Config) -> Response:
     """End every session of the account, also the one of this browser."""
     await db.act(lambda tx: people.end_all(tx, sender.person.developer.id))
     return _logged_out(settings)
 
 
 @router.post("/confirm")
-async def confirm(sender: Act, request: Request, db: Db) -> Response:
+async def confirm(sender: AccountAct, request: Request, db: Db) -> Response:
     """Give the password again; then the form that needed it can be sent."""
     person, form = sender.person, sender.form
     resume = form.value(RESUME_FIELD)

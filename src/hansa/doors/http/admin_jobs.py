@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from msgspec.structs import asdict
 from pydantic import Field
 
+from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Developer, admin_holding
@@ -87,8 +88,10 @@ async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None
 @router.delete(
     "/{job_id}",
     status_code=204,
-    responses=problems(Unauthorized, jobs.JobUnknown, jobs.JobRunning, jobs.JobScheduled, Invalid),
+    responses=problems(
+        Unauthorized, jobs.JobUnknown, jobs.JobRunning, jobs.JobScheduled, jobs.JobKept, Invalid
+    ),
 )
 async def drop_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
-    """Delete a job and its content."""
-    await db.act(lambda tx: jobs.drop_job(tx, job_id, administrator))
+    """Delete a job and its content; jobs of most kinds cannot be deleted."""
+    await db.act(lambda tx: jobs.drop_job(tx, job_id, administrator, droppable=ASSEMBLY.droppable_jobs))

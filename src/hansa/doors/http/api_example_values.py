@@ -203,7 +203,7 @@ VALUES: dict[str, Any] = {
     "MadeInviteOut.code": "HANSA-7KQ2-M4XD-9TRW-B3HN",
     "code_prefix": "HANSA-7KQ2",
     "invite_code": "HANSA-7KQ2-M4XD-9TRW-B3HN",
-    "invite_url": "https://registry.example.org/first-steps#invite_code=HANSA-7KQ2-M4XD-9TRW-B3HN",
+    "invite_url": "https://registry.example.org/sign-up#invite_code=HANSA-7KQ2-M4XD-9TRW-B3HN",
     "plain_api_key": "avreg_…",
     "key_prefix": "avreg_1a2b",
     "licence_key": "hfl_v1_…",

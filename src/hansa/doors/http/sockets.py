@@ -4,12 +4,15 @@
   a peer sends nor what it leaves unread fills the memory.
 - Frames are parsed in small portions, and none after the end: thousands of empty frames in one packet take no longer
   than those that are still taken.
+- A handshake that is refused is a line of level info in the log, without its address, which may hold a ticket.
 - A peer that sends too many frames, or frames that are refused, or does not read, counts against its address.
 """
 
 import socket
 from asyncio import BaseTransport
+from typing import Any
 
+import structlog
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 from websockets.protocol import State
@@ -32,6 +35,8 @@ FRAMES_PER_SECOND = 20
 UNSENT_BYTES = 16 * 1024
 # Left to itself the system keeps megabytes for a peer that does not read.
 SEND_BUFFER_BYTES = 128 * 1024
+
+_log = structlog.get_logger()
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
@@ -130,6 +135,13 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         while not self.writable.is_set():
             await self.writable.wait()
         return not self._is_over()
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and self.close_sent and self.initial_response:
+            # The server would log an error: it takes a handshake that is refused by a response for one without an answer.
+            self.handshake_complete = True
+            _log.info("socket refused", status=self.initial_response[0])
 
     async def run_asgi(self) -> None:
         self.scope["extensions"][LINE] = self  # type: ignore[assignment]

@@ -57,6 +57,11 @@ class Assembly:
         return tuple(kind for room in self.rooms for kind in room.jobs)
 
     @cached_property
+    def droppable_jobs(self) -> frozenset[str]:
+        """The kinds whose jobs operators may delete."""
+        return frozenset(kind.name for kind in self.jobs if kind.is_droppable)
+
+    @cached_property
     def rounds(self) -> tuple[PeriodicTask, ...]:
         return tuple(one for room in self.rooms for one in room.rounds)
 

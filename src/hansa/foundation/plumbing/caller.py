@@ -1,7 +1,8 @@
 """Who is asking. The parameter type in a route's signature is the policy.
 
 - `Public`: anyone. `CurrentDeveloper`: a person, by developer token or by an API key with every scope;
-  `developer_holding(scope)`: the same, or an API key with that scope; `admin_holding(area)`: one who administers that
+  `developer_holding(scope)`: the same, or an API key with that scope. `ActingDeveloper` and `developer_acting(scope)`: the
+  same, unless suspended; every route that changes more than the person's own access and account. `admin_holding(area)`: one who administers that
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
   missing right a 403, before the body is read; with `agent_to_judge(permission)` the handler judges the permission.
 - A permission that an agent's roles do not give may come from a capability, where the route says so. `AGENT_RBAC_MODE`
@@ -62,6 +63,7 @@ class Developer(msgspec.Struct, frozen=True):
     has_second_factor: bool = False
     second_factor_at: datetime | None = None
     are_areas_withheld: bool = False
+    is_suspended: bool = False
 
     @property
     def areas_in_reach(self) -> frozenset[str]:
@@ -72,6 +74,11 @@ class Developer(msgspec.Struct, frozen=True):
         """Raises: ScopeMissing."""
         if not allows(self.scopes, scope):
             raise ScopeMissing(context={"scope": scope})
+
+    def require_not_suspended(self) -> None:
+        """Raises: DeveloperSuspended."""
+        if self.is_suspended:
+            raise DeveloperSuspended
 
     def require_area(self, area: str, detail: str | None = None) -> None:
         """The person administers the area now. Raises: AreasWithheld, AreaMissing with this detail."""
@@ -218,6 +225,15 @@ async def developer_caller(developer: Annotated[Developer, Depends(any_developer
     return developer
 
 
+@refuses_with(DeveloperSuspended)
+async def acting_developer_caller(
+    developer: Annotated[Developer, Depends(developer_caller)],
+) -> Developer:
+    """The person asking, with a credential that is not narrow, who is not suspended. Raises: DeveloperSuspended."""
+    developer.require_not_suspended()
+    return developer
+
+
 @refuses_with(Unauthorized)
 @evaluated_once
 async def any_developer_if_any(
@@ -351,6 +367,22 @@ def developer_holding(scope: str) -> Any:
     return Depends(developer_with_scope)
 
 
+def developer_acting(scope: str) -> Any:
+    """A dependency: as `developer_holding`, by a person who is not suspended."""
+    assert scope in SCOPES, scope
+
+    @refuses_with(ScopeMissing, DeveloperSuspended)
+    async def acting_developer_with_scope(
+        developer: Annotated[Developer, Depends(any_developer)],
+    ) -> Developer:
+        developer.require(scope)
+        developer.require_not_suspended()
+        return developer
+
+    acting_developer_with_scope.scope = scope  # type: ignore[attr-defined]
+    return Depends(acting_developer_with_scope)
+
+
 def maybe_developer_holding(scope: str) -> Any:
     """A dependency: the developer asking, with a credential that has `scope`; None for every other request.
 
@@ -461,6 +493,7 @@ def bearer_token(request: Request) -> str:
 
 Public = Annotated[None, Depends(anyone)]
 CurrentDeveloper = Annotated[Developer, Depends(developer_caller)]
+ActingDeveloper = Annotated[Developer, Depends(acting_developer_caller)]
 MaybeDeveloper = Annotated[Developer | None, Depends(developer_caller_if_any)]
 """With it goes `openapi_extra=CREDENTIAL_OPTIONAL` on the route."""
 CurrentAgent = Annotated[Agent, Depends(agent_caller)]

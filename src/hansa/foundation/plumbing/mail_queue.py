@@ -150,5 +150,5 @@ def _error_name(trouble: Exception) -> str:
     return f"{type(trouble).__name__} {code}" if isinstance(code, int) else type(trouble).__name__
 
 
-MAIL = LeasedKind(KIND, _send_mail, at_once=SENT_AT_ONCE, retries=RETRIES)
+MAIL = LeasedKind(KIND, _send_mail, at_once=SENT_AT_ONCE, retries=RETRIES, is_droppable=True)
 """The jobs that send mail; a mail that was sent, or has become useless, is deleted with its job."""

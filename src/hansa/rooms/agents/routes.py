@@ -7,7 +7,13 @@ from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import CurrentAgent, Developer, Public, developer_holding
+from hansa.foundation.plumbing.caller import (
+    CurrentAgent,
+    Developer,
+    Public,
+    developer_acting,
+    developer_holding,
+)
 from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.early_authentication import evaluated_once
@@ -109,10 +115,10 @@ async def bootstrap_token(request: Request, _: Annotated[Any, Depends(_BOOTSTRAP
 
 
 BringsBootstrapToken = Annotated[str, Depends(bootstrap_token)]
-CreatingDeveloper = Annotated[Developer, developer_holding("agents:create")]
+CreatingDeveloper = Annotated[Developer, developer_acting("agents:create")]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
-WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
-SecretsDeveloper = Annotated[Developer, developer_holding("agents:secrets")]
+WritingDeveloper = Annotated[Developer, developer_acting("agents:write")]
+SecretsDeveloper = Annotated[Developer, developer_acting("agents:secrets")]
 Unbound = Annotated[RequireUnbound, Depends(REQUIRE_UNBOUND.given)]
 
 

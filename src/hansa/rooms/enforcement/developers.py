@@ -1,6 +1,6 @@
 """Suspend and reinstate a developer with every agent.
 
-A suspended developer may log in and read, creates no agents and administers nothing. Administrators cannot
+A suspended developer may log in, read, secure the login and delete the account, and does nothing else. Administrators cannot
 suspend or reinstate their own account: the administrator who suspends remains one, so that enforcement always has an administrator.
 """
 

@@ -20,7 +20,7 @@ from .errors import EmailUnverified, PartialTokenRefused, RecoveryRefused, Verif
 from .invites import InviteInfo, InvitesIn, MadeInviteOut, list_invites, make_invites, revoke_invite
 from .login import PartialLogin
 from .mails import NOTICE_DAYS, notify
-from .profile import own_profile
+from .profile import accept_terms, own_profile
 from .recovery import (
     FORGOTTEN_PER_ADDRESS,
     RECOVERIES_PER_ADDRESS,
@@ -42,7 +42,7 @@ from .recovery.store import lock_developer
 from .register import admit as admit_registration
 from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
-from .schemas import RegistrationIn
+from .schemas import AcceptTermsIn, RegistrationIn
 from .sessions import Client, end_all, end_one_if_open, open_ones
 from .store import names_of
 from .two_factor import (
@@ -67,6 +67,7 @@ __all__ = [
     "RECOVERIES_PER_ADDRESS",
     "REGISTRATIONS",
     "ROOM",
+    "AcceptTermsIn",
     "ApiKeyIn",
     "BrowserSession",
     "Call",
@@ -94,6 +95,7 @@ __all__ = [
     "SetupOut",
     "VerificationLinkInvalid",
     "VerifyIn",
+    "accept_terms",
     "admit_administrator",
     "admit_recovery",
     "admit_registration",

@@ -18,6 +18,14 @@ class TermsNotAccepted(Invalid):
     sentence = "tos_accepted must be true: this registry requires acceptance of its terms."
 
 
+class TermsNotPresent(Conflict):
+    """The accepted version of the terms is not the present one."""
+
+    code = "TOS_VERSION_NOT_PRESENT"
+    sentence = "tos_version is not the version of the present terms."
+    remedy = "Read the present terms, then accept the tos_version of GET /auth/registration-config."
+
+
 class AgeNotConfirmed(Invalid):
     """The registry requires confirmation that the person is old enough for an account."""
 

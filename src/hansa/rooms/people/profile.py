@@ -1,10 +1,12 @@
-"""What a developer is shown of themselves."""
+"""The developer's own record, and the acceptance of new terms in it."""
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Unauthorized
 
 from . import store
+from .errors import TermsNotPresent
 from .schemas import ProfileOut
 
 
@@ -21,3 +23,17 @@ async def own_profile(tx: Tx, developer: Developer, settings: Settings) -> Profi
         created_at=profile.created_at,
         tos_reconsent_required=settings.tos_consent_required and profile.tos_version != settings.tos_version,
     )
+
+
+async def accept_terms(tx: Tx, developer: Developer, version: str, settings: Settings) -> ProfileOut:
+    """Record the acceptance of the present terms; a repeated one changes nothing.
+
+    The developer names the version, so that terms published in between are not accepted unread.
+
+    Raises: TermsNotPresent, Unauthorized.
+    """
+    if version != settings.tos_version:
+        raise TermsNotPresent
+    if not await store.accept_terms(tx, developer.id, version):
+        raise Unauthorized
+    return await own_profile(tx, developer, settings)

@@ -28,6 +28,7 @@ from .errors import (
     RefreshTokenRefused,
     SessionUnknown,
     TermsNotAccepted,
+    TermsNotPresent,
     TooManyPasswords,
     VerificationLinkInvalid,
     WrongCredentials,
@@ -35,6 +36,7 @@ from .errors import (
 from .invites import InviteCodeUnknown
 from .schemas import (
     SECRET_MAX_CHARACTERS,
+    AcceptTermsIn,
     LoginForm,
     LoginOut,
     MessageOut,
@@ -214,6 +216,14 @@ async def own_profile(
 ) -> ProfileOut:
     """The developer's own account."""
     return await db.read(lambda tx: profile.own_profile(tx, developer, config))
+
+
+@router.post("/accept-terms", responses=problems(Unauthorized, TermsNotPresent, Invalid, BodyInvalid))
+async def accept_terms(
+    body: AcceptTermsIn, developer: CurrentDeveloper, db: Db, config: Config
+) -> ProfileOut:
+    """Accept the present terms. Required of an account whose profile says `tos_reconsent_required`."""
+    return await db.act(lambda tx: profile.accept_terms(tx, developer, body.tos_version, config))
 
 
 @router.get(

@@ -87,6 +87,14 @@ class RegistrationConfigOut(LazyModel):
     privacy_url: str
 
 
+class AcceptTermsIn(RequestBody):
+    """Acceptance of the present terms."""
+
+    tos_version: Annotated[str, Field(min_length=1)] = Field(
+        description="The version that was read; must be the present one."
+    )
+
+
 class LoginForm(LazyModel):
     """A login."""
 

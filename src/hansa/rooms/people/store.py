@@ -14,10 +14,11 @@ import msgspec
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 
-# The areas that a developer `d` administers now, and whether a suspension withholds them.
+# The areas that a developer `d` administers now, whether a suspension withholds them, and whether there is one.
 AREAS_COLUMNS = """
 CASE WHEN d.areas <> '{}' AND plumbing_is_barred_author(d.id) THEN '{}' ELSE d.areas END AS areas,
-d.areas <> '{}' AND plumbing_is_barred_author(d.id) AS are_areas_withheld
+d.areas <> '{}' AND plumbing_is_barred_author(d.id) AS are_areas_withheld,
+plumbing_is_barred_author(d.id) AS is_suspended
 """
 
 
@@ -162,6 +163,16 @@ async def profile_of(tx: Tx, developer_id: int) -> Profile:
     )
     assert row is not None
     return Profile(**row)
+
+
+async def accept_terms(tx: Tx, developer_id: int, version: str) -> bool:
+    """Write the accepted version; False where the account is closed."""
+    accepted = await tx.fetchval(
+        "UPDATE people_developer SET tos_version = $2 WHERE id = $1 AND closed_at IS NULL RETURNING true",
+        developer_id,
+        version,
+    )
+    return accepted is not None
 
 
 async def names_of(tx: Tx, developer_ids: Sequence[int]) -> dict[int, str]:

@@ -4,7 +4,7 @@ The parameter type in a page's signature is its policy, as for the routes of the
 
 - `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well;
   `AnyAdministrator`: who administers any area. Without a session the answer leads to the login, and back.
-- `Act`: a form of such a person; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more;
+- `Act`: a form of such a person, unless suspended; `AccountAct`: of a suspended one too; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more;
   `proved_upload_in(area, page, size)` takes a file as well.
 - `OpenForm`: a form that needs no login; `Visitor` and `VisitorAct`: one with a key, carried out once.
 
@@ -18,11 +18,13 @@ from .form_keys import new_form_key
 from .forms import SentForm, whole_number
 from .pages import account_page, form_page, see_other
 from .policy import (
+    AccountAct,
     Act,
     Acting,
     AnyAdministrator,
     Diverted,
     OpenForm,
+    ProvedAccountAct,
     ProvedAct,
     SignedIn,
     SignedInPerson,
@@ -37,6 +39,7 @@ from .policy import (
 )
 
 __all__ = [
+    "AccountAct",
     "Act",
     "Acting",
     "AnyAdministrator",
@@ -44,6 +47,7 @@ __all__ = [
     "Diverted",
     "FormRefused",
     "OpenForm",
+    "ProvedAccountAct",
     "ProvedAct",
     "SentForm",
     "SignedIn",

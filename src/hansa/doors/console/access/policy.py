@@ -130,6 +130,18 @@ async def proved_acting(request: Request, sender: Annotated[Acting, Depends(acti
     return sender
 
 
+async def unsuspended_acting(sender: Annotated[Acting, Depends(acting)]) -> Acting:
+    """As `acting`, by who is not suspended. Raises: DeveloperSuspended."""
+    sender.person.developer.require_not_suspended()
+    return sender
+
+
+async def unsuspended_proved_acting(sender: Annotated[Acting, Depends(proved_acting)]) -> Acting:
+    """As `proved_acting`, by who is not suspended. Raises: DeveloperSuspended."""
+    sender.person.developer.require_not_suspended()
+    return sender
+
+
 async def proved_uploading(request: Request, page: str, size_max: int) -> Uploading:
     """Who sent this form with a file. A file is not kept: after the login or the password the browser is led to `page`.
 
@@ -248,8 +260,11 @@ async def _person_of(request: Request) -> SignedIn | None:
 
 
 SignedInPerson = Annotated[SignedIn, Depends(signed_in)]
-Act = Annotated[Acting, Depends(acting)]
-ProvedAct = Annotated[Acting, Depends(proved_acting)]
+Act = Annotated[Acting, Depends(unsuspended_acting)]
+ProvedAct = Annotated[Acting, Depends(unsuspended_proved_acting)]
+AccountAct = Annotated[Acting, Depends(acting)]
+"""A form about the person's own access and account, which a suspended person may send too."""
+ProvedAccountAct = Annotated[Acting, Depends(proved_acting)]
 AnyAdministrator = Annotated[SignedIn, Depends(administering)]
 OpenForm = Annotated[SentForm, Depends(open_form)]
 Visitor = Annotated[Visiting, Depends(visiting)]

@@ -1,11 +1,23 @@
-"""The account of a person: signing up, access that was lost, security, API keys, webhooks, deletion."""
+"""The account of a person: signing up, access that was lost, security, terms, API keys, webhooks, deletion."""
 
-from . import api_keys, deletion, lost_access, requests, security, sign_up, two_factor, webhook_page, webhooks
+from . import (
+    api_keys,
+    deletion,
+    lost_access,
+    requests,
+    security,
+    sign_up,
+    terms,
+    two_factor,
+    webhook_page,
+    webhooks,
+)
 
 ROUTERS = (
     sign_up.router,
     lost_access.router,
     security.router,
+    terms.router,
     two_factor.router,
     deletion.router,
     api_keys.router,

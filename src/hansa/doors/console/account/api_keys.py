@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
-    Act,
+    AccountAct,
     FormRefused,
     ProvedAct,
     SentForm,
@@ -64,7 +64,9 @@ async def make_key(sender: ProvedAct, request: Request, db: Db, settings: Config
 
 
 @router.post("/account/api-keys/{key_id:int}/revoke")
-async def revoke_key(key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)], sender: Act, db: Db) -> Response:
+async def revoke_key(
+    key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)], sender: AccountAct, db: Db
+) -> Response:
     """Revoke an API key; one that is revoked already is no trouble."""
     try:
         await db.act(lambda tx: people.revoke_key(tx, sender.person.developer, key_id))

@@ -4,8 +4,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
-    Act,
-    ProvedAct,
+    AccountAct,
+    ProvedAccountAct,
     SentForm,
     SignedIn,
     SignedInPerson,
@@ -35,7 +35,7 @@ async def show_deletion(person: SignedInPerson, request: Request, db: Db, settin
 
 @router.post("/account/deletion/request-deletion")
 async def request_deletion(
-    sender: ProvedAct, request: Request, *, db: Db, settings: Config, seal: Sealing
+    sender: ProvedAccountAct, request: Request, *, db: Db, settings: Config, seal: Sealing
 ) -> Response:
     """Delete the account after the cooling-off period."""
     account_end = ACCOUNT_END.of(runtime_of(request))
@@ -53,7 +53,7 @@ async def request_deletion(
 
 
 @router.post("/account/deletion/cancel")
-async def cancel_deletion(sender: Act, request: Request, db: Db, settings: Config) -> Response:
+async def cancel_deletion(sender: AccountAct, request: Request, db: Db, settings: Config) -> Response:
     """Keep the account after all."""
     try:
         await db.act(lambda tx: people.cancel_deletion(tx, sender.person.developer))

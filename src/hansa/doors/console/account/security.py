@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import Act, SignedInPerson, account_page, see_other, try_once
+from hansa.doors.console.access import AccountAct, SignedInPerson, account_page, see_other, try_once
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
@@ -50,7 +50,7 @@ async def show_password(person: SignedInPerson, request: Request) -> HTMLRespons
 
 @router.post("/account/change-password")
 async def change_password(
-    sender: Act, request: Request, *, db: Db, settings: Config, seal: Sealing
+    sender: AccountAct, request: Request, *, db: Db, settings: Config, seal: Sealing
 ) -> Response:
     """Change the password; every session ends, this one as well."""
     try:
@@ -76,7 +76,7 @@ async def show_recovery_keys(person: SignedInPerson, request: Request) -> HTMLRe
 
 
 @router.post("/account/recovery-keys")
-async def renew_recovery_keys(sender: Act, request: Request, db: Db, seal: Sealing) -> Response:
+async def renew_recovery_keys(sender: AccountAct, request: Request, db: Db, seal: Sealing) -> Response:
     """Replace the recovery keys and show the new ones."""
     person = sender.person
     try:

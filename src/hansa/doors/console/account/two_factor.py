@@ -5,7 +5,7 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from hansa.doors.console.access import (
-    Act,
+    AccountAct,
     SentForm,
     SignedIn,
     SignedInPerson,
@@ -45,7 +45,7 @@ async def show_two_factor(person: SignedInPerson, request: Request) -> HTMLRespo
 
 
 @router.post("/account/two-factor/set-up")
-async def set_up(sender: Act, request: Request, settings: Config, seal: Sealing) -> Response:
+async def set_up(sender: AccountAct, request: Request, settings: Config, seal: Sealing) -> Response:
     """Make a seed for the app and show it as a QR code and as text."""
     person = sender.person
 
@@ -63,7 +63,7 @@ async def set_up(sender: Act, request: Request, settings: Config, seal: Sealing)
 
 
 @router.post("/account/two-factor/turn-on")
-async def turn_on(sender: Act, request: Request, seal: Sealing) -> Response:
+async def turn_on(sender: AccountAct, request: Request, seal: Sealing) -> Response:
     """Turn it on with the first code of the app, and show the backup codes."""
     person = sender.person
     try:
@@ -91,7 +91,7 @@ async def turn_on(sender: Act, request: Request, seal: Sealing) -> Response:
 
 
 @router.post("/account/two-factor/turn-off")
-async def turn_off(sender: Act, request: Request, db: Db, seal: Sealing) -> Response:
+async def turn_off(sender: AccountAct, request: Request, db: Db, seal: Sealing) -> Response:
     """Turn it off, with the password and a code."""
     developer = sender.person.developer
     try:

@@ -1,10 +1,12 @@
 """Background jobs and the mail queue, for administrators of the platform."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
+from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.console.access import SentForm, SignedIn
 from hansa.foundation.plumbing import jobs, mail_queue
 from hansa.foundation.plumbing.database import Database, Tx
@@ -48,7 +50,7 @@ async def act_on_job(
     job_id: JobId, act: Literal["retry", "drop"], sender: PlatformAct, request: Request, db: Db
 ) -> Response:
     """Run a job now, or delete it with its content."""
-    change = jobs.retry_job if act == "retry" else jobs.drop_job
+    change = jobs.retry_job if act == "retry" else partial(jobs.drop_job, droppable=ASSEMBLY.droppable_jobs)
     return await carry_out(
         request,
         sender,
@@ -100,6 +102,7 @@ async def _page(
         form,
         status=code,
         jobs=found,
+        droppable=ASSEMBLY.droppable_jobs,
         total=total,
         offset=offset,
         chosen=state,

@@ -4,7 +4,7 @@
 - A job runs at least once. It is leased, or its row locked, so that one process at a time runs it; a result that comes
   after the lease was lost is refused. The job of a dead process comes back when its lease ends.
 - A failed attempt is retried after a growing pause; after the last one, or when work gives up, the job is dead with the
-  reason. Operators list, retry and drop jobs; dead ones are deleted after 30 days.
+  reason. Operators list and retry jobs, and drop those of a droppable kind; dead ones are deleted after 30 days.
 - Scheduled work is one job per kind, whose next due time is counted from its end.
 """
 
@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.database import Tx
 from . import store
 from .administering import (
     JobFilter,
+    JobKept,
     JobRunning,
     JobScheduled,
     JobUnknown,
@@ -124,6 +125,7 @@ __all__ = [
     "GiveUp",
     "Job",
     "JobFilter",
+    "JobKept",
     "JobKind",
     "JobRunning",
     "JobScheduled",

@@ -1,5 +1,6 @@
 """What administrators and the operator see of jobs, and do about them."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Literal
 
@@ -57,6 +58,14 @@ class JobScheduled(Conflict):
     sentence = "The job runs on a schedule and cannot be dropped."
 
 
+class JobKept(Conflict):
+    """Jobs of this kind cannot be deleted."""
+
+    code = "JOB_KEPT"
+    sentence = "Jobs of this kind carry units, or what others wait for, and cannot be deleted."
+    remedy = "Remove the cause of its failure, then retry the job."
+
+
 class JobFilter(msgspec.Struct, frozen=True):
     """Which jobs, the earliest due first; what is None is not asked for."""
 
@@ -99,14 +108,23 @@ async def retry_job(tx: Tx, job_id: int, administrator: Developer | None, reason
     await record_act(tx, administrator, act="job.retry", subject=f"job:{job_id} {kind}", reason=reason)
 
 
-async def drop_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:
-    """Delete a job and its content. Without an administrator it is recorded as an operator's act.
+async def drop_job(
+    tx: Tx,
+    job_id: int,
+    administrator: Developer | None,
+    reason: str | None = None,
+    *,
+    droppable: Collection[str],
+) -> None:
+    """Delete a job of a droppable kind, and its content. Without an administrator it is recorded as an operator's act.
 
-    Raises: JobUnknown, JobRunning, JobScheduled.
+    Raises: JobUnknown, JobRunning, JobScheduled, JobKept.
     """
     kind, key = await _lock(tx, job_id)
     if key == SCHEDULE:
         raise JobScheduled
+    if kind not in droppable:
+        raise JobKept
     await tx.execute("DELETE FROM plumbing_job WHERE id = $1", job_id)
     await record_act(tx, administrator, act="job.drop", subject=f"job:{job_id} {kind}", reason=reason)
 

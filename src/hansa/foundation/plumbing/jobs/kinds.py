@@ -85,6 +85,8 @@ class LeasedKind(msgspec.Struct, frozen=True):
     started_at_once: int | None = None
     is_enabled: Callable[[Settings], bool] = always
     has_work: Callable[[Tx], Awaitable[bool]] | None = None
+    is_droppable: bool = False
+    """Whether operators may delete its jobs: none that moves units, says something to a peer, or is all that goes on with a row."""
 
 
 class TransactionalKind(msgspec.Struct, frozen=True):
@@ -110,6 +112,7 @@ class TransactionalKind(msgspec.Struct, frozen=True):
     exhausted: Callable[[Tx, Job, Exception], Awaitable[None]] | None = None
     at_once: int = 1
     once_a_turn: bool = False
+    is_droppable: bool = False
 
 
 JobKind: TypeAlias = LeasedKind | TransactionalKind

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentDeveloper
+from hansa.foundation.plumbing.caller import ActingDeveloper
 from hansa.foundation.plumbing.limits import limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Tokens
@@ -34,7 +34,7 @@ router = APIRouter(prefix="/agents/{did}/act-token", route_class=GuardedRoute)
 )
 async def issue_act_token(
     did: Annotated[str, Path(max_length=DID_MAX_CHARACTERS)],
-    developer: CurrentDeveloper,
+    developer: ActingDeveloper,
     db: Db,
     tokens: Tokens,
 ) -> ActTokenOut:

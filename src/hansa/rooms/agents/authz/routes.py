@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_holding
+from hansa.foundation.plumbing.caller import Developer, ScopeMissing, developer_acting, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -19,8 +19,8 @@ router = APIRouter(prefix="/agents/{did}/authz", route_class=GuardedRoute)
 
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
-WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
-SecretsDeveloper = Annotated[Developer, developer_holding("agents:secrets")]
+WritingDeveloper = Annotated[Developer, developer_acting("agents:write")]
+SecretsDeveloper = Annotated[Developer, developer_acting("agents:secrets")]
 CHANGES = problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid)
 
 

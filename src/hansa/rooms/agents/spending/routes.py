@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 
 from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent, Developer, developer_holding
+from hansa.foundation.plumbing.caller import CurrentAgent, Developer, developer_acting, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -26,8 +26,8 @@ router = APIRouter(prefix="/agents", route_class=GuardedRoute)
 
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
-WritingDeveloper = Annotated[Developer, developer_holding("agents:write")]
-SecretsDeveloper = Annotated[Developer, developer_holding("agents:secrets")]
+WritingDeveloper = Annotated[Developer, developer_acting("agents:write")]
+SecretsDeveloper = Annotated[Developer, developer_acting("agents:secrets")]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
 DECISIONS = problems(Unauthorized, AgentUnknown, ApprovalUnknown, ApprovalDecided, Invalid)

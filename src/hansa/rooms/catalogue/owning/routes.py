@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import Developer, developer_holding
+from hansa.foundation.plumbing.caller import Developer, developer_acting
 from hansa.foundation.plumbing.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config
@@ -33,7 +33,7 @@ from .edit import Editor, delete_card, edit_card, list_or_unlist
 from .ownership import Owners
 from .schemas import CreateCardIn, EditCardIn, ListingIn
 
-Writer = Annotated[Developer, developer_holding("cards:write")]
+Writer = Annotated[Developer, developer_acting("cards:write")]
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query
 from msgspec.structs import asdict, replace
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, developer_holding
+from hansa.foundation.plumbing.caller import Developer, developer_acting, developer_holding
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import Limit, admit
 from hansa.foundation.plumbing.problem_docs import problems
@@ -39,6 +39,7 @@ from .schemas import (
 router = APIRouter(prefix="/developers/webhooks", tags=["webhooks"], route_class=GuardedRoute)
 
 Owner = Annotated[Developer, developer_holding("webhooks:manage")]
+ActingOwner = Annotated[Developer, developer_acting("webhooks:manage")]
 Id = Annotated[str, Path(max_length=64)]
 
 # What an owner asks to be sent at once, so that nobody is called by us more often than that at somebody's whim.
@@ -51,7 +52,7 @@ SENT_ON_REQUEST = Limit("webhook-sent-on-request", 30)
     responses=problems(Unauthorized, TooManyWebhooks, Invalid, BodyInvalid, HostRefused),
 )
 async def create_webhook(
-    body: WebhookIn, developer: Owner, db: Db, config: Config, seal: Sealing
+    body: WebhookIn, developer: ActingOwner, db: Db, config: Config, seal: Sealing
 ) -> NewWebhookOut:
     """Create a webhook. The secret is shown only once."""
     subscription = subscribing.Subscription(
@@ -79,7 +80,7 @@ async def read_webhook(webhook_id: Id, developer: Owner, db: Db) -> WebhookOut:
     responses=problems(Unauthorized, WebhookUnknown, Invalid, BodyInvalid, HostRefused),
 )
 async def change_webhook(
-    webhook_id: Id, body: WebhookChangeIn, developer: Owner, db: Db, config: Config
+    webhook_id: Id, body: WebhookChangeIn, developer: ActingOwner, db: Db, config: Config
 ) -> WebhookOut:
     """Change a webhook, and activate it unless `is_active` is false."""
 
@@ -92,7 +93,7 @@ async def change_webhook(
 
 
 @router.delete("/{webhook_id}", responses=problems(Unauthorized, WebhookUnknown, Invalid))
-async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut:
+async def delete_webhook(webhook_id: Id, developer: ActingOwner, db: Db) -> DeletedOut:
     """Delete a webhook with its deliveries."""
     await db.act(lambda tx: subscribing.unsubscribe(tx, developer.id, webhook_id))
     return DeletedOut(id=webhook_id)
@@ -103,7 +104,7 @@ async def delete_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeletedOut
     operation_id="rotate_webhook_secret",
     responses=problems(Unauthorized, WebhookUnknown, ReplacedMeanwhile, Invalid),
 )
-async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing) -> RotatedSecretOut:
+async def rotate_secret(webhook_id: Id, developer: ActingOwner, db: Db, seal: Sealing) -> RotatedSecretOut:
     """Create a new secret, shown only once. For one day deliveries are also signed with the former one."""
     secret, until = await db.act(lambda tx: subscribing.rotate_secret(tx, seal, developer.id, webhook_id))
     return RotatedSecretOut(id=webhook_id, secret=secret, former_secret_until=until)
@@ -113,7 +114,7 @@ async def rotate_secret(webhook_id: Id, developer: Owner, db: Db, seal: Sealing)
     "/{webhook_id}/test",
     responses=problems(Unauthorized, WebhookUnknown, WebhookStopped, Invalid, TooManyRequests),
 )
-async def test_webhook(webhook_id: Id, developer: Owner, db: Db) -> DeliveryOut:
+async def test_webhook(webhook_id: Id, developer: ActingOwner, db: Db) -> DeliveryOut:
     """Send a `webhook.test` now, with one attempt; the result is among the deliveries."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
     return DeliveryOut.of(await db.act(lambda tx: deliveries.send_test(tx, developer.id, webhook_id)))
@@ -141,7 +142,7 @@ async def list_deliveries(
         TooManyRequests,
     ),
 )
-async def resend_delivery(webhook_id: Id, delivery_id: Id, developer: Owner, db: Db) -> DeliveryOut:
+async def resend_delivery(webhook_id: Id, delivery_id: Id, developer: ActingOwner, db: Db) -> DeliveryOut:
     """Send a delivery again with the same id and content, and a new series of attempts."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
     delivery = await db.act(lambda tx: deliveries.resend(tx, developer.id, webhook_id, delivery_id))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, developer_holding
+from hansa.foundation.plumbing.caller import Developer, developer_acting, developer_holding
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, Unauthorized
@@ -17,12 +17,13 @@ from .schemas import BIGINT_MAX, ApiKeyIn, ApiKeyInfo, ApiKeysPage, ApiKeysQuery
 router = APIRouter(prefix="/auth/api-keys", tags=["API keys"], route_class=GuardedRoute)
 
 ManagingDeveloper = Annotated[Developer, developer_holding("keys:manage")]
+MakingDeveloper = Annotated[Developer, developer_acting("keys:manage")]
 ReadingDeveloper = Annotated[Developer, developer_holding("keys:read")]
 
 
 @router.post("", responses=problems(Unauthorized, ScopeBroader, TooManyKeys, Invalid, BodyInvalid))
 async def make_api_key(
-    body: ApiKeyIn | KeyName, developer: ManagingDeveloper, db: Db, config: Config
+    body: ApiKeyIn | KeyName, developer: MakingDeveloper, db: Db, config: Config
 ) -> MadeKeyOut:
     """Create an API key. The plain key is shown only once."""
     asked = ApiKeyIn.of(body)

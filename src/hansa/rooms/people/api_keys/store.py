@@ -135,5 +135,6 @@ def _bearer(row: asyncpg.Record) -> KeyBearer:
         has_second_factor=row["has_second_factor"],
         second_factor_at=row["second_factor_at"],
         are_areas_withheld=row["are_areas_withheld"],
+        is_suspended=row["is_suspended"],
     )
     return KeyBearer(row["key_id"], developer, row["is_use_due"])

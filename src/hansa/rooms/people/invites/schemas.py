@@ -90,13 +90,15 @@ class MadeInviteOut(InviteInfo):
     """A new invitation. The code is shown only once."""
 
     code: str
-    invite_url: str = Field(description="A page that begins registration, with the code in its fragment.")
+    invite_url: str = Field(
+        description="The sign-up page, with the code in the fragment, which fills the form in."
+    )
 
     @classmethod
     def made(cls, made: MadeInvite, base_url: str) -> "MadeInviteOut":
         members = cls.members_of(made.invite)
         # What follows the hash stays in the browser: no log of a server or proxy holds the code.
-        url = f"{base_url}/first-steps#invite_code={made.code}"
+        url = f"{base_url}/sign-up#invite_code={made.code}"
         return cls.model_validate({**members, "code": made.code, "invite_url": url})
 
 

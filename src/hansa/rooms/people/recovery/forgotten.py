@@ -42,5 +42,5 @@ async def _answer(tx: Tx, runtime: Runtime, job: Job) -> None:
     await enqueue_mail(tx, runtime.seal, mail)
 
 
-FORGOTTEN_PASSWORDS = TransactionalKind(KIND, _answer)
+FORGOTTEN_PASSWORDS = TransactionalKind(KIND, _answer, is_droppable=True)
 """The jobs that answer forgotten passwords, one for each request."""
