@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 
 from tests.operation.registry_process import environment, launch
 from tests.registry import TestRegistry
@@ -14,6 +16,8 @@ from tests.registry import TestRegistry
 # Bounds on what hangs, on a machine with much else to do.
 START_SECONDS = 120
 STOP_SECONDS = 60
+_IN_USE: set[Path] = set()
+_ONE_MACHINE = shutil.ignore_patterns("serve-*", "serving", "lock", "search", "postgres*")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,10 @@ async def serve(
 ) -> AsyncIterator[Served]:
     """Serve the registry's database: tokens that `registry` issued are good here, and its rows are seen there."""
     data_dir = registry.settings.data_dir
+    if data_dir in _IN_USE:
+        # A second machine of the same registry: its own directory with the same keys.
+        data_dir = Path(mkdtemp(prefix="machine-", dir=data_dir.parent))
+        shutil.copytree(registry.settings.data_dir, data_dir, dirs_exist_ok=True, ignore=_ONE_MACHINE)
     log = data_dir / f"serve-{len(list(data_dir.glob('serve-*')))}.log"
     assert registry.settings.database_url
     served_settings = {
@@ -45,6 +53,7 @@ async def serve(
         "RATE_LIMIT_READS": "off",
         **settings,
     }
+    _IN_USE.add(data_dir)
     with log.open("wb") as errors:
         process = await launch(
             *("serve", "--port", "0"),
@@ -64,3 +73,4 @@ async def serve(
                     os.kill(process.pid, signal.SIGTERM)
             async with asyncio.timeout(STOP_SECONDS):
                 await process.wait()
+            _IN_USE.discard(data_dir)
