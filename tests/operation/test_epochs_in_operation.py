@@ -9,6 +9,7 @@ import httpx2
 from tests.hostile.served import serve
 from tests.paying import Payments
 from tests.registry import StartRegistry
+from tests.rooms.reputation.rated import Rated
 from tests.running_jobs import time_passes
 
 WITHIN_SECONDS = 120
@@ -23,6 +24,8 @@ UPDATE reputation_epoch SET epoch = epoch - 1
 async def test_a_served_registry_computes_an_epoch_for_each_day_once(start_registry: StartRegistry) -> None:
     registry = await start_registry(rate_limit_reads="off")
     payments = await Payments.between_two(registry)
+    # Units that are no genesis grant: a job paid with grants alone does not count.
+    await Rated(registry).fund(payments.caller, "60")
     made = await payments.authorized("50")
     assert (await payments.settle(made["token"], wait=10)).json()["status"] == "settled"
 
