@@ -102,7 +102,7 @@ def test_the_guide_names_the_file_and_its_services():
 
 
 def a_pair(peer: str, out: str, into: str) -> dict[str, str]:
-    return {"peer": peer, "out": out, "in": into}
+    return {"peer": peer, "currency": "AVT", "out": out, "in": into}
 
 
 def test_the_books_agree_only_where_each_states_what_the_other_does():

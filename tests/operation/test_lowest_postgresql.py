@@ -149,11 +149,19 @@ async def an_older_server() -> AsyncIterator[int]:
             writer.write(b"N")
             size = int.from_bytes(await reader.readexactly(4), "big")
             await reader.readexactly(size - 4)
-        version = b"server_version\x0014.9 (Debian)\0"
-        writer.write(b"R\0\0\0\x08\0\0\0\0" + b"S" + (len(version) + 4).to_bytes(4, "big") + version)
-        writer.write(b"Z\0\0\0\x05I")
-        # Until the client says goodbye, which is five bytes.
-        await reader.readexactly(5)
+        writer.write(b"R\0\0\0\x08\0\0\0\0")
+        for stated in (
+            b"server_version\x0014.9 (Debian)\0",
+            b"in_hot_standby\0off\0",
+            b"default_transaction_read_only\0off\0",
+        ):
+            writer.write(b"S" + (len(stated) + 4).to_bytes(4, "big") + stated)
+        ready = b"Z\0\0\0\x05I"
+        writer.write(ready)
+        # Every statement finds no rows, until the client says goodbye.
+        while await reader.readexactly(1) != b"X":
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big") - 4)
+            writer.write(b"C\0\0\0\x0dSELECT 0\0" + ready)
         writer.close()
 
     listening = await asyncio.start_server(answer, "127.0.0.1", 0)

@@ -81,8 +81,8 @@ class Saga(msgspec.Struct, frozen=True):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether it ended without a decision of the destination."""
-        return self.has_ended and self.answer is None
+        """Whether an administrator ended it, and the destination has not agreed."""
+        return self.code == Code.PEER_ABANDONED and self.answer is None
 
 
 class Decision(msgspec.Struct, frozen=True):
