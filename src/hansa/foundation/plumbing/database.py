@@ -120,11 +120,16 @@ class Database:
         async def once() -> Result:
             try:
                 async with self._connection() as connection:
+                    # Bound now: the pool forgets a connection that ends meanwhile, and what the server said stays known.
+                    expect_commit, require_replicated = (
+                        connection.expect_commit,
+                        connection.require_replicated,
+                    )
                     async with connection.transaction(isolation=isolation):
                         result = await use_case(connection)
                         # Until here an interruption rolls back; the commit itself is not to be cancelled.
-                        connection.expect_commit()
-                    connection.require_replicated()
+                        expect_commit()
+                    require_replicated()
                     return result
             except asyncpg.UniqueViolationError as trouble:
                 if one_snapshot:
@@ -159,10 +164,11 @@ class Database:
         """As `read`, of rows that are signed or published: the synchronous standbys have them when this returns."""
         with self._reached():
             async with self._connection() as connection:
+                require_replicated = connection.require_replicated
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
                     result = await query(connection)
                     await await_standbys(connection)
-                connection.require_replicated()
+                require_replicated()
                 return result
 
     async def look(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
@@ -295,8 +301,11 @@ class Lane:
         """Run one statement and commit it. Raises: as `Database.act`; after Unavailable the lane may be broken."""
 
         async def once() -> Result:
+            # A lane that has lost its connection has none of these methods, and refuses the statement.
+            require_replicated = getattr(self._connection, "require_replicated", None)
             result = await statement(self._connection)
-            self._connection.require_replicated()
+            if require_replicated is not None:
+                require_replicated()
             return result
 
         return await self._database.until_it_stands(once)
