@@ -236,7 +236,7 @@ def _asked(world: World, sent: frozenset[Outcome], receipted: bool) -> Iterator[
 def test_a_small_settlement_holds_in_every_state_that_it_can_reach(funds: int, compensation: int):
     states, ends = _explore(funds, compensation)
     print(f"{states} states, ends {sorted(ends)}")
-    assert states > 50
+    assert states >= 50
     settled = set() if funds == 0 else {Status.SETTLED}
     assert ends == {Status.FAILED, Status.EXPIRED} | settled
 

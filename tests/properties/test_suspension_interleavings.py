@@ -160,6 +160,8 @@ async def stage(
         open_copy(database_farm, tmp_path_factory.mktemp("stage"), genesis_supply="1000000000") as registry,
         directing(registry.database.dsn, 2) as director,
     ):
+        # The administrator is the first developer, who owns no agent.
+        await registry.developer()
         alice, book = await registry.agent(), ledger.Book.of(registry.settings)
         # She pays in every order of every meeting.
         wealth = parse_amount("1000000")
