@@ -73,6 +73,6 @@ class Payments:
 
     async def past_expiry(self, token_id: str) -> None:
         """Let the token's time be over, which no request can do."""
-        moved = """UPDATE commerce_payment_token SET created_at = created_at - interval '2 hours',
+        moved = """UPDATE commerce_payment_token SET created_at = created_at - interval '1 second',
           expires_at = clock_timestamp() - interval '1 millisecond' WHERE id = $1"""
         await self.registry.database.act(lambda tx: tx.execute(moved, token_id))

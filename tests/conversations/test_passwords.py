@@ -342,7 +342,7 @@ async def test_new_recovery_keys_need_the_password_and_with_two_factor_login_a_c
 
 async def test_of_parallel_renewals_one_set_of_recovery_keys_is_left(ada):
     answers = await at_once(*(ada.post("/auth/recovery-keys", password=ada.password) for _ in range(3)))
-    assert [answer.status_code for answer in answers] == [200] * 3
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409]
     left = await ada.registry.database.read(
         lambda tx: tx.fetchval("SELECT count(*) FROM people_recovery_key")
     )
