@@ -183,6 +183,7 @@ async def test_a_database_of_an_older_version_is_adopted_only_by_the_process_who
         await registry.database.act(
             lambda tx: tx.execute("TRUNCATE plumbing_registry, plumbing_registry_key")
         )
+    (tmp_path / "first" / "registry.json").unlink()
     elsewhere = settings.model_copy(update={"data_dir": tmp_path / "second"})
     with pytest.raises(federation.KeyDoesNotOpen, match="restore that file, or begin a new key"):
         async with prepared_database(elsewhere):
