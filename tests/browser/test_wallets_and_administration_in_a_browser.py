@@ -1,5 +1,7 @@
 """Wallets and administration as a person meets them: sizes, colours, accessibility, and the acts themselves."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -182,6 +184,31 @@ async def test_a_token_counts_down(registry: TestRegistry, visit):
     await expect(left).not_to_have_text(first or "")
     await page.get_by_role("button", name="Release").click()
     await expect(page.get_by_role("status")).to_contain_text("Nothing was paid.")
+
+
+async def test_an_open_proposal_is_made_with_the_bond_and_the_record_that_its_provider_needs(
+    registry: TestRegistry, visit
+):
+    developer = await registry.developer()
+    agent = await developer.agent()
+    page = await logged_in(visit, developer, viewport=SIZES["telephone"])
+    await page.goto(f"/account/agents/{agent.did}/contracts/new")
+    await page.get_by_label("Title").fill("Ten summaries")
+    await page.get_by_label("Amount in AVT").fill("10")
+    await page.get_by_label("Terms").fill("Ten summaries in plain words.")
+    await page.get_by_label("Acceptance criteria").fill("Ten summaries, each signed.")
+    await page.get_by_label("Review due").fill(f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}")
+    await page.get_by_label("Hold the amount").check()
+    await page.get_by_label("Bond of the provider in AVT").fill("2.5")
+    await page.get_by_label("Verified jobs of the provider").fill("three")
+    await page.get_by_role("button", name="Propose", exact=True).click()
+    await expect(page.get_by_label("Verified jobs of the provider")).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_label("Bond of the provider in AVT")).to_have_value("2.5")
+    assert await objections(page) == []
+    await page.get_by_label("Verified jobs of the provider").fill("3")
+    await page.get_by_role("button", name="Propose", exact=True).click()
+    await expect(page.get_by_role("status")).to_have_text("The contract is proposed.")
+    await expect(page.locator("dl.ledger").first).to_contain_text("A bond of 2.5 AVT or 3 verified jobs")
 
 
 async def test_an_administrator_suspends_an_agent_and_rules_on_a_dispute(registry: TestRegistry, visit):

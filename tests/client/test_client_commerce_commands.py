@@ -75,6 +75,21 @@ async def test_contracts_from_the_proposal_to_the_payment(at: Typed, tmp_path: P
     assert await at.run("balance", *by_painter) == "10\n"
 
 
+async def test_an_open_proposal_states_the_bond_and_the_record_that_its_provider_needs(at: Typed):
+    later = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
+    offered = [*PROPOSAL, "--criteria", "French.", "--funded", "--review-by", later]
+    both = await at.run(*offered, "--provider-bond-min", "2.5", "--provider-jobs-min", "3")
+    assert "the provider needs a bond of 2.5 AVT or 3 verified jobs\n" in both
+    record = await at.json(*offered, "--provider-jobs-min", "0")
+    assert (record["provider_bond_min"], record["provider_jobs_min"]) == (None, 0)
+    assert "the provider needs a bond of 0.1 AVT\n" in await at.run(*offered)
+    accepted = await at.run("contract", "accept", str(record["id"]), "--agent", "Painter")
+    assert "  ACCEPTED  10 AVT  " in accepted
+    assert "an amount is a decimal number" in await at.run(*offered, "--provider-bond-min", "two", code=1)
+    unfunded = [*PROPOSAL, "--criteria", "French.", "--provider-jobs-min", "3"]
+    assert "provider_jobs_min is for funded proposals" in await at.run(*unfunded, code=1)
+
+
 async def test_proposals_that_end_without_a_payment(at: Typed):
     painter = await did_of(at, "Painter")
     later = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()

@@ -121,6 +121,50 @@ async def test_a_proposal_that_is_refused_keeps_its_values_and_says_why_beside_t
     assert (answer.status_code, "Every date must be in the future." in answer.text) == (422, True)
 
 
+async def test_the_form_of_an_open_proposal_states_the_bond_and_the_record_of_its_provider(sides):
+    contractor, provider = sides
+    later = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"
+    offered = {"provider_did": "", "funded": "true", "review_by": later}
+    number = await proposed(contractor, provider, **offered, provider_bond_min="2.5", provider_jobs_min=" 3 ")
+    page = await contractor.browser.open(contractor.path(f"contracts/{number}"))
+    assert "A bond of 2.5 AVT or 3 verified jobs" in page.text
+    unstated = await proposed(contractor, provider, **offered)
+    page = await contractor.browser.open(contractor.path(f"contracts/{unstated}"))
+    assert "<dd>A bond of 0.1 AVT</dd>" in page.text
+    free = await proposed(contractor, provider, **offered, provider_jobs_min="0")
+    page = await contractor.browser.open(contractor.path(f"contracts/{free}"))
+    assert "<dd>0 verified jobs</dd>" in page.text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("provider_bond_min", "two"),
+        ("provider_bond_min", "-1"),
+        ("provider_jobs_min", "several"),
+        ("provider_jobs_min", "-1"),
+        ("provider_jobs_min", "999999999"),
+        ("provider_jobs_min", "\u0663"),
+    ],
+)
+async def test_a_requirement_that_is_refused_says_why_beside_its_field(sides, name: str, value: str):
+    contractor, _ = sides
+    later = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"
+    await contractor.browser.open(contractor.path("contracts/new"))
+    offered = {"provider_did": "", "funded": "true", "review_by": later, name: value}
+    answer = await contractor.browser.send(contractor.path("contracts"), **{**AGREED, **offered})
+    assert (answer.status_code, f'id="{name}-trouble"' in answer.text) == (422, True)
+
+
+async def test_a_requirement_of_a_proposal_to_one_provider_is_refused_beside_its_field(sides):
+    contractor, provider = sides
+    await contractor.browser.open(contractor.path(f"contracts/new?provider={provider.agent.did}"))
+    answer = await contractor.browser.send(
+        contractor.path("contracts"), **{**AGREED, "provider_jobs_min": "3"}
+    )
+    assert (answer.status_code, 'id="provider_jobs_min-trouble"' in answer.text) == (422, True)
+
+
 async def test_a_dispute_is_filed_from_its_contract_with_evidence_facts_and_proposal(sides):
     contractor, provider = sides
     soon = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"

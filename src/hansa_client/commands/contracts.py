@@ -35,6 +35,8 @@ Date = Annotated[
     epilog=examples(
         'hansa-client contract create --title "Manual" --amount 10 --terms "Translate the manual." '
         '--criteria "Complete, in French." --milestone Draft=4 --milestone Final=6',
+        'hansa-client contract create --title "Manual" --amount 10 --terms "Translate the manual." '
+        '--criteria "Complete, in French." --funded --review-by 2030-01-31 --provider-jobs-min 5',
     ),
 )
 def create_contract(
@@ -58,6 +60,16 @@ def create_contract(
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Approve and pay what is not reviewed by --review-by.")
     ] = False,
+    provider_bond_min: Annotated[
+        str | None,
+        typer.Option(
+            help="Bond that the provider of a funded proposal without --provider needs; by default 1 % of the amount."
+        ),
+    ] = None,
+    provider_jobs_min: Annotated[
+        int | None,
+        typer.Option(min=0, help="Verified jobs that admit a provider of such a proposal without that bond."),
+    ] = None,
     approval_id: ApprovalId = None,
     key: Key = None,
     agent: AgentName = None,
@@ -81,6 +93,8 @@ def create_contract(
             review_by=_date(review_by),
             auto_approve=auto_approve,
             funded=funded,
+            provider_bond_min=None if provider_bond_min is None else opening.amount_of(provider_bond_min),
+            provider_jobs_min=provider_jobs_min,
             milestones=tuple(_milestone(one) for one in milestone or ()),
             approval_id=approval_id,
         )
@@ -324,11 +338,23 @@ def _line(contract: "Contract") -> str:
     return f"{contract.id}  {contract.status}  {contract.amount:f} {contract.currency}  {contract.title}"
 
 
+def _requirement(contract: "Contract") -> str:
+    """The requirement of an open, funded proposal for its provider; empty without one."""
+    bond, jobs = contract.provider_bond_min, contract.provider_jobs_min
+    stated = (
+        None if bond is None else f"a bond of {bond:f} {contract.currency}",
+        None if jobs is None else f"{jobs} verified jobs",
+    )
+    return " or ".join(one for one in stated if one)
+
+
 def _show(contract: "Contract", *, as_json: bool) -> None:
     from .opening import show
 
     lines = [_line(contract), f"contractor {contract.contractor_did}"]
     lines.append(f"provider {contract.provider_did or 'the first agent that accepts'}")
+    if required := _requirement(contract):
+        lines.append(f"the provider needs {required}")
     lines += [f"  {one.index}  {one.state}  {one.amount:f}  {one.title}" for one in contract.milestones]
     lines.append(f"paid {contract.amount_paid:f} of {contract.amount:f} {contract.currency}")
     lines += [

@@ -30,8 +30,10 @@ class Contracts:
 
     def propose(self, proposal: Proposal, *, key: str | None = None) -> Contract:
         """Propose a contract as its contractor. Raises: BadRequest, Forbidden, NotFound, Invalid, OutcomeUnknown."""
+        bond = proposal.provider_bond_min
         body = msgspec.to_builtins(proposal) | {
             "amount": amount_text(proposal.amount),
+            "provider_bond_min": None if bond is None else amount_text(bond),
             "milestones": [
                 msgspec.to_builtins(one) | {"amount": amount_text(one.amount)} for one in proposal.milestones
             ],

@@ -24,6 +24,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 SHOWN = 50
 REGISTRY_MAX_CHARACTERS = 512
+COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)
 DISPUTABLE = frozenset(
     {
@@ -187,13 +188,20 @@ def _body(act: NextAct, form: SentForm) -> dict[str, Any] | None:
 
 def _proposal(form: SentForm) -> dict[str, Any]:
     texts = ("title", "contract_type", "amount", "terms", "acceptance_criteria")
-    optional = ("provider_did", "approval_id")
+    optional = ("provider_did", "provider_bond_min", "approval_id")
+    jobs = form.value("provider_jobs_min").strip()
     return {
         **{name: form.value(name).strip() for name in texts},
         **{name: form.value(name).strip() for name in optional if form.value(name).strip()},
         **{name: _moment(form.value(name)) for name in ("submit_by", "review_by") if form.value(name)},
         **{name: form.value(name) == "true" for name in ("funded", "auto_approve")},
+        **({"provider_jobs_min": _count(jobs)} if jobs else {}),
     }
+
+
+def _count(text: str) -> int | str:
+    """A number as the API takes it; any other text as it is, for the refusal of the API."""
+    return int(text) if COUNT.fullmatch(text) else text
 
 
 def _moment(text: str) -> str:
