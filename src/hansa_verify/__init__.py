@@ -5,7 +5,7 @@ from .balance_proof import verify_liabilities
 from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, encoded, read_json
 from .card import CARD_PROFILE, Verdict, verify_card, verify_document
 from .contract_proof import verify_contract_proof
-from .dispute import RULES_VERSION, Proposal, propose
+from .dispute import RULES_VERSION, RULES_VERSIONS, Proposal, propose
 from .jws import BadEntry, CompactSignature, DetachedSignature, read_compact, read_entry
 from .keys import AuditorKey, NotAKey, RegistryKey, has_ml_dsa, public_key_of, read_auditor_keys, read_keys
 from .liabilities import NotAProof, read_amount
@@ -25,7 +25,7 @@ from .settlement import SettlementVerdict, verify_settlement
 from .steps import Judgement, Step
 
 __all__ = [
-    "CARD_PROFILE", "FORMULA", "LOG_KEY", "ML_DSA_WITNESS_KEY", "RULES_VERSION", "WITNESS_KEY", "AuditorKey", "BadEntry",
+    "CARD_PROFILE", "FORMULA", "LOG_KEY", "ML_DSA_WITNESS_KEY", "RULES_VERSION", "RULES_VERSIONS", "WITNESS_KEY", "AuditorKey", "BadEntry",
     "BadLicence", "CardReader", "CardVerdict", "Certificate", "ChainVerdict", "CompactSignature",
     "DetachedSignature", "Judgement", "Kind", "LicenceVerdict", "NotAKey", "NotAProof", "NotASignal",
     "NotBase64url", "NotCanonical", "Proposal", "RegistryKey", "Score", "SettlementVerdict", "Signal", "Step", "Verdict",

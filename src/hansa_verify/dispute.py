@@ -18,7 +18,9 @@ from .canonical import read_moment
 from .jws import CompactSignature, read_compact
 from .keys import NotAKey, public_key_of
 
-RULES_VERSION = 1
+RULES_VERSION = 2
+RULES_VERSIONS = (1, 2)
+"""Versions whose bundles are decided. A rule that a version did not have decides none of its bundles."""
 FOR_COMPLAINANT, FOR_DEFENDANT = "IN_FAVOR_OF_COMPLAINANT", "IN_FAVOR_OF_DEFENDANT"
 UNDECIDABLE = "undecidable"
 RECEIPT_TYPE, RECEIPT_KIND = "pay-delivery+jws", "pay.delivery.v1"
@@ -56,6 +58,9 @@ class _Receipt:
 
 
 _NOT_AS_AGREED = frozenset({"SERVICE_NOT_DELIVERED", "CONTRACT_VIOLATION"})
+_UNPAID = frozenset({"released", "expired"})
+UNPAID_SINCE = 2
+"""The first version of the rules with `not_paid`."""
 _OVERPAID = frozenset({"UNFAIR_FEE", "CONTRACT_VIOLATION", "OTHER"})
 
 
@@ -94,8 +99,8 @@ def _not_delivered(_: Bundle, contract: Bundle) -> _Finding | None:
 def _not_reviewed(bundle: Bundle, contract: Bundle) -> _Finding | None:
     """Delivered, and the contractor kept silent: in the review, and in the dispute as well."""
     contractor = contract["contractor_did"]
-    spoke = {bundle["dispute"]["complainant_did"], *(piece["by"] for piece in bundle["evidence"])}
-    if (contract["status"], contract["ended_because"]) != ("FAILED", "not_reviewed") or contractor in spoke:
+    is_unreviewed = (contract["status"], contract["ended_because"]) == ("FAILED", "not_reviewed")
+    if not is_unreviewed or contractor in _spoke(bundle):
         return None
     submitted = [line for line in contract["history"] if line["act"] == "submitted"]
     delivered = {(piece["milestone"], piece["at"]) for piece in contract["deliverables"]}
@@ -161,9 +166,36 @@ def _delivered(bundle: Bundle, token: Bundle) -> _Finding | None:
     return _Finding("delivered", caller, frozenset({"SERVICE_NOT_DELIVERED"}), why)
 
 
+def _not_paid(bundle: Bundle, token: Bundle) -> _Finding | None:
+    """Delivered, and the caller that settles the token kept silent: it paid nothing, and brought nothing in the dispute either."""
+    if bundle["rules"] < UNPAID_SINCE or token["settled_by"] != "caller" or token["status"] not in _UNPAID:
+        return None
+    caller, receipts = token["caller_did"], list(_receipts(bundle))
+    is_of_another = any(token["request_digest"] not in {None, one.request_digest} for one in receipts)
+    if not receipts or is_of_another or caller in _spoke(bundle):
+        return None
+    first = min(receipt.at for receipt in receipts)
+    if first > min(_moment(token["ended_at"]), _moment(token["expires_at"])):
+        return None
+    why = f"The payee signed that it answered at {first.isoformat()}, and the caller did not pay."
+    return _Finding("not_paid", caller, frozenset({"CONTRACT_VIOLATION", "OTHER"}), why)
+
+
 _Rule = Callable[[Bundle, Bundle], _Finding | None]
 _OF_CONTRACTS: tuple[_Rule, ...] = (_not_delivered, _not_reviewed, _paid_beyond_contract)
-_OF_TOKENS: tuple[_Rule, ...] = (_settled_twice, _above_quote, _wrong_request, _too_late, _delivered)
+_OF_TOKENS: tuple[_Rule, ...] = (
+    _settled_twice,
+    _above_quote,
+    _wrong_request,
+    _too_late,
+    _delivered,
+    _not_paid,
+)
+
+
+def _spoke(bundle: Bundle) -> set[str]:
+    """The parties that complained or brought evidence."""
+    return {bundle["dispute"]["complainant_did"], *(piece["by"] for piece in bundle["evidence"])}
 
 
 def _receipts(bundle: Bundle) -> Iterator[_Receipt]:

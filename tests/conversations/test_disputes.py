@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app
 from hansa.foundation.plumbing.database import Tx
+from hansa.rooms.commerce.disputes import bundle as bundles
 from hansa.rooms.commerce.disputes.rules import EVIDENCE_MAX_BYTES
 from hansa.rooms.journal.store import COLUMNS, stored
 from hansa.rooms.notifications import OWNER_NOTICES
@@ -742,6 +743,22 @@ async def test_the_bundle_is_signed_and_gives_the_same_proposal_offline_before_a
         assert ended.exit_code == code, ended.output
         if code == 0:
             assert json.loads(ended.stdout)["proposal"] == after["proposal"]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+async def test_bundles_of_earlier_rules_are_verified_offline_and_those_of_later_ones_are_not(
+    disputes: Disputing, alice: TestAgent, bob: TestAgent, tmp_path: Path, version: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundles, "RULES_VERSION", version)
+        signed = await bundle(disputes, alice, await undelivered(disputes, alice, bob))
+    keys, document = tmp_path / "keys.json", tmp_path / "bundle.json"
+    keys.write_text((await disputes.registry.http.get("/.well-known/registry-jwks.json")).text)
+    document.write_text(json.dumps(signed))
+    arguments = ["verify", "verdict", str(document), "--keys", str(keys)]
+    ended = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+    assert (ended.exit_code == 0) == (version < 3)
+    assert ("with the rules of version 1 or 2" in ended.output) == (version == 3)
 
 
 async def test_a_receipt_of_another_request_decides_for_the_payer_and_the_bundle_keeps_the_token_secret(

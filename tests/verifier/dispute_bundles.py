@@ -8,11 +8,16 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa_verify import canonical_json, encoded
+from hansa_verify import RULES_VERSION, canonical_json, encoded
 
 CURRENCY = "AVT"
 BOUGHT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 EXPIRY = BOUGHT + timedelta(minutes=10)
+ENDED = {
+    "at once": BOUGHT + timedelta(seconds=30),
+    "in time": BOUGHT + timedelta(minutes=2),
+    "late": EXPIRY + timedelta(minutes=1),
+}
 TOKEN, OTHER_TOKEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
 
@@ -40,6 +45,7 @@ def bundle_of(case: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
     complainant, defendant = reversed(parties) if complains_as_payee else parties
     evidence = [piece(setting.payee, "Nothing that proves anything.")] if setting.has_noise else []
     return {
+        "rules": case.get("rules", RULES_VERSION),
         "currency": CURRENCY,
         "dispute": {
             "complainant_did": complainant,
@@ -84,9 +90,11 @@ def _token(case: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
         "paid_amount": setting.amount(case.get("paid", "5")) if status == "settled" else None,
         "status": status,
         "capture_by": case.get("capture", "payee"),
+        "settled_by": case.get("settles", case.get("capture", "payee")),
         "request_digest": _digest("same") if case.get("bound", 1) else None,
         "created_at": setting.at(BOUGHT),
         "expires_at": setting.at(EXPIRY),
+        "ended_at": setting.at(ENDED[case.get("ended_at", "in time")]),
     }
 
 

@@ -55,7 +55,7 @@ def test_a_changed_signature_proves_nothing():
     for case in signed:
         bundle = bundle_of(case, Setting())
         for one in bundle["evidence"]:
-            if one["note"]:
+            if one["note"] and one["note"].startswith("eyJ"):
                 place = rng.randrange(len(one["note"]) - 80)
                 other = "A" if one["note"][place] != "A" else "B"
                 one["note"] = one["note"][:place] + other + one["note"][place + 1 :]
@@ -83,8 +83,10 @@ def test_a_quote_of_an_impossible_time_proves_nothing_and_stops_no_verdict(issue
 
 
 def test_a_second_reader_of_the_specification_labels_no_case_for_the_other_party():
-    differing = [case["case"] for case in CASES if case["label"] != case["second_label"]]
+    twice = [case for case in CASES if "second_label" in case]
+    assert len(twice) == 219
+    differing = [case["case"] for case in twice if case["label"] != case["second_label"]]
     assert len(differing) == 9
     assert all(
-        "undecidable" in {case["label"], case["second_label"]} for case in CASES if case["case"] in differing
+        "undecidable" in {case["label"], case["second_label"]} for case in twice if case["case"] in differing
     )

@@ -17,7 +17,7 @@ import httpx2
 import msgspec
 
 from hansa_verify import (
-    RULES_VERSION,
+    RULES_VERSIONS,
     Judgement,
     NotAKey,
     NotCanonical,
@@ -69,10 +69,10 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
     verdict = verify_document(text, _keys_for(request), typ=BUNDLE_TYPE, at=request.at)
     if verdict.card is None:
         return verdict, None
-    if (verdict.card.get("kind"), verdict.card.get("rules")) != (BUNDLE_KIND, RULES_VERSION):
-        raise CannotRead(
-            f"{request.card} is no bundle of a dispute with the rules of version {RULES_VERSION}."
-        )
+    rules = verdict.card.get("rules")
+    if verdict.card.get("kind") != BUNDLE_KIND or type(rules) is not int or rules not in RULES_VERSIONS:
+        versions = " or ".join(map(str, RULES_VERSIONS))
+        raise CannotRead(f"{request.card} is no bundle of a dispute with the rules of version {versions}.")
     try:
         return verdict, propose(verdict.card)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):

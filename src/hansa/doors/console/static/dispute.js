@@ -7,7 +7,9 @@ import { compared, decimal, plus } from "./exact.js";
 import { hex, isSame, isWhole, momentOf, octetsOf, sha256 } from "./verdict.js";
 import { readCompact } from "./verify_card.js";
 
-export const RULES_VERSION = "1";
+// Versions whose bundles are decided. A rule that a version did not have decides none of its bundles.
+export const RULES_VERSIONS = ["1", "2"];
+const UNPAID_SINCE = 2;
 const FOR_COMPLAINANT = "IN_FAVOR_OF_COMPLAINANT";
 const FOR_DEFENDANT = "IN_FAVOR_OF_DEFENDANT";
 const UNDECIDABLE = "undecidable";
@@ -41,10 +43,11 @@ const OF_CONTRACTS = [
     return finding("not_delivered", contract("provider_did"), NOT_AS_AGREED, "The work was due, and the provider had not submitted it.");
   },
   // Delivered, and the contractor kept silent: in the review, and in the dispute as well.
-  function notReviewed({ bundle, contract, evidence }) {
+  function notReviewed(facts) {
+    const { contract } = facts;
     const contractor = contract("contractor_did");
-    const spoke = [at(at(bundle, "dispute"), "complainant_did"), ...evidence.map((piece) => at(piece, "by"))];
-    if (contract("status") !== "FAILED" || contract("ended_because") !== "not_reviewed" || spoke.includes(contractor)) return null;
+    const isUnreviewed = contract("status") === "FAILED" && contract("ended_because") === "not_reviewed";
+    if (!isUnreviewed || facts.spoke(contractor)) return null;
     const submitted = contract("history").filter((line) => at(line, "act") === "submitted").at(-1);
     const isDelivered = (piece) => ["milestone", "at"].every((name) => isSame(at(piece, name), at(submitted, name)));
     if (!submitted || !contract("deliverables").some(isDelivered)) return null;
@@ -103,6 +106,19 @@ const OF_TOKENS = [
     const why = "The complainant has the answer whose digest the payee signed for this request.";
     return finding("delivered", caller, ["SERVICE_NOT_DELIVERED"], why);
   },
+  // Delivered, and the caller that settles the token kept silent: it paid nothing, and brought nothing in the dispute either.
+  async function notPaid(facts) {
+    const { bundle, token } = facts;
+    if (Number(at(bundle, "rules").text) < UNPAID_SINCE || token("settled_by") !== "caller") return null;
+    if (!["released", "expired"].includes(token("status"))) return null;
+    const [caller, receipts] = [token("caller_did"), await facts.receipts()];
+    const isOfAnother = receipts.some(({ request }) => ![null, request].includes(token("request_digest")));
+    if (!receipts.length || isOfAnother || facts.spoke(caller)) return null;
+    const first = receipts.reduce((earliest, one) => (earliest.at <= one.at ? earliest : one));
+    if (first.at > moment(token("ended_at")) || first.at > moment(token("expires_at"))) return null;
+    const why = `The payee signed that it answered at ${first.atText}, and the caller did not pay.`;
+    return finding("not_paid", caller, ["CONTRACT_VIOLATION", "OTHER"], why);
+  },
 ];
 
 class Facts {
@@ -111,6 +127,11 @@ class Facts {
     this.evidence = at(bundle, "evidence");
     this.contract = (name) => at(at(bundle, "contract"), name);
     this.token = (name) => at(at(bundle, "token"), name);
+  }
+
+  // Whether an agent complained or brought evidence.
+  spoke(did) {
+    return at(at(this.bundle, "dispute"), "complainant_did") === did || this.evidence.some((piece) => at(piece, "by") === did);
   }
 
   // The receipts of the payee for the token, each signed by a key that the payee had then.

@@ -1,7 +1,7 @@
 // The page /verify: reads a document and the keys, lets the judge of its kind decide, and shows each check.
 
 import { read, Unreadable } from "./canonical.js";
-import { propose, RULES_VERSION } from "./dispute.js";
+import { propose, RULES_VERSIONS } from "./dispute.js";
 import { NoCryptography, NotAKey } from "./ed25519.js";
 import { FORMULA, verifyExport } from "./reputation.js";
 import { legible } from "./seen.js";
@@ -85,8 +85,8 @@ async function judgedCard(text, found) {
 
 // Whether the facts of a bundle that is signed give the ruling that it states.
 async function proposalOf(bundle) {
-  if (bundle.get("kind") !== "dispute.bundle.v1" || bundle.get("rules")?.text !== RULES_VERSION) {
-    throw new CannotRead(`The bundle is not one with the rules of version ${RULES_VERSION}.`);
+  if (bundle.get("kind") !== "dispute.bundle.v1" || !RULES_VERSIONS.includes(bundle.get("rules")?.text)) {
+    throw new CannotRead(`The bundle is not one with the rules of version ${RULES_VERSIONS.join(" or ")}.`);
   }
   const [{ ruling, rule, why }, stated] = [await proposed(bundle), bundle.get("proposal")];
   const isStated = stated instanceof Map && stated.get("ruling") === ruling && stated.get("rule") === rule;

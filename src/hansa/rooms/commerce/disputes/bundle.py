@@ -182,6 +182,7 @@ async def _token(tx: Tx, dispute: Dispute) -> dict[str, Any]:
         "fee": None if token.fee is None else format_amount(token.fee),
         "status": token.status,
         "capture_by": token.capture_by,
+        "settled_by": token.settled_by,
         "resource": token.resource,
         "request_digest": token.request_digest,
         "task_id": token.task_id,

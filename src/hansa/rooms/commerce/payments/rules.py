@@ -94,6 +94,11 @@ class Token(msgspec.Struct, frozen=True):
         return self.payee if self.capture_by == "payee" else self.caller
 
     @property
+    def settled_by(self) -> Literal["caller", "payee", "registry"]:
+        """The one that settles it: the registry one with which it bought."""
+        return "registry" if self.is_bought else self.capture_by
+
+    @property
     def is_budgeted(self) -> bool:
         """Whether it was counted against a budget of its caller."""
         return self.is_counted or self.capability_id is not None

@@ -224,7 +224,7 @@ class PaymentVerifyOut(LazyModel):
             "capture_by": token.capture_by,
             "reserved": token.is_reserved,
             "caller_status": verification.caller_status,
-            "settled_by": "registry" if token.is_bought else token.capture_by,
+            "settled_by": token.settled_by,
         }
         return msgspec.json.encode(members).decode()
 
