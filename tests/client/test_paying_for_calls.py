@@ -533,5 +533,7 @@ async def test_a_service_is_described_by_its_environment(capturing: Shop) -> Non
     }
     service = PaidService.from_environment(environment, price="0.05")
     assert (service.captures, service.issuers.others) == (False, ("https://peer.example",))
+    with pytest.raises(ValueError, match="is not one of the registries"):
+        PaidService.from_environment({**environment, "ACCEPT_CALLER_CAPTURE": "https://other.example"})
     with pytest.raises(ValueError, match="3 machines"):
         PaidService.from_environment({**environment, "MACHINES": "3"})

@@ -8,10 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from hansa_client import AgentCredentials, AsyncRegistry
+from hansa_client import AsyncRegistry
 from hansa_client.pay import AsyncPayingClient
 from hansa_client.records.contracts import Deliverable, Proposal
 from hansa_client.service import PaidService
+from tests.client.paid import credentials_of
 from tests.client.terminal import Typed, logged_in
 from tests.neighbours.crossing_scene import run
 from tests.neighbours.paying_scene import quiet_after
@@ -32,8 +33,7 @@ WORK = Deliverable("0" * 64)
 
 def client_of(home: Neighbour, agent: TestAgent) -> AsyncRegistry:
     """The registry as this agent uses it, over its socket."""
-    credentials = AgentCredentials(agent.created["client_id"], agent.created["client_secret"])
-    return AsyncRegistry(home.public_url, agent=credentials)
+    return AsyncRegistry(home.public_url, agent=credentials_of(agent))
 
 
 async def test_an_agent_sends_units_to_an_agent_of_another_registry(pair: Neighbours):
@@ -108,7 +108,10 @@ async def test_a_provider_uses_its_own_registry_for_a_contract_of_another_from_t
     assert "state its contract_id alone" in refused
 
 
-async def test_a_service_of_another_registry_is_found_paid_and_answers_once(pair: Neighbours, tmp_path: Path):
+@pytest.mark.parametrize("captures", [False, True], ids=["without credentials", "with credentials"])
+async def test_a_service_of_another_registry_is_found_paid_and_answers_once(
+    pair: Neighbours, tmp_path: Path, captures: bool
+):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent(**PRICED)
     await read(pair.a, pair.b)
     calls: list[bytes] = []
@@ -122,8 +125,9 @@ async def test_a_service_of_another_registry_is_found_paid_and_answers_once(pair
         agent_did=bob.did,
         registry_url=pair.b.public_url,
         price=PRICE,
+        credentials=credentials_of(bob) if captures else None,
         trusted_registries=[pair.a.public_url],
-        accept_caller_capture=True,
+        accept_caller_capture=[pair.a.public_url],
         store=tmp_path / "paid-calls.db",
     )
     network = httpx2.ASGITransport(app=paid.asgi(service))
@@ -139,3 +143,13 @@ async def test_a_service_of_another_registry_is_found_paid_and_answers_once(pair
         assert (token.status, token.target_agent_did) == ("settled", bob.did)
     assert calls == [b"a page"]
     assert (await alice.balance(), await bob.balance()) == ("99.95", "100.04975")
+    # Callers of the service's own registry are not trusted with that.
+    carol = await pair.b.registry.agent()
+    async with client_of(pair.b, carol) as registry, httpx2.AsyncClient(transport=network) as http:
+        own = await registry.payments.authorize(bob.did, PRICE)
+        stated = {"X-Payment-Token": own.token, "X-Payment-Issuer": own.issuer}
+        refused = await http.post(f"{ADDRESS}/work", content=b"another page", headers=stated)
+    assert refused.status_code == 402
+    assert refused.json()["code"] == ("CAPTURE_BY_CALLER" if captures else "NOT_RESERVED")
+    await paid.stop()
+    assert calls == [b"a page"]

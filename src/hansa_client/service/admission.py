@@ -101,8 +101,8 @@ class Admission:
             await self.store.withdraw(entry.token_hash, entry.owner)
             reason = (verdict.error or "Token not issued for this agent").rstrip(".")
             return refusals.payment_refused("TOKEN_REFUSED", f"The registry refused the token: {reason}.")
-        can_capture = self.captures.by_service and address == self.issuers.own
-        captures = Captures(can_capture, self.captures.by_any_caller)
+        captures = self.captures.of_issuer(address, self.issuers.own)
+        can_capture = captures.by_service
         if self._is_lost(verdict, entry):
             return await self._freed(entry, presented, facts, refusals.work_lost(), can_capture=can_capture)
         refused = refusal_of(verdict, facts, terms, order, captures)

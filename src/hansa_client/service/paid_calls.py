@@ -21,7 +21,7 @@ from .admission import Admission, Stored, Working
 from .challenge import Challenge, X402Network
 from .collecting import collect, token_of
 from .identity import UseIds
-from .issuers import TrustedIssuers, read_registries
+from .issuers import IssuerNotTrusted, TrustedIssuers, read_registries
 from .network import native_network
 from .refusals import Refused
 from .store import KEPT_SECONDS, Store, StoreUnavailable, open_store
@@ -40,6 +40,7 @@ STOP_SECONDS = 20.0
 # A registry without x402 is asked again now and then.
 X402_AGAIN_SECONDS = 60.0
 Price = str | Decimal | int
+ACCEPTED = {"true": True, "false": False, "": False}
 
 
 class PaidCalls:
@@ -51,7 +52,7 @@ class PaidCalls:
         agent_did: str,
         registry_url: str,
         credentials: AgentCredentials | None = None,
-        accept_caller_capture: bool = False,
+        accept_caller_capture: bool | str | Iterable[str] = False,
         price: Price | None = None,
         currency: str | None = None,
         trusted_registries: str | Iterable[str | Mapping[str, str]] = (),
@@ -66,7 +67,8 @@ class PaidCalls:
         """With `credentials` only tokens with `capture_by: payee` are accepted, without them only reserved ones.
 
         With `accept_caller_capture` tokens that their callers settle are accepted too, reserved or not: a caller may then free
-        its token after it has received the answer. A token that the registry settles (`buy`) is always accepted.
+        its token after it has received the answer. `True` accepts those of every trusted registry, addresses of registries those of
+        these alone. A token that the registry settles (`buy`) is always accepted.
 
         `registry_names` are further addresses of the own registry.
 
@@ -82,7 +84,7 @@ class PaidCalls:
         self.issuers = TrustedIssuers.of(registry_url, read_registries(trusted_registries), registry_names)
         self._currency = currency
         self._credentials = credentials
-        self._captures = Captures(credentials is not None, accept_caller_capture)
+        self._captures = self._captures_of(credentials, accept_caller_capture)
         self._signing_key = None if signing_key_pem is None else signing_key_of(signing_key_pem)
         self._lease_seconds = lease_seconds
         self._http_transport = http_transport
@@ -100,12 +102,23 @@ class PaidCalls:
         """Whether it captures payments itself."""
         return self._captures.by_service
 
+    def _captures_of(
+        self, credentials: AgentCredentials | None, accepted: bool | str | Iterable[str]
+    ) -> Captures:
+        if isinstance(accepted, bool):
+            return Captures(credentials is not None, accepted)
+        try:
+            callers_of = frozenset(map(self.issuers.address, read_registries(accepted)))
+        except IssuerNotTrusted as trouble:
+            raise ValueError(f"accept_caller_capture: {trouble}") from None
+        return Captures(credentials is not None, callers_of=callers_of)
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **more: Any) -> Self:
         """The service that the variables of the environment describe.
 
         They are REGISTRY_URL, AGENT_DID, CLIENT_ID, CLIENT_SECRET, PRICE, TRUSTED_REGISTRIES, PAID_CALLS_STORE,
-        MACHINES, PRIVATE_KEY_PEM and ACCEPT_CALLER_CAPTURE (`true`).
+        MACHINES, PRIVATE_KEY_PEM and ACCEPT_CALLER_CAPTURE (`true`, or addresses of registries).
 
         Raises: ValueError naming the variable.
         """
@@ -113,13 +126,14 @@ class PaidCalls:
         if missing:
             raise ValueError(f"set {' and '.join(missing)} in the environment")
         client_id, client_secret = environment.get("CLIENT_ID"), environment.get("CLIENT_SECRET")
+        accepted = environment.get("ACCEPT_CALLER_CAPTURE", "").strip()
         stated: dict[str, Any] = {
             "agent_did": environment["AGENT_DID"],
             "registry_url": environment["REGISTRY_URL"],
             "credentials": AgentCredentials(client_id, client_secret)
             if client_id and client_secret
             else None,
-            "accept_caller_capture": environment.get("ACCEPT_CALLER_CAPTURE", "").lower() == "true",
+            "accept_caller_capture": ACCEPTED.get(accepted.lower(), accepted),
             "price": environment.get("PRICE"),
             "trusted_registries": environment.get("TRUSTED_REGISTRIES", ""),
             "store": environment.get("PAID_CALLS_STORE", "paid-calls.db"),

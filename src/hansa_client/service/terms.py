@@ -99,17 +99,26 @@ def facts_of(verdict: Verification, issuer: str, *, by_x402: bool) -> Facts | No
 
 @dataclass(frozen=True)
 class Captures:
-    """The payments that a service accepts: `by_service` where it captures itself, `by_any_caller` where it trusts its callers."""
+    """The payments that a service accepts.
+
+    `by_service`: those that it captures itself. `by_any_caller`: also those that their callers settle; `callers_of` are the addresses of
+    registries of which it accepts the latter.
+    """
 
     by_service: bool
     by_any_caller: bool = False
+    callers_of: frozenset[str] = frozenset()
+
+    def of_issuer(self, address: str, own: str) -> "Captures":
+        """The payments that it accepts with tokens of one registry. Only those of its own can be captured by a payee."""
+        return Captures(self.by_service and address == own, self.by_any_caller or address in self.callers_of)
 
     @property
     def stated(self) -> tuple[str, ...]:
         """The values of `capture_by` that a challenge names, the preferred one first."""
         if not self.by_service:
             return ("caller",)
-        return ("payee", "caller") if self.by_any_caller else ("payee",)
+        return ("payee", "caller") if self.by_any_caller or self.callers_of else ("payee",)
 
     @property
     def needs_reserve(self) -> bool:

@@ -35,6 +35,9 @@ from .cards import AsyncSignedCards
 from .ending import AsyncEnding
 from .wallet_payer import AsyncWalletPayer
 
+RESERVE_NOT_POSSIBLE = "RESERVE_NOT_POSSIBLE"
+"""Code with which a registry refuses to reserve units for a payee of another one."""
+
 log = logging.getLogger(__name__)
 
 STREAM = "text/event-stream"
@@ -120,6 +123,19 @@ class AsyncPayer:
         return await self._begun(stated, request, options, send)
 
     async def _begun(
+        self, offer: Offer, request: httpx2.Request, options: PayOptions, send: AsyncSend
+    ) -> httpx2.Response:
+        try:
+            return await self._attempted(offer, request, options, send)
+        except PaymentFailed as failed:
+            is_stated = options.capture_by is not None or "caller" not in offer.capture_by
+            if is_stated or not _is_reserve_refused(failed):
+                raise
+        # Nothing can be reserved for a payee of another registry: its service may take a token that its caller settles.
+        unreserved = replace(offer, capture_by=("caller",), is_reserved=False)
+        return await self._attempted(unreserved, request, options, send)
+
+    async def _attempted(
         self, offer: Offer, request: httpx2.Request, options: PayOptions, send: AsyncSend
     ) -> httpx2.Response:
         begun = await async_result(self._journal.begin(self._intent(request, offer, options), self._budget))
@@ -351,3 +367,7 @@ def _problem(response: httpx2.Response) -> dict[str, Any]:
     except NOT_READABLE:
         return {}
     return problem if isinstance(problem, dict) else {}
+
+
+def _is_reserve_refused(failed: PaymentFailed) -> bool:
+    return isinstance(failed.__cause__, Refusal) and failed.__cause__.code == RESERVE_NOT_POSSIBLE

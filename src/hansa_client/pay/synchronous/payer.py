@@ -36,6 +36,9 @@ from .cards import SignedCards
 from .ending import Ending
 from .wallet_payer import WalletPayer
 
+RESERVE_NOT_POSSIBLE = "RESERVE_NOT_POSSIBLE"
+"""Code with which a registry refuses to reserve units for a payee of another one."""
+
 log = logging.getLogger(__name__)
 
 STREAM = "text/event-stream"
@@ -121,6 +124,19 @@ class Payer:
         return self._begun(stated, request, options, send)
 
     def _begun(
+        self, offer: Offer, request: httpx2.Request, options: PayOptions, send: Send
+    ) -> httpx2.Response:
+        try:
+            return self._attempted(offer, request, options, send)
+        except PaymentFailed as failed:
+            is_stated = options.capture_by is not None or "caller" not in offer.capture_by
+            if is_stated or not _is_reserve_refused(failed):
+                raise
+        # Nothing can be reserved for a payee of another registry: its service may take a token that its caller settles.
+        unreserved = replace(offer, capture_by=("caller",), is_reserved=False)
+        return self._attempted(unreserved, request, options, send)
+
+    def _attempted(
         self, offer: Offer, request: httpx2.Request, options: PayOptions, send: Send
     ) -> httpx2.Response:
         begun = result(self._journal.begin(self._intent(request, offer, options), self._budget))
@@ -348,3 +364,7 @@ def _problem(response: httpx2.Response) -> dict[str, Any]:
     except NOT_READABLE:
         return {}
     return problem if isinstance(problem, dict) else {}
+
+
+def _is_reserve_refused(failed: PaymentFailed) -> bool:
+    return isinstance(failed.__cause__, Refusal) and failed.__cause__.code == RESERVE_NOT_POSSIBLE

@@ -41,7 +41,7 @@ async def pay_across(
             credentials=AgentCredentials(service.client_id, service.client_secret),
             price=PRICE,
             trusted_registries=[home.url],
-            accept_caller_capture=True,
+            accept_caller_capture=[home.url],
             store=Path(directory) / "paid-calls.db",
         )
         echo = EchoService()
