@@ -17,6 +17,7 @@ from itertools import pairwise
 from bench.forging_attacks import ATTACKS, EPOCH, GRANTS_ARE_FUNDS, Attack, honest_signals
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.catalogue.marks import GRADES as MARKS
+from hansa.rooms.commerce.requirement import RECORD_COST
 from hansa_verify import Score, Signal, scores_of
 from hansa_verify.reputation import GRADES, UNIT
 
@@ -120,10 +121,13 @@ def sublinear(costs: Iterable[Cost]) -> list[Cost]:
     ]
 
 
-def costs_of_marks(min_fee: Decimal) -> list[tuple[str, int, Decimal, str]]:
-    """Mark, verified jobs, the fees of the cheapest attack, each job with the least fee that counts, and of one paid with grants alone."""
+def costs_of_marks(min_fee: Decimal) -> list[tuple[str, int, Decimal, str, Decimal]]:
+    """Mark, verified jobs, the fees of the cheapest attack, each job with the least fee that counts, and of one paid with grants alone.
+
+    The last member is what a record with these fees yields: the bonds that it replaces.
+    """
     with_grants = NEVER if not GRANTS_ARE_FUNDS else "the fees"
-    return [(mark, jobs, jobs * min_fee, with_grants) for jobs, mark in MARKS]
+    return [(mark, jobs, jobs * min_fee, with_grants, jobs * min_fee / RECORD_COST) for jobs, mark in MARKS]
 
 
 def tables(costs: list[Cost], min_fee: Decimal) -> str:
@@ -135,8 +139,11 @@ def tables(costs: list[Cost], min_fee: Decimal) -> str:
     ]
     least = [min(one.fees for one in costs if one.grade == grade) for grade in grades]
     rows.append(["**cheapest**", *(f"**{_units(fees)}**" for fees in least)])
-    marks = [["Mark", "Verified jobs", "Fees", "With genesis grants alone"]]
-    marks += [[mark, str(jobs), str(fees), granted] for mark, jobs, fees, granted in costs_of_marks(min_fee)]
+    marks = [["Mark", "Verified jobs", "Fees", "With genesis grants alone", "Bonds replaced at most"]]
+    marks += [
+        [mark, str(jobs), str(fees), granted, f"{replaced:f}"]
+        for mark, jobs, fees, granted, replaced in costs_of_marks(min_fee)
+    ]
     attacks = "\n".join(f"- **{attack.name}**: {attack.sentence}." for attack in ATTACKS)
     return f"{_markdown(rows)}\n\n{attacks}\n\n{_markdown(marks)}\n"
 

@@ -1,11 +1,13 @@
 """An agent without bond or record freezes no units of others by accepting open, funded proposals."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
 
+from hansa.foundation.values.money import parse_amount
 from hansa.rooms.commerce.contracts.rules import OPEN_ACCEPTED_MAX
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.commerce.agreements import Agreements, in_days, proposal, refused
@@ -53,6 +55,14 @@ async def deposit(contracts: Agreements, agent: TestAgent, amount: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
+async def earn(contracts: Agreements, agent: TestAgent, *, fees: str) -> None:
+    """A record of one verified job."""
+    record = """
+    INSERT INTO reputation_record (agent_did, jobs_verified, fees, first_job_at) VALUES ($1, 1, $2, now())
+    """
+    await contracts.purses.execute(record, agent.did, parse_amount(fees))
+
+
 async def try_accept(contracts: Agreements, agent: TestAgent, made: Any) -> httpx2.Response:
     return await contracts.post(agent, f"/{made['id']}/accept")
 
@@ -64,7 +74,8 @@ async def test_an_agent_without_a_bond_accepts_no_open_funded_proposal(
     assert (made["provider_bond_min"], made["provider_jobs_min"]) == ("1", None)
     refusal = await try_accept(contracts, bob, made)
     assert refused(refusal) == (403, "BOND_REQUIRED")
-    assert refusal.json()["error"]["context"] == {"provider_bond_min": "1", "provider_jobs_min": None}
+    context = {"provider_bond_min": "1", "provider_jobs_min": None, "provider_fees_min": None}
+    assert refusal.json()["error"]["context"] == context
     assert (await contracts.balances(alice))[1] == "0"
     assert (await contracts.read(alice, made))["status"] == "PROPOSED"
     await deposit(contracts, bob, "100")
@@ -102,9 +113,47 @@ async def test_a_record_that_the_proposal_states_admits_without_a_bond(
     made = await offered(contracts, alice, provider_jobs_min=1)
     assert (made["provider_bond_min"], made["provider_jobs_min"]) == (None, 1)
     assert refused(await try_accept(contracts, bob, made)) == (403, "BOND_REQUIRED")
-    record = "INSERT INTO reputation_record (agent_did, jobs_verified, first_job_at) VALUES ($1, 1, now())"
-    await contracts.purses.execute(record, bob.did)
+    await earn(contracts, bob, fees="100")
     assert (await try_accept(contracts, bob, made)).status_code == 200
+
+
+async def test_a_record_replaces_bonds_as_far_as_a_hundredth_of_its_fees(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    await earn(contracts, bob, fees="100")
+    # By default the bond is one percent.
+    above = await offered(contracts, alice, "100.00000001", provider_jobs_min=1)
+    refusal = await try_accept(contracts, bob, above)
+    assert refused(refusal) == (403, "BOND_REQUIRED")
+    assert refusal.json()["error"]["context"]["provider_fees_min"] == "100.000001"
+    stated = await offered(contracts, alice, "1", provider_jobs_min=1, provider_bond_min="1.00000001")
+    assert refused(await try_accept(contracts, bob, stated)) == (403, "BOND_REQUIRED")
+    half = await offered(contracts, alice, "50", provider_jobs_min=1)
+    assert (await try_accept(contracts, bob, half)).status_code == 200
+    # Contracts under way count together.
+    one_more = await offered(contracts, alice, "50.00000001", provider_jobs_min=1)
+    assert refused(await try_accept(contracts, bob, one_more)) == (403, "BOND_REQUIRED")
+    other_half = await offered(contracts, alice, "50", provider_jobs_min=1)
+    assert (await try_accept(contracts, bob, other_half)).status_code == 200
+    await contracts.act(alice, half, "mark-failed")
+    last = await offered(contracts, alice, "50", provider_jobs_min=1)
+    assert (await try_accept(contracts, bob, last)).status_code == 200
+
+
+async def test_proposals_accepted_at_the_same_moment_replace_no_more_than_the_fees_allow(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    await earn(contracts, bob, fees="10")
+    made = [await offered(contracts, alice, "10", provider_jobs_min=1) for _ in range(6)]
+    answers = await asyncio.gather(*(try_accept(contracts, bob, one) for one in made))
+    assert sorted(answer.status_code for answer in answers) == [200, *[403] * 5]
+
+
+async def test_a_proposal_that_asks_for_no_job_needs_no_fees(
+    contracts: Agreements, alice: TestAgent, bob: TestAgent
+) -> None:
+    free = await offered(contracts, alice, "100", provider_jobs_min=0)
+    assert (await try_accept(contracts, bob, free)).status_code == 200
 
 
 async def test_only_an_open_funded_proposal_states_a_requirement(

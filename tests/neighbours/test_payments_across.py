@@ -81,6 +81,9 @@ async def test_a_payment_from_another_registry_counts_where_its_fee_is_paid_and_
     record = await home.track_record(paying.service.did)
     assert (record["jobs_verified"], record["jobs_foreign"], record["volume"]) == (1, 1, "19.9")
     assert (record["mark"], record["contracts_completed"]) == ("Proven", 0)
+    # Another registry can forge a record with the units of others: its fees replace no bond.
+    fees = "SELECT fees FROM reputation_record WHERE agent_did = $1"
+    assert await home.registry.database.look(lambda tx: tx.fetchval(fees, paying.service.did)) == 0
     reputation = await home.reputation(paying.service.did)
     # Two fees of 0.05 units, of which 11 of 12 parts count, at the least weight of a payer: times 5/8 x 1/4, less the decay of a day.
     assert weight == 917

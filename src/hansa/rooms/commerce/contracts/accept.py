@@ -38,10 +38,12 @@ async def accept(
     abroad = await _require_active(tx, did, settings)
     if contract.funded and abroad is not None:
         raise FundedAcross
-    required = contract.required
+    # Read under the lock of the provider: its acceptances at the same moment count each other.
+    under_way = await store.open_accepted(tx, did) if contract.required is not None else []
+    required = rules.required_of(contract, under_way)
     if contract.version == BONDED_VERSION and not await bond_admits(tx, did, settings, required):
         raise BondRequired(context=_stated(required))
-    if required is not None and await store.count_open_accepted(tx, did) >= rules.OPEN_ACCEPTED_MAX:
+    if len(under_way) >= rules.OPEN_ACCEPTED_MAX:
         raise TooManyAccepted
     accepted = replace(rules.accepted(contract, did), is_across=abroad is not None, provider_registry=abroad)
     if contract.funded:
@@ -54,7 +56,8 @@ def _stated(required: Required | None) -> dict[str, Any]:
     if required is None:
         return {}
     bond = None if required.bond is None else format_amount(required.bond)
-    return {"provider_bond_min": bond, "provider_jobs_min": required.jobs}
+    fees = None if not required.jobs else format_amount(required.fees)
+    return {"provider_bond_min": bond, "provider_jobs_min": required.jobs, "provider_fees_min": fees}
 
 
 def judge_acceptance(contract: Contract, did: str) -> Move | None:

@@ -130,7 +130,10 @@ class BondRequired(Forbidden):
 
     code = "BOND_REQUIRED"
     sentence = "A provider needs an active reputation bond, or the record that the proposal states, to accept this contract."
-    remedy = "Deposit a bond at POST /agents/{did}/reputation-bond/deposit, then accept again."
+    remedy = (
+        "Deposit a bond at POST /agents/{did}/reputation-bond/deposit, then accept again. A record has the verified jobs, and the"
+        " fees that the context states."
+    )
 
 
 class TokenForFunded(Invalid):

@@ -11,14 +11,15 @@
 - Deadlines are stopped for a set of reasons; when the last reason ends, every date moves by the time that was stopped.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from msgspec.structs import replace
 
-from hansa.foundation.values.money import Minor, format_amount
+from hansa.foundation.values.money import ZERO, Minor, format_amount
+from hansa.rooms.commerce.requirement import Required
 
 from .contract import OPEN, Contract, Ending, Milestone, Payment, Status, Terms
 from .errors import (
@@ -78,7 +79,27 @@ def with_requirement(terms: Terms) -> Terms:
         return terms
     if any(value is not None for value in stated.values()):
         return terms
-    return replace(terms, provider_bond=Minor(-(-terms.amount // OPEN_BOND_DIVISOR)))
+    return replace(terms, provider_bond=default_bond(terms.amount))
+
+
+def default_bond(amount: Minor) -> Minor:
+    """The bond for an open, funded proposal that states none: one percent of the amount, rounded up."""
+    return Minor(-(-amount // OPEN_BOND_DIVISOR))
+
+
+def required_of(contract: Contract, under_way: Sequence[Contract]) -> Required | None:
+    """The requirement of an open, funded proposal for a provider that has accepted others; None of another proposal."""
+    if contract.required is None or not contract.provider_jobs:
+        return contract.required
+    replaced = sum(replaced_bond(one) for one in (contract, *under_way))
+    return replace(contract.required, replaced=Minor(replaced))
+
+
+def replaced_bond(contract: Contract) -> Minor:
+    """The bond that a record replaces, where the proposal asks for verified jobs."""
+    if not contract.provider_jobs:
+        return ZERO
+    return default_bond(contract.amount) if contract.provider_bond is None else contract.provider_bond
 
 
 def require_ahead(terms: Terms, now: datetime) -> None:

@@ -152,9 +152,9 @@ WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED') O
     OR status = 'DISPUTED' AND ended_at IS NULL)
 """
 
-_COUNT_OPEN_ACCEPTED = """
-SELECT count(*) FROM commerce_contract WHERE provider_did = $1 AND status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED')
-  AND (provider_bond IS NOT NULL OR provider_jobs IS NOT NULL)
+_OPEN_ACCEPTED = f"""
+{_CONTRACTS} WHERE c.provider_did = $1 AND c.status IN ('ACCEPTED', 'SUBMITTED', 'DISPUTED')
+  AND (c.provider_bond IS NOT NULL OR c.provider_jobs IS NOT NULL)
 """
 
 _COUNT_UNDER_WAY = """
@@ -287,9 +287,9 @@ async def count_binding(tx: Tx, did: str) -> int:
     return int(await tx.fetchval(_COUNT_BINDING, did))
 
 
-async def count_open_accepted(tx: Tx, did: str) -> int:
-    """How many open, funded proposals that an agent has accepted are under way."""
-    return int(await tx.fetchval(_COUNT_OPEN_ACCEPTED, did))
+async def open_accepted(tx: Tx, did: str) -> list[Contract]:
+    """The open, funded proposals that an agent has accepted and that are under way."""
+    return [one for row in await tx.fetch(_OPEN_ACCEPTED, did) if (one := _found(row))]
 
 
 async def count_open(tx: Tx, did: str) -> int:

@@ -30,10 +30,13 @@ async def bond_admits(
 
 
 async def _meets(tx: Tx, did: str, required: commerce.Required) -> bool:
-    """Whether the bond or the verified jobs of an agent reach the requirement."""
+    """Whether the bond of an agent reaches the requirement, or its verified jobs and their fees do."""
     if required.bond is not None:
         is_active = await store.share_state(tx, did) == State.ACTIVE
         bond = (await store.find(tx, did)).amount if is_active else 0
         if bond >= required.bond:
             return True
-    return required.jobs is not None and (await track_record_of(tx, did)).jobs_verified >= required.jobs
+    if required.jobs is None:
+        return False
+    record = await track_record_of(tx, did)
+    return record.jobs_verified >= required.jobs and record.fees >= required.fees

@@ -37,8 +37,8 @@ async def _take_jobs(tx: Tx, paid: Sequence[StoredSignal], mark_min_fee: Minor) 
 
 async def _take_ruling(tx: Tx, signal: StoredSignal) -> set[str]:
     defendant_won = signal.kind == "ruling_for_defendant"
-    await store.add_ruling(tx, signal.receiver, won=defendant_won)
-    await store.add_ruling(tx, signal.giver, won=not defendant_won)
+    await store.add_ruling(tx, signal.receiver, won=defendant_won, takes_fees=not defendant_won)
+    await store.add_ruling(tx, signal.giver, won=not defendant_won, takes_fees=False)
     return {signal.receiver, signal.giver}
 
 

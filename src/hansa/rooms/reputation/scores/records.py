@@ -32,11 +32,15 @@ class PaidJob(msgspec.Struct, frozen=True):
 
 
 class TrackRecord(msgspec.Struct, frozen=True):
-    """What counts of an agent up to now. `volume` is in minor units."""
+    """What counts of an agent up to now. `volume` and `fees` are in minor units.
+
+    `fees` are those of the jobs for agents of this registry that count since the last dispute that the agent lost as its defendant.
+    """
 
     jobs_verified: int = 0
     jobs_foreign: int = 0
     volume: int = 0
+    fees: int = 0
     contracts_completed: int = 0
     disputes_won: int = 0
     disputes_lost: int = 0

@@ -44,13 +44,14 @@ ORDER BY n.place ON CONFLICT DO NOTHING RETURNING event_seq
 """
 
 _ADD_JOBS = """
-INSERT INTO reputation_record AS r (agent_did, jobs_verified, jobs_foreign, volume, contracts_completed, first_job_at)
+INSERT INTO reputation_record AS r (agent_did, jobs_verified, jobs_foreign, volume, fees, contracts_completed, first_job_at)
 SELECT n.agent_did, count(*) FILTER (WHERE n.is_verified), count(*) FILTER (WHERE n.is_verified AND n.is_foreign),
-  sum(n.amount), count(*) FILTER (WHERE n.is_contract), min(n.at)
-FROM unnest($1::text[], $2::boolean[], $3::boolean[], $4::bigint[], $5::boolean[], $6::timestamptz[])
-  AS n (agent_did, is_verified, is_foreign, amount, is_contract, at) GROUP BY n.agent_did ORDER BY n.agent_did
+  sum(n.amount), coalesce(sum(n.fee) FILTER (WHERE NOT n.is_foreign), 0), count(*) FILTER (WHERE n.is_contract), min(n.at)
+FROM unnest($1::text[], $2::boolean[], $3::boolean[], $4::bigint[], $5::bigint[], $6::boolean[], $7::timestamptz[])
+  AS n (agent_did, is_verified, is_foreign, amount, fee, is_contract, at) GROUP BY n.agent_did ORDER BY n.agent_did
 ON CONFLICT (agent_did) DO UPDATE SET jobs_verified = r.jobs_verified + excluded.jobs_verified,
   jobs_foreign = r.jobs_foreign + excluded.jobs_foreign, volume = r.volume + excluded.volume,
+  fees = r.fees + excluded.fees,
   contracts_completed = r.contracts_completed + excluded.contracts_completed,
   first_job_at = least(r.first_job_at, excluded.first_job_at)
 """
@@ -58,12 +59,12 @@ ON CONFLICT (agent_did) DO UPDATE SET jobs_verified = r.jobs_verified + excluded
 _ADD_RULING = """
 INSERT INTO reputation_record AS r (agent_did, disputes_won, disputes_lost) VALUES ($1, $2, $3)
 ON CONFLICT (agent_did) DO UPDATE SET disputes_won = r.disputes_won + excluded.disputes_won,
-  disputes_lost = r.disputes_lost + excluded.disputes_lost
+  disputes_lost = r.disputes_lost + excluded.disputes_lost, fees = CASE WHEN $4 THEN 0 ELSE r.fees END
 """
 
 # No row: there is no such agent here.
 _RECORD = """
-SELECT r.jobs_verified, r.jobs_foreign, r.volume, r.contracts_completed, r.disputes_won, r.disputes_lost, r.first_job_at
+SELECT r.jobs_verified, r.jobs_foreign, r.volume, r.fees, r.contracts_completed, r.disputes_won, r.disputes_lost, r.first_job_at
 FROM agents_status($1) a (status) LEFT JOIN reputation_record r ON r.agent_did = $1 WHERE a.status IS NOT NULL
 """
 
@@ -207,6 +208,7 @@ async def add_jobs(tx: Tx, jobs: Sequence[PaidJob]) -> None:
             job.is_verified,
             job.is_foreign,
             job.signal.amount,
+            job.signal.fee,
             job.is_contract,
             job.signal.at,
         )
@@ -216,9 +218,9 @@ async def add_jobs(tx: Tx, jobs: Sequence[PaidJob]) -> None:
         await tx.execute(_ADD_JOBS, *_columns(rows))
 
 
-async def add_ruling(tx: Tx, agent_did: str, *, won: bool) -> None:
-    """Count a dispute that the agent has won or lost."""
-    await tx.execute(_ADD_RULING, agent_did, int(won), int(not won))
+async def add_ruling(tx: Tx, agent_did: str, *, won: bool, takes_fees: bool) -> None:
+    """Count a dispute that the agent has won or lost; the fees of its jobs are gone where it lost as the defendant."""
+    await tx.execute(_ADD_RULING, agent_did, int(won), int(not won), takes_fees)
 
 
 async def track_record(tx: Tx, agent_did: str) -> TrackRecord | None:
@@ -226,7 +228,9 @@ async def track_record(tx: Tx, agent_did: str) -> TrackRecord | None:
     row = await tx.fetchrow(_RECORD, agent_did)
     if row is None:
         return None
-    return TrackRecord() if row["volume"] is None else TrackRecord(**{**row, "volume": int(row["volume"])})
+    if row["volume"] is None:
+        return TrackRecord()
+    return TrackRecord(**{**row, "volume": int(row["volume"]), "fees": int(row["fees"])})
 
 
 async def newest_epoch(tx: Tx) -> Epoch | None:
