@@ -1,4 +1,4 @@
-"""A card that was written is found by the next search of the same process (decision 0032)."""
+"""A card that was written is found by the next search of the same process (decision 0022)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -33,7 +33,7 @@ def needless_dataclasses(source: Path) -> Iterator[str]:
 
 def test_records_are_structs_unless_they_hide_a_member_or_keep_a_computed_value():
     needless = list(needless_dataclasses(SOURCE))
-    assert needless == [], "derive these records from msgspec.Struct (decision 0195)"
+    assert needless == [], "derive these records from msgspec.Struct (decision 0178)"
 
 
 def test_a_needless_dataclass_is_found_and_a_hidden_member_is_a_reason(tmp_path: Path):

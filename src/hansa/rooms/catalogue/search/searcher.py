@@ -33,7 +33,7 @@ from .query import SearchQuery
 FOLLOW_SECONDS, REST_SECONDS = 0.2, 0.8
 # How old the place that is on the disk may be: after a restart, changes are looked for from there on.
 PLACE_KEPT_SECONDS = 60.0
-# A write waits this long at most until a search finds it (decision 0032).
+# A write waits this long at most until a search finds it (decision 0022).
 WRITE_WAITS_SECONDS = 0.2
 # Writes of the same moment share one commit of the index, which costs more than the documents in it.
 SHARE_SECONDS = 0.03

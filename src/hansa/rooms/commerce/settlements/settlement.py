@@ -5,7 +5,7 @@
 - Where the dispute was decided and slashed at the defendant's registry, that of a foreign complainant is sent the award: SLASHED there,
   SETTLED once the units are issued here, or FAILED. Nothing is asked and nothing expires.
 - The asking side shows EXPIRED after 24 hours as well, until a signed outcome says otherwise; only a signed SLASHED mints,
-  also after a signed FAILED or EXPIRED (decision 0158).
+  also after a signed FAILED or EXPIRED (decision 0109).
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Which operator registries the frame still certifies: one that it removed is put under quarantine by the others.
 
 Its certificates last up to seven days more, and only the frame knows that it removed the registry. So every operator reads the
-frame's list of peers each minute (decision 0156). A quarantine that was begun here ends when the frame lists the registry again.
-Without an answer the last list counts for FRAME_ROSTER_MAX_AGE_HOURS (decision 0160).
+frame's list of peers each minute (decision 0137). A quarantine that was begun here ends when the frame lists the registry again.
+Without an answer the last list counts for FRAME_ROSTER_MAX_AGE_HOURS (decision 0137).
 """
 
 from collections.abc import Collection

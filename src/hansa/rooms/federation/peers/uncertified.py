@@ -1,7 +1,7 @@
 """Operator registries of the own frame that the frame does not certify any more, or may not: under quarantine until it does.
 
 What the frame listed last counts for FRAME_ROSTER_MAX_AGE_HOURS. After that it is unknown which operators it still certifies, and all
-of them are under quarantine until it answers (decision 0160).
+of them are under quarantine until it answers (decision 0137).
 """
 
 from collections.abc import Collection

@@ -3,7 +3,7 @@
 - A `proof` is the whole text of an earlier statement of the addressee. It counts only under a key that this registry has or
   had itself.
 - What nobody proves anything with later, PREPARE and the confirmation of a receipt, is signed for several transfers at once
-  (`transfers`, decision 0145), for a registry that says that it reads this.
+  (`transfers`, decision 0083), for a registry that says that it reads this.
 """
 
 import re
