@@ -9,6 +9,7 @@ from tests.house import documented
 from tests.house.documented import GUIDES, MAP, PROSE
 
 ROOT = Path(__file__).parents[2]
+CHANGELOG = ROOT / "CHANGELOG.md"
 FINDING_YOUR_WAY = ROOT / "docs" / "finding-your-way.md"
 
 # Addresses of the machine, of other programs and of pages in the documents.
@@ -83,3 +84,9 @@ def test_every_place_of_finding_your_way_exists():
     places = re.findall(r"`([\w/]+\.\w+)` \|", FINDING_YOUR_WAY.read_text())
     assert len(places) >= 24
     assert [place for place in places if not (ROOT / "src" / "hansa" / place).exists()] == []
+
+
+def test_each_version_of_the_changelog_is_one_page():
+    versions = re.split(r"^## ", CHANGELOG.read_text(), flags=re.MULTILINE)[1:]
+    assert versions
+    assert [text.splitlines()[0] for text in versions if len(text.splitlines()) > 80] == []
