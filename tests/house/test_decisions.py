@@ -13,6 +13,7 @@ SUFFIXES = {".css", ".html", ".js", ".lua", ".md", ".py", ".sql", ".toml"}
 _ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _EARLIER = re.compile(r"^\| (\d{4}) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 _TITLE = re.compile(r"# (\d{4}) · (.+)\n\nStatus: (accepted|superseded by \d{4})\nDate: \d{4}-\d\d-\d\d[,\n]")
+_CODE = re.compile(r"`([\w/.-]+\.(?:py|sql|js|lua|toml|txt))`")
 _NUMBER = re.compile(r"\b0\d{3}\b")
 _REFERENCE = re.compile(
     r"\bdecisions?\s+\[?(0\d{3}\b(?:\]\([^)]*\))?(?:(?:,| and|, and)\s+\[?0\d{3}\b(?:\]\([^)]*\))?)*)",
@@ -105,6 +106,14 @@ def test_every_number_and_link_in_a_record_leads_to_a_document():
         text = path.read_text()
         assert set(_NUMBER.findall(text)) <= RECORDS.keys(), path.name
         assert [named for named in documents_named(text) if not named.is_file()] == [], path.name
+
+
+def test_every_file_of_code_named_in_a_record_is_in_the_tree():
+    folders = [ROOT / folder for folder in (*FOLDERS, "requirements")]
+    tree = [f"/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in folder.rglob("*.*")]
+    named = {(path.name, name) for path in RECORDS.values() for name in _CODE.findall(path.read_text())}
+    assert len(named) > 15
+    assert sorted(one for one in named if not any(path.endswith(f"/{one[1]}") for path in tree)) == []
 
 
 def test_references_are_found_in_each_form():
