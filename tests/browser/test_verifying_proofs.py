@@ -48,7 +48,7 @@ CHAINS = """async vectors => {
 }"""
 PROOFS = """async ([documents, keySet, judge]) => {
   const { auditorKeys } = await import("/static/verify_attestations.js");
-  const { verifyLiabilities } = await import("/static/verify_liabilities.js");
+  const { verifyLiabilities } = await import("/static/verify_balance_proof.js");
   const { verifyLogProof } = await import("/static/verify_log.js");
   const { read } = await import("/static/canonical.js");
   const keys = auditorKeys(read(keySet));
@@ -60,7 +60,7 @@ SERVED_OBJECTS = """async ([vectors, schemaText]) => {
   const { auditorKeys, readExport, verifyAttestations } = await import("/static/verify_attestations.js");
   const { readKeys, verifyCard } = await import("/static/verify_card.js");
   const { verifyRegistryCard } = await import("/static/verify_registry_card.js");
-  const { verifyLiabilities } = await import("/static/verify_liabilities.js");
+  const { verifyLiabilities } = await import("/static/verify_balance_proof.js");
   const { verifyLogConsistency, verifyLogProof } = await import("/static/verify_log.js");
   const { NotAKey } = await import("/static/ed25519.js");
   const { read, Unreadable } = await import("/static/canonical.js");

@@ -1,9 +1,8 @@
-// Whether an account is in the Merkle-sum tree to which an auditor committed, or whether the public blocks add up to it: as
-// `hansa_verify.verify_liabilities` judges. Amounts are minor units as BigInt.
+// Merkle-sum tree of what a registry owes: the commitment of an attestation, and the steps that lead to it from an account or from
+// the public blocks, as `hansa_verify.liabilities` takes them. Amounts are minor units as BigInt.
 
 import { bytesOf, NotBase64url } from "./ed25519.js";
-import { signedPayload } from "./verify_attestations.js";
-import { Fails, fromHex, hex, isWhole, octetsOf, sha256, step, verdictOf } from "./verdict.js";
+import { fromHex, hex, isWhole, octetsOf, sha256, step } from "./verdict.js";
 
 const UNIT = 10n ** 8n;
 const SUM_MAX = 2n ** 63n - 1n;
@@ -28,27 +27,7 @@ export function readLiabilities(said) {
   }
 }
 
-export async function verifyLiabilities(document, keys, { balance = null } = {}) {
-  if (!(document instanceof Map)) return verdictOf([step("proof", false, "a proof is an object")]);
-  let said;
-  try {
-    said = await signedPayload(document.get("attestation"), keys);
-  } catch (trouble) {
-    if (!(trouble instanceof Fails)) throw trouble;
-    return verdictOf([step("attestation", false, trouble.message)]);
-  }
-  const committed = readLiabilities(said);
-  if (committed === null) return verdictOf([step("attestation", false, "the attestation commits to no liabilities")]);
-  const [seq, stated] = [said.get("as_of_event_seq"), document.get("as_of_event_seq")];
-  const steps = [
-    step("attestation", true, `signed, of ${said.get("ts")}, over ${committed.accounts} accounts`),
-    step("moment", isWhole(seq) && isWhole(stated) && BigInt(seq.text) === BigInt(stated.text), `event ${seq?.text}`),
-  ];
-  const more = document.has("blocks") ? judgeBlocks(document, committed) : judgeBalance(document, committed, balance);
-  return verdictOf([...steps, ...(await more)]);
-}
-
-export function amountOf(text) {
+function amountOf(text) {
   const found = typeof text === "string" ? AMOUNT.exec(text) : null;
   if (!found) throw new NotAProof("an amount is a decimal string");
   const minor = BigInt(found[1]) * UNIT + BigInt((found[2] ?? "").padEnd(8, "0"));
@@ -56,7 +35,7 @@ export function amountOf(text) {
   return minor;
 }
 
-async function judgeBalance(document, committed, balance) {
+export async function judgeBalance(document, committed, balance) {
   try {
     const account = document.get("agent_did");
     const leaves = document.get("leaves");
@@ -79,7 +58,7 @@ async function judgeBalance(document, committed, balance) {
   }
 }
 
-async function judgeBlocks(document, committed) {
+export async function judgeBlocks(document, committed) {
   try {
     const listed = document.get("blocks");
     if (!Array.isArray(listed) || listed.length < 1 || listed.length > BLOCKS_MAX) throw new NotAProof("blocks is a list of nodes");
