@@ -42,7 +42,7 @@ class TestIssuer:
                 "licence": licence,
             },
             "network": self.trust_domain,
-            "plan": "genesis" if kind == "genesis" else "founding",
+            "plan": {"genesis": "genesis", "frame": "founding", "operator": "operator-free"}[kind],
             "terms": "1.0",
             "iat": int(time.time()),
             "exp": None,
@@ -51,10 +51,12 @@ class TestIssuer:
     def sign(self, payload: Any, typ: str = "licence+jws", **header: Any) -> str:
         """A compact JWS over the payload; `header` replaces members of the protected header."""
         protected = {"alg": "EdDSA", "kid": self.kid, "typ": typ} | header
-        signed = ".".join(
-            encoded(json.dumps(part, sort_keys=True, separators=(",", ":")).encode())
-            for part in (protected, payload)
-        )
+        parts = (json.dumps(part, sort_keys=True, separators=(",", ":")) for part in (protected, payload))
+        return self.sign_texts(*parts)
+
+    def sign_texts(self, header: str, payload: str) -> str:
+        """A compact JWS over a header and a payload as they are written."""
+        signed = f"{encoded(header.encode())}.{encoded(payload.encode())}"
         return f"{signed}.{encoded(self.private.sign(signed.encode()))}"
 
     def issued_list(self, *certificates: str, generated_at: int | None = None, **states: str) -> str:

@@ -26,6 +26,8 @@ FRAME_PLANS = (
     "government",
 )
 """The plans of frames; an operator has a plan by the policy of its frame."""
+WHITESPACE = " \t\r\n"
+"""The characters that may surround a certificate or a list; `str.strip` removes others than JavaScript's `trim`."""
 CERTIFICATE_TYP, CERTIFICATE_MAX_CHARACTERS = "licence+jws", 16_384
 LIST_TYP, LIST_MAX_CHARACTERS = "licence-list+jws", 8_388_608
 
@@ -94,7 +96,14 @@ class IssuedList:
 
 def licence_hash(text: str) -> str:
     """The lowercase hexadecimal SHA-256 of a compact JWS without whitespace around it."""
-    return sha256(text.strip().encode()).hexdigest()
+    return sha256(_trimmed(text).encode()).hexdigest()
+
+
+def kind_of_plan(plan: str) -> str:
+    """Type of certificate that carries a plan; a plan that the specification does not name is an operator's."""
+    if plan == GENESIS_PLAN:
+        return "genesis"
+    return "frame" if plan in FRAME_PLANS else "operator"
 
 
 def key_thumbprint(key: bytes) -> str:
@@ -116,7 +125,7 @@ def read_certificate(text: object) -> Certificate:
         key = None if is_operator else public_key_of(payload["key"])
     except NotAKey as trouble:
         raise BadLicence(f"key: {trouble}") from None
-    return Certificate(str(text).strip(), signature, key)
+    return Certificate(_trimmed(str(text)), signature, key)
 
 
 def read_issued_list(text: object) -> IssuedList:
@@ -134,7 +143,7 @@ def read_issued_list(text: object) -> IssuedList:
 
 
 def _read(text: object, typ: str, max_characters: int, form: str) -> CompactSignature:
-    signature = read_compact(text.strip() if isinstance(text, str) else text, typ, max_characters)
+    signature = read_compact(_trimmed(text) if isinstance(text, str) else text, typ, max_characters)
     if signature is None:
         raise BadLicence(f"not a compact JWS of type {typ} of at most {max_characters} characters")
     if set(signature.entry.header) != {"alg", "kid", "typ"}:
@@ -142,3 +151,7 @@ def _read(text: object, typ: str, max_characters: int, form: str) -> CompactSign
     if error := form_error(signature.payload, form):
         raise BadLicence(error)
     return signature
+
+
+def _trimmed(text: str) -> str:
+    return text.strip(WHITESPACE)

@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 from .keys import CLOCK_SKEW
 from .licence import (
-    FRAME_PLANS,
-    GENESIS_PLAN,
     Certificate,
     IssuedList,
     key_thumbprint,
+    kind_of_plan,
     read_certificate,
     read_issued_list,
 )
@@ -217,13 +216,10 @@ def _unlisted(said: str) -> Refusal:
 def _require_type_rules(child: Certificate, parent: Certificate) -> None:
     sub, network = child.payload["sub"], child.payload["network"]
     plan = child.payload["plan"]
-    fits = (
-        plan in FRAME_PLANS if child.kind == "frame" else (plan == GENESIS_PLAN) == (child.kind == "genesis")
-    )
     rules = {
         "its issuer has another type": parent.kind == _PARENT_OF[child.kind],
         "it names another network than its issuer": network == parent.payload["network"],
-        f"{plan} is no plan of a certificate of type {child.kind}": fits,
+        f"{plan} is no plan of a certificate of type {child.kind}": kind_of_plan(plan) == child.kind,
     }
     if child.kind == "genesis":
         own_key = key_thumbprint(child.public_key or b"")

@@ -149,6 +149,8 @@ def _read_unsigned(note: str, origin: str | None) -> Checkpoint:
     if signatures and not signatures.endswith("\n"):
         raise BadCheckpoint("the last line of a checkpoint ends with a line feed")
     checkpoint = Checkpoint(lines[0], read_size(lines[1]), read_hash(lines[2]))
+    if checkpoint.size == 0 and checkpoint.root != root_of([]):
+        raise BadCheckpoint("a log without leaves has the SHA-256 of nothing as its root")
     if origin is not None and checkpoint.origin != origin:
         raise BadCheckpoint(f"the checkpoint is of {checkpoint.origin!r}, not of {origin!r}")
     return checkpoint

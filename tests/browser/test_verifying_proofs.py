@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, expect
 
 from hansa.doors.log_verification import verify_log
@@ -12,6 +13,7 @@ from hansa_verify import read_auditor_keys, verify_liabilities
 from hansa_verify.schema import form_of
 from tests.registry import TestRegistry
 from tests.verifier.served import EDITED, SERVED, vectors_in
+from tests.verifier.signed_anew import RESIGNED
 
 AGED = "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET checked_at = '2026-01-01'"
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -235,6 +237,32 @@ async def test_each_frozen_licence_gets_the_verdict_of_the_verifier_in_the_brows
     vectors = vectors_of("licences")
     found = dict(zip(vectors, await script_page.evaluate(LICENCES, list(vectors.values())), strict=True))
     assert found == {name: one["expect"] for name, one in vectors.items()}
+
+
+LOG_PROOFS = """async vectors => {
+  const { auditorKeys } = await import("/static/verify_attestations.js");
+  const { verifyLogConsistency, verifyLogProof } = await import("/static/verify_log.js");
+  const { read } = await import("/static/canonical.js");
+  const codes = [];
+  for (const { proof, keys: keySet, old } of vectors) {
+    const keys = auditorKeys(read(keySet));
+    const verdict = old === null ? verifyLogProof(read(proof), keys) : verifyLogConsistency(read(proof), keys, old);
+    codes.push((await verdict).code);
+  }
+  return codes;
+}"""
+
+
+@pytest.mark.parametrize("name", RESIGNED)
+async def test_each_change_that_its_signer_signed_gets_the_verdict_of_the_verifier_in_the_browser(
+    script_page: Page, name: str
+):
+    resigned = RESIGNED[name]()
+    vectors = dict(resigned.vectors())
+    script = LICENCES if "certificate" in vectors[""] else LOG_PROOFS
+    found = await script_page.evaluate(script, list(vectors.values()))
+    expected = {what: resigned.judge(vector) for what, vector in vectors.items()}
+    assert dict(zip(vectors, found, strict=True)) == expected
 
 
 async def test_each_served_object_and_each_edit_gets_the_verdict_of_the_verifier_in_the_browser(

@@ -142,6 +142,7 @@ def _changes_of_items(tree: list[Any]) -> Iterator[Found]:
     for index, value in enumerate(tree):
         before, after = tree[:index], tree[index + 1 :]
         yield "drop", (str(index),), [*before, *after]
+        yield "twice", (str(index),), [*before, value, value, *after]
         for kind, place, changed in _changed(value):
             yield kind, (str(index), *place), [*before, changed, *after]
 

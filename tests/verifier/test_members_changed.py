@@ -70,7 +70,7 @@ def registry_card() -> Subject:
         subject.judge,
         (
             IN_ANY_ORDER,
-            rf"(drop|value|type|add|reverse) ({unsigned})(\..*)?",
+            rf"(drop|twice|value|type|add|reverse) ({unsigned})(\..*)?",
             # A leaf that is null is signed as one that is absent.
             rf"drop ({absent})",
             r"(drop|add) federation\.licence(\.zz)?",
@@ -121,7 +121,7 @@ def licence() -> Subject:
     side_by_side = (
         r"order ",
         r"add zz",
-        r"twice (certificate|chain|lists)",
+        r"twice (certificate|(chain|lists)(\.[01])?)",
         r"reverse (chain|lists)",
         r"add (chain|lists)\.2",
     )
@@ -166,10 +166,13 @@ def bundle() -> Subject:
 
 
 RECORD = (
-    r"(drop|value|type|add|reverse) (attestations\.\d+|attestation)\.proof(\..*)?",
+    r"(drop|twice|value|type|add|reverse) (attestations\.\d+|attestation)\.proof(\..*)?",
     r"value attestations?(\.\d+)?\.id",
 )
 """The place in the log is judged with the log; the number of a record has only to rise."""
+
+SAME_SIGNATURE = r"twice checkpoint\.<0>\.4"
+"""A signature line that is there twice is judged twice."""
 
 SUBJECTS: dict[str, Callable[[], Subject]] = {
     # Of two entries that of the registry counts: what the other profile signed is for others.
@@ -180,8 +183,8 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "chain": lambda: served("chain", 1, r"reverse attestations", r"order (?!.*payload).*", FURTHER, *RECORD, r"drop attestations\.0", r"(drop|type|value) kid"),
     "balance": lambda: served("balance", 0, r"order (?!.*payload).*", r"reverse leaves", FURTHER, *RECORD),
     "blocks": lambda: served("blocks", 0, r"order (?!.*payload).*", FURTHER, *RECORD),
-    "leaf": lambda: served("leaf", 16, r"order ", r"add zz"),
-    "consistency": lambda: served("consistency", 0, r"order ", r"add zz"),
+    "leaf": lambda: served("leaf", 16, r"order ", r"add zz", SAME_SIGNATURE),
+    "consistency": lambda: served("consistency", 0, r"order ", r"add zz", SAME_SIGNATURE),
     "licence": licence,
     "award_and_receipt": lambda: settlement("valid_award_and_receipt", r"reverse messages", r"drop messages\.[01]"),
     "paid_award": lambda: settlement("valid_paid"),

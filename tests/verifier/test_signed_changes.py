@@ -5,7 +5,6 @@ Each exception of a subject is a member that says nothing a reader can hold agai
 
 import json
 import re
-from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -20,20 +19,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.doors.licence_verification import LicenceToVerify, verify_licence_source
 from hansa.rooms.federation.charter import card_paths
 from hansa_verify import (
-    BadLicence,
     canonical_json,
     encoded,
     licence_hash,
     read_auditor_keys,
     read_keys,
     verify_attestations,
-    verify_licence,
     verify_registry_card,
 )
 from hansa_verify.registry_card import EDITABLE_BLOCKS, card_etag
-from tests.licences import TestGenesis, TestIssuer
+from tests.licences import TestGenesis
 from tests.verifier.members import changes_of
 from tests.verifier.served import SERVED, vectors_in
+from tests.verifier.signed_anew import RESIGNED, written
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"\x01" * 32)
 POINT = KEY.public_key().public_bytes_raw()
@@ -49,7 +47,7 @@ class Subject:
     """Members that a signer signs, how the signed document is judged, and the changes that it may have."""
 
     members: dict[str, Any]
-    judge: Callable[[Any], str]
+    judge: Callable[[str], str]
     free: tuple[str, ...]
 
 
@@ -98,9 +96,9 @@ REBASED = record(
 )
 
 
-def judged_record(payload: Any) -> str:
+def judged_record(text: str) -> str:
     """The only record of a chain, whose envelope repeats the payload, signed by the auditor."""
-    text = json.dumps(payload)
+    payload = json.loads(text)
     said = payload if isinstance(payload, dict) else {}
     envelope = {name: said.get(name) for name in ("frame", "ts", "kind", "prev_hash")}
     signed = {"payload": text, "digest": sha256(text.encode()).hexdigest(), "kid": AUDITOR["kid"]}
@@ -127,49 +125,6 @@ def audit() -> Subject:
         # Beside a gap that was rebased the plain one is informative.
         r"(type|value) native\.gap",
     )
-
-
-def frame_certificate(payload: Any) -> str:
-    return judged_licence(frame_text(payload))
-
-
-GENESIS = TestGenesis("genesis.example", seed=b"\x05" * 32)
-FRAME = TestIssuer("frame.example", seed=b"\x06" * 32)
-GENESIS_TEXT = GENESIS.certificate
-ISSUED_AT = 1_800_000_000
-FRAME_PAYLOAD = GENESIS.payload("frame", "frame.example", key=FRAME.jwk, iat=ISSUED_AT)
-
-
-def frame_text(payload: Any) -> str:
-    return GENESIS.sign(payload)
-
-
-def judged_licence(text: str, change: Callable[[Any], Any] = lambda listed: listed) -> str:
-    """A certificate of a frame and the list of the genesis that names it, signed by the genesis."""
-    try:
-        listed = GENESIS.issued_list(GENESIS_TEXT, text, generated_at=ISSUED_AT + 60)
-    except (BadLicence, KeyError, TypeError):
-        listed = GENESIS.issued_list(GENESIS_TEXT, generated_at=ISSUED_AT + 60)
-    return verify_licence(
-        text,
-        [GENESIS_TEXT],
-        root_hash=sha256(GENESIS_TEXT.encode()).hexdigest(),
-        lists=[change(listed)],
-        at=datetime.fromisoformat("2027-01-16T08:00:00+00:00"),
-    ).code
-
-
-def list_members() -> dict[str, Any]:
-    text = GENESIS.issued_list(GENESIS_TEXT, frame_text(FRAME_PAYLOAD), generated_at=ISSUED_AT + 60)
-    return json.loads(_opened(text.split(".")[1]))
-
-
-def _opened(part: str) -> bytes:
-    return urlsafe_b64decode(part + "=" * (-len(part) % 4))
-
-
-def judged_list(payload: Any) -> str:
-    return judged_licence(frame_text(FRAME_PAYLOAD), lambda _: GENESIS.sign(payload, "licence-list+jws"))
 
 
 CARD_KID = "spiffe://hansa.local/registry/changed#1"
@@ -215,42 +170,33 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "baseline_set": lambda: attestation(SET, r"value (ref|entry\.ref|entry\.baseline)"),
     "baseline_removed": lambda: attestation(REMOVED, r"value ref"),
     "transit_rebaselined": lambda: attestation(REBASED, r"value (ref|old_baseline|old_drift|new_baseline)"),
-    # Names, numbers and times are the issuer's to choose; `iss.licence` is a hint.
-    "frame": lambda: Subject(
-        FRAME_PAYLOAD,
-        frame_certificate,
-        (ORDER, r"value (lid|terms|iat|key\.x|sub\.(name|trust_domain)|iss\.(name|licence))"),
-    ),
-    # What the list says of others, and when an entry changed, is not about the certificate.
-    "list": lambda: Subject(
-        list_members(),
-        judged_list,
-        (
-            ORDER,
-            r"reverse licences|add licences\.2",
-            r"(value|type) issuer\.name|value generated_at|value licences\.\d\.updated_at",
-        ),
-    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_each_single_change_that_its_signer_signs_is_refused_unless_it_contradicts_nothing(name: str):
     subject = SUBJECTS[name]()
-    assert subject.judge(subject.members) == "verified"
-    used: set[str] = set()
-    wrong = []
-    for change in changes_of(json.dumps(subject.members, separators=(",", ":"))):
-        if change.kind == "twice":
-            continue  # The text is judged in `test_members_changed`.
-        what = f"{change.kind} {change.place}"
-        allowed = {one for one in subject.free if re.fullmatch(one, what)}
-        if subject.judge(json.loads(change.text)) == "verified":
-            used |= allowed
-            if not allowed:
-                wrong.append(f"{what} is verified")
-    assert not wrong, "\n".join(wrong)
-    assert used == set(subject.free), "an exception of which nothing is verified"
+    text = written(subject.members)
+    changes = [(f"{change.kind} {change.place}", change.text) for change in changes_of(text)]
+    require_refused([("", text), *changes], subject.judge, subject.free)
+
+
+@pytest.mark.parametrize("name", RESIGNED)
+def test_each_change_of_a_certificate_a_list_or_a_checkpoint_that_its_signer_signs_is_refused(name: str):
+    resigned = RESIGNED[name]()
+    require_refused([*resigned.vectors()], resigned.judge, resigned.free)
+
+
+def require_refused(
+    changed: list[tuple[str, Any]], judge: Callable[[Any], str], free: tuple[str, ...]
+) -> None:
+    """Each of the changes but those that are free; the first of them is none and is verified."""
+    assert judge(changed[0][1]) == "verified"
+    verified = [what for what, document in changed[1:] if judge(document) == "verified"]
+    wrong = [what for what in verified if not any(re.fullmatch(one, what) for one in free)]
+    assert not wrong, "verified: " + ", ".join(wrong)
+    unused = [one for one in free if not any(re.fullmatch(one, what) for what in verified)]
+    assert not unused, "an exception of which nothing is verified"
 
 
 @pytest.mark.parametrize("block", [*OPERATOR, "fees", "identity", "federation", "capabilities"])

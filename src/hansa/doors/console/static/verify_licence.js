@@ -190,7 +190,7 @@ async function readCertificate(text) {
   require(isEpoch(payload.get("iat")), "iat is in seconds since the epoch");
   require(payload.get("exp") === null || isEpoch(payload.get("exp")), "exp is in seconds since the epoch, or null");
   const point = type === "operator" ? null : keyOf(payload.get("key"));
-  const hash = hex(await sha256(octetsOf(text.trim())));
+  const hash = hex(await sha256(octetsOf(trimmed(text))));
   const iss = payload.get("iss");
   return { ...compact, type, point, hash, thumbprint: point && (await thumbprintOf(point)), issuer: [iss.get("trust_domain"), iss.get("kid")] };
 }
@@ -209,10 +209,18 @@ function readList(text) {
 }
 
 function compactOf(text, { typ, most }) {
-  const compact = readCompact(typeof text === "string" ? text.trim() : text, typ, most);
+  const compact = readCompact(typeof text === "string" ? trimmed(text) : text, typ, most);
   require(compact !== null, `not a compact JWS of type ${typ} of at most ${most} characters`);
   require(hasExactly(compact.header, ["alg", "kid", "typ"]), "its header has exactly alg, kid and typ");
   return compact;
+}
+
+// Without the whitespace of JSON around it; `trim` removes other characters than Python's `strip`.
+function trimmed(text) {
+  let [start, end] = [0, text.length];
+  while (start < end && " \t\r\n".includes(text[start])) start += 1;
+  while (start < end && " \t\r\n".includes(text[end - 1])) end -= 1;
+  return text.slice(start, end);
 }
 
 function requireSubject(sub) {
@@ -232,9 +240,10 @@ function requireIssuer(iss, header) {
   require(iss.get("licence") === null || isMatching(iss.get("licence"), HASH), "iss.licence");
 }
 
-// A frame has a plan of frames, the genesis alone its own.
-function hasFittingPlan(type, plan) {
-  return type === "frame" ? FRAME_PLANS.includes(plan) : (plan === "genesis") === (type === "genesis");
+// The type of certificate that carries a plan; a plan that the specification does not name is an operator's.
+function kindOfPlan(plan) {
+  if (plan === "genesis") return "genesis";
+  return FRAME_PLANS.includes(plan) ? "frame" : "operator";
 }
 
 function requireTypeRules(child, parent) {
@@ -243,7 +252,7 @@ function requireTypeRules(child, parent) {
   const rules = [
     ["its issuer has another type", parent.type === PARENT_OF[child.type]],
     ["it names another network than its issuer", network === parent.payload.get("network")],
-    [`${child.payload.get("plan")} is no plan of a certificate of type ${child.type}`, hasFittingPlan(child.type, child.payload.get("plan"))],
+    [`${child.payload.get("plan")} is no plan of a certificate of type ${child.type}`, kindOfPlan(child.payload.get("plan")) === child.type],
   ];
   if (child.type === "genesis") {
     const isOwn = child.issuer[0] === domain && child.issuer[1] === child.thumbprint && iss.get("licence") === null;

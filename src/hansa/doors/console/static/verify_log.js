@@ -92,6 +92,9 @@ async function readCheckpoint(note, keys) {
   if (!signatures.slice(0, -1).every(isSignatureLine)) throw new BadCheckpoint("behind the empty line a checkpoint has lines of signatures alone");
   if (signatures.at(-1) !== "") throw new BadCheckpoint("the last line of a checkpoint ends with a line feed");
   const checkpoint = { origin: lines[0], size: readSize(lines[1]), root: readHash(lines[2]) };
+  if (checkpoint.size === 0n && hex(checkpoint.root) !== hex(await sha256(octetsOf("")))) {
+    throw new BadCheckpoint("a log without leaves has the SHA-256 of nothing as its root");
+  }
   for (const { point } of keys.filter((key) => signsCheckpointOf(key, checkpoint.size))) {
     if (await isSignedBy(text, note.slice(end + 2), checkpoint.origin, point)) return checkpoint;
   }

@@ -6,7 +6,7 @@ from typing import Any
 from hansa.foundation.plumbing.settings import Settings, is_operator_name
 from hansa_verify import encoded
 from hansa_verify.licence import FRAME_PLANS as PLANS_OF_FRAMES
-from hansa_verify.licence import GENESIS_PLAN
+from hansa_verify.licence import kind_of_plan
 
 from .errors import CertificateRefused, NotAMainframe
 from .records import CertificateRequest, LicensingKey
@@ -46,7 +46,7 @@ def require_frame_request(request: CertificateRequest, own_domain: str) -> None:
 
 def require_operator_request(request: CertificateRequest) -> None:
     """What a frame refuses. Raises: CertificateRefused."""
-    if request.plan in FRAME_PLANS or request.plan == GENESIS_PLAN:
+    if kind_of_plan(request.plan) != "operator":
         raise CertificateRefused("plan is one of the frame's operator plans.", field="plan")
     if request.public_key is not None:
         raise CertificateRefused("key is absent from an operator certificate.", field="key")
