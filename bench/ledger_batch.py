@@ -38,7 +38,7 @@ async def run(*, full: bool) -> Figures:
             given = [[_ticket(dids) for _ in range(size)] for _ in range(BATCHES)]
             before = seconds_run(backend)
             for tickets in given:
-                await batch.post_batch(connection, tickets, book, ledger.FeePolicy())
+                await batch.post_batch(connection, tickets, book)
             await asyncio.sleep(REST_SECONDS)
             return (seconds_run(backend) - before) / BATCHES * 1e6
 

@@ -92,7 +92,7 @@ async def _storm(
 ) -> tuple[int, list[float]]:
     """Transfers by all callers until `is_over`, called with their number and the seconds since the begin; the number, the latencies."""
     book = ledger.Book.of(runtime.settings)
-    desk = ledger.GroupCommit(runtime.database, book, ledger.FeePolicy())
+    desk = ledger.GroupCommit(runtime.database, book)
     latencies: list[float] = []
     began = time.perf_counter()
 

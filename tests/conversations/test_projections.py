@@ -125,7 +125,7 @@ async def test_a_transfer_that_is_open_while_the_baseline_is_read_comes_after_it
 
     async def slow(tx: Tx) -> None:
         order = ledger.TransferOrder(payer.did, payee.did, Minor(1))
-        await ledger.transfer(tx, order, ledger.Book.of(registry.settings), ledger.FeePolicy())
+        await ledger.transfer(tx, order, ledger.Book.of(registry.settings))
         written.set()
         await release.wait()
 

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from hansa.foundation.values.errors import Unavailable
+from hansa.rooms import ledger
 from hansa.rooms.commerce import payments
 from hansa.rooms.commerce.x402.networks import Networks
 from tests.registry import DatabaseFarm, TestAgent
@@ -103,13 +104,15 @@ async def test_both_networks_are_supported(purses: Purses, networks: Networks) -
 
 
 def test_the_names_of_the_networks_follow_from_the_ledger_id_for_ever() -> None:
-    networks = Networks("a.example", "AVT", "http://x")
+    networks = Networks("a.example", "AVT", "http://x", ledger.FeePolicy())
     assert networks.wallet == "eip155:212482868970737"
     assert networks.native == "hansa:b8e7453371a024daae06f3164492c0af"
 
 
 def test_the_networks_of_two_registries_differ() -> None:
-    one, other = (Networks(name, "AVT", "http://x") for name in ("a.example", "b.example"))
+    one, other = (
+        Networks(name, "AVT", "http://x", ledger.FeePolicy()) for name in ("a.example", "b.example")
+    )
     assert one.native != other.native
     assert one.chain_id != other.chain_id
     assert one.domain != other.domain

@@ -131,8 +131,8 @@ def _posted_alone(world: World, amount: Minor) -> Asking:
     ticket = ticket_of(world, ledger.TransferOrder(world.alice.did, world.bob.did, amount), world.new_key())
 
     async def answered() -> str:
-        database, policy = world.registry.database, ledger.FeePolicy()
-        (rows,) = await database.act(lambda tx: post_batch(tx, [ticket], world.book, policy))
+        database = world.registry.database
+        (rows,) = await database.act(lambda tx: post_batch(tx, [ticket], world.book))
         return answer_of(ticket, rows).answer
 
     return lambda: _alone(outcome_of(answered()))
@@ -140,7 +140,7 @@ def _posted_alone(world: World, amount: Minor) -> Asking:
 
 async def _batch(world: World) -> Asking:
     """A transfer, one that is refused, a repetition of an older one, a stranger and a transfer back, in one commit."""
-    group = ledger.GroupCommit(world.registry.database, world.book, ledger.FeePolicy())
+    group = ledger.GroupCommit(world.registry.database, world.book)
     there = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT))
     back = ledger.TransferOrder(world.bob.did, world.alice.did, Minor(UNIT))
     too_much = ledger.TransferOrder(world.bob.did, world.alice.did, Minor(10**17))

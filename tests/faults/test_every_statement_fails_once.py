@@ -103,7 +103,7 @@ async def test_nothing_is_lost_whichever_statement_fails_and_however(
 async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
     world: World, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]"
 ):
-    group = ledger.GroupCommit(world.registry.database, world.book, ledger.FeePolicy())
+    group = ledger.GroupCommit(world.registry.database, world.book)
     sound = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT))
     unwritable = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT), message="long" * 100)
     keys = [world.new_key() for _ in range(3)]
@@ -148,7 +148,7 @@ END $$
 async def test_whatever_a_batch_fails_to_write_its_transfers_are_written_once(
     written: str, world: World, observer: "asyncpg.Connection[asyncpg.Record]"
 ):
-    group = ledger.GroupCommit(world.registry.database, world.book, ledger.FeePolicy())
+    group = ledger.GroupCommit(world.registry.database, world.book)
     order = ledger.TransferOrder(world.alice.did, world.bob.did, Minor(UNIT))
     keys = [world.new_key() for _ in range(3)]
     before = await _extent(observer)

@@ -44,9 +44,7 @@ class GatheringDesk:
 
     def __init__(self, runtime: Runtime) -> None:
         self.database = runtime.database
-        self._group = ledger.GroupCommit(
-            runtime.database, ledger.Book.of(runtime.settings), ledger.FeePolicy()
-        )
+        self._group = ledger.GroupCommit(runtime.database, ledger.Book.of(runtime.settings))
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
         return _read(await self._group.transfer(order, request_of(order, key), _rendered))
@@ -61,7 +59,7 @@ class PlainDesk:
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
         ticket = Ticket.of_transfer(order, request_of(order, key), _rendered)
-        (rows,) = await self.database.act(lambda tx: post_batch(tx, [ticket], self._book, ledger.FeePolicy()))
+        (rows,) = await self.database.act(lambda tx: post_batch(tx, [ticket], self._book))
         return _read(answer_of(ticket, rows))
 
 

@@ -12,7 +12,7 @@ async def outcomes_of_batch(
     tx: Tx, tickets: Sequence[Ticket], book: ledger.Book
 ) -> list[ledger.OrderAnswer | Refused]:
     """What each caller gets, or why it is refused."""
-    rows = await post_batch(tx, tickets, book, ledger.FeePolicy())
+    rows = await post_batch(tx, tickets, book)
     outcomes: list[ledger.OrderAnswer | Refused] = []
     for ticket, row in zip(tickets, rows, strict=True):
         try:

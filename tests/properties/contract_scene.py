@@ -122,7 +122,7 @@ class Scene:
         if is_plain(judged.shown, self.alice, None):
             book = ledger.Book.of(self.settings)
             try:
-                return await ledger.apply(tx, [order_of(judged, keep=False)], book, ledger.FeePolicy())
+                return await ledger.apply(tx, [order_of(judged, keep=False)], book)
             except ledger.ClaimRefused:
                 pass
         return await self._approve(tx)

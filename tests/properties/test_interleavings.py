@@ -39,7 +39,7 @@ class Scene:
 
     def transfer(self, payer: str, payee: str, amount: str) -> UseCase:
         order = ledger.TransferOrder(payer, payee, parse_amount(amount))
-        return lambda tx: ledger.transfer(tx, order, self.book, ledger.FeePolicy())
+        return lambda tx: ledger.transfer(tx, order, self.book)
 
     def batch(self, *orders: tuple[str, str, str], key: str | None = None) -> UseCase:
         tickets = [self.ticket(*order, key=key) for order in orders]

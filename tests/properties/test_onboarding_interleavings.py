@@ -151,7 +151,7 @@ async def test_an_end_and_a_payment_never_leave_units_behind_in_every_order(stag
         order = ledger.TransferOrder(rich, did, parse_amount("10"))
         paid, ended = await stage.director.play(
             [
-                lambda tx: ledger.transfer(tx, order, book, ledger.FeePolicy()),
+                lambda tx: ledger.transfer(tx, order, book),
                 lambda tx: retire(tx, did, by="agent"),
             ],
             choose,

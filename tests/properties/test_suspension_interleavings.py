@@ -49,7 +49,7 @@ class Scene:
     def pay(self) -> UseCase:
         order = ledger.TransferOrder(self.alice.did, self.bob.did, parse_amount("1"))
         book = ledger.Book.of(self.registry.settings)
-        return lambda tx: ledger.transfer(tx, order, book, ledger.FeePolicy())
+        return lambda tx: ledger.transfer(tx, order, book)
 
     def suspend(self, *, soft: bool = False) -> UseCase:
         return lambda tx: suspend_agents(tx, [self.bob.did], ADMINISTRATOR, reason=WHY, soft=soft)

@@ -56,7 +56,7 @@ async def live(registry: TestRegistry) -> tuple[TestAgent, TestAgent]:
     """Grants, transfers with and without a fee or a message, a batch, holds and their captures; other events between."""
     payer, payee = await registry.agent(), await registry.agent()
     book = ledger.Book.of(registry.settings)
-    group = ledger.GroupCommit(registry.database, book, ledger.FeePolicy())
+    group = ledger.GroupCommit(registry.database, book)
 
     async def submit(*given: ledger.Order) -> list[Any]:
         made: list[Any] = []

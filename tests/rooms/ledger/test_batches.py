@@ -39,12 +39,12 @@ async def test_a_batch_is_half_of_the_transfers_that_are_about_and_few_are_not_h
 ):
     seen, post_batch = [], batch.post_batch
 
-    async def counted(tx, tickets, book, policy):
+    async def counted(tx, tickets, book):
         seen.append(len(tickets))
-        return await post_batch(tx, tickets, book, policy)
+        return await post_batch(tx, tickets, book)
 
     monkeypatch.setattr(batch, "post_batch", counted)
-    desk = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    desk = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings))
     outcomes = await asyncio.gather(*transfers(desk, count), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {ledger.AccountUnknown}
     assert seen == sizes
@@ -52,7 +52,7 @@ async def test_a_batch_is_half_of_the_transfers_that_are_about_and_few_are_not_h
 
 async def test_all_that_wait_hear_at_once_that_the_database_cannot_be_reached(registry: TestRegistry):
     database = Unreachable("postgresql://nowhere")
-    desk = ledger.GroupCommit(database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    desk = ledger.GroupCommit(database, ledger.Book.of(registry.settings))
     outcomes = await asyncio.gather(*transfers(desk, 100), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {Unavailable}
     assert database.tries == 1
@@ -63,12 +63,12 @@ async def test_a_key_is_in_progress_until_its_batch_has_ended_even_when_nobody_w
 ):
     may_post, post_batch = asyncio.Event(), batch.post_batch
 
-    async def held(tx, tickets, book, policy):
+    async def held(tx, tickets, book):
         await may_post.wait()
-        return await post_batch(tx, tickets, book, policy)
+        return await post_batch(tx, tickets, book)
 
     monkeypatch.setattr(batch, "post_batch", held)
-    desk = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    desk = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings))
     order = ledger.TransferOrder("did:hansa:x:a", "did:hansa:x:b", parse_amount("1"))
     request = Repeatable("did:hansa:x:a", "/teg/transfer", "key", {})
     leaving = asyncio.create_task(desk.transfer(order, request, str))

@@ -120,9 +120,9 @@ async def test_orders_without_money_gather_with_transfers(toys: Toys, monkeypatc
     await opened(toys, "a")
     sizes, post_batch = [], batch.post_batch
 
-    async def counted(tx, tickets, book, policy):
+    async def counted(tx, tickets, book):
         sizes.append(len(tickets))
-        return await post_batch(tx, tickets, book, policy)
+        return await post_batch(tx, tickets, book)
 
     monkeypatch.setattr(batch, "post_batch", counted)
     group = toys.gathering()
@@ -230,9 +230,9 @@ async def test_many_orders_that_lack_the_money_for_one_row_are_refused_and_the_n
 async def test_an_order_that_cannot_be_recorded_fails_alone(toys: Toys, monkeypatch: pytest.MonkeyPatch):
     sizes, post_batch = [], batch.post_batch
 
-    async def counted(tx, tickets, book, policy):
+    async def counted(tx, tickets, book):
         sizes.append(len(tickets))
-        return await post_batch(tx, tickets, book, policy)
+        return await post_batch(tx, tickets, book)
 
     monkeypatch.setattr(batch, "post_batch", counted)
     group = toys.gathering()

@@ -50,15 +50,13 @@ def paying(payer: TestAgent, payee: TestAgent) -> ledger.TransferOrder:
 
 async def test_an_order_that_waited_for_a_rival_counts_what_the_rival_left(registry: TestRegistry):
     payer, payee = await registry.agent(), await registry.agent()
-    book, policy = ledger.Book.of(registry.settings), ledger.FeePolicy()
+    book = ledger.Book.of(registry.settings)
     order = paying(payer, payee)
     async with rival_of(registry) as rival:
         ending = rival.transaction()
         await ending.start()
-        first = await posting.transfer(rival, order, book, policy)
-        waiting = asyncio.create_task(
-            registry.database.act(lambda tx: posting.transfer(tx, order, book, policy))
-        )
+        first = await posting.transfer(rival, order, book)
+        waiting = asyncio.create_task(registry.database.act(lambda tx: posting.transfer(tx, order, book)))
         while not await rival.fetchval(IS_BLOCKED):  # noqa: ASYNC110
             await asyncio.sleep(0)
         await ending.commit()
@@ -69,7 +67,7 @@ async def test_an_order_that_waited_for_a_rival_counts_what_the_rival_left(regis
 
 async def test_a_batch_passes_one_that_waits_for_the_account_of_a_rival(registry: TestRegistry):
     payer, payee, other, another = [await registry.agent() for _ in range(4)]
-    group = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    group = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings))
     async with rival_of(registry) as rival:
         locking = rival.transaction()
         await locking.start()
@@ -87,7 +85,7 @@ async def test_the_numbers_of_the_events_of_a_transfer_follow_each_other_whateve
     registry: TestRegistry,
 ):
     payer, payee = await registry.agent(), await registry.agent()
-    group = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings), ledger.FeePolicy())
+    group = ledger.GroupCommit(registry.database, ledger.Book.of(registry.settings))
     written = APPENDING.read_text()
     assert "nextval('journal_event_seq_seq')" in written
     await execute(registry, RIVAL_THAT_DRAWS)

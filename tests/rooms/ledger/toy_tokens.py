@@ -163,7 +163,7 @@ class Toys:
 
     def gathering(self) -> ledger.GroupCommit:
         """A process of its own, as the database sees it."""
-        return ledger.GroupCommit(self.registry.database, self.book, ledger.FeePolicy())
+        return ledger.GroupCommit(self.registry.database, self.book)
 
     def opening(self, token: str, amount: str = "1", seconds: int = 3600) -> ledger.Order:
         held_for = ledger.NewHold(

@@ -166,10 +166,9 @@ class Usage:
 class GroupCommit:
     """Gathers the transfers of one process into batches."""
 
-    def __init__(self, database: Database, book: Book, policy: rules.FeePolicy) -> None:
+    def __init__(self, database: Database, book: Book) -> None:
         self._database = database
         self._book = book
-        self._policy = policy
         self._waiting: deque[Ticket] = deque()
         self._scopes: set[str] = set()
         self._workers: set[asyncio.Task[None]] = set()
@@ -238,7 +237,7 @@ class GroupCommit:
 
     async def preview(self, order: TransferOrder) -> Preview:
         """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
-        return await self._database.read(lambda tx: preview(tx, order, self._book, self._policy))
+        return await self._database.read(lambda tx: preview(tx, order, self._book))
 
     def _is_due(self) -> bool:
         """Whether a batch is to be sent now: none is under way, or as many wait as are."""
@@ -260,7 +259,7 @@ class GroupCommit:
         while self._is_due():
             tickets = self._next_batch(still_to_come=len(decided))
             self._under_way += len(tickets)
-            posting = partial(post_batch, tickets=tickets, book=self._book, policy=self._policy)
+            posting = partial(post_batch, tickets=tickets, book=self._book)
             committing = asyncio.create_task(lane.act_at_once(posting))
             # The next batch is sent before the callers of the last one go on.
             self._return_outcomes(decided)
@@ -307,7 +306,7 @@ class GroupCommit:
         """Carry out a batch that failed in two halves, and so on until what fails is one ticket."""
         middle = len(tickets) // 2
         for half in filter(None, (tickets[:middle], tickets[middle:])):
-            posting = partial(post_batch, tickets=half, book=self._book, policy=self._policy)
+            posting = partial(post_batch, tickets=half, book=self._book)
             try:
                 self._return_outcomes(list(zip(half, await self._database.act(posting), strict=True)))
             except Exception as trouble:  # noqa: BLE001
@@ -335,13 +334,11 @@ class GroupCommit:
             self._scopes.discard(scope)
 
 
-async def post_batch(
-    tx: Tx, tickets: Sequence[Ticket], book: Book, policy: rules.FeePolicy
-) -> list[Sequence[Row]]:
+async def post_batch(tx: Tx, tickets: Sequence[Ticket], book: Book) -> list[Sequence[Row]]:
     """Decide and write the tickets in their order, in one statement; `answer_of` says what became of each."""
     lines = [line for ticket in tickets for line in ticket.lines]
     extended = any(ticket.is_extended for ticket in tickets)
-    rows = iter(await decide(tx, lines, book, policy, extended=extended))
+    rows = iter(await decide(tx, lines, book, extended=extended))
     return [list(itertools.islice(rows, len(ticket.lines))) for ticket in tickets]
 
 

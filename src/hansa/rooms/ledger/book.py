@@ -1,13 +1,15 @@
-"""Which book is written: the frame, its unit and its own accounts."""
+"""Book of a registry: the frame, its unit, its fees and its own accounts."""
 
 import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.did import SystemAccount, bridge_did, leg_did, system_did, transit_did
 
+from .rules import FeePolicy
+
 
 class Book(msgspec.Struct, frozen=True):
-    """The names that go into every posting of one registry. `issues` is False at an operator registry (Specification 6 W 2)."""
+    """Names and fees of every posting of one registry. `issues` is False at an operator registry (Specification 6 W 2)."""
 
     frame: str
     currency: str
@@ -15,6 +17,7 @@ class Book(msgspec.Struct, frozen=True):
     fee_collector: str
     did_method: str
     issues: bool = True
+    fees: FeePolicy = FeePolicy()
 
     @classmethod
     def of(cls, settings: Settings) -> "Book":

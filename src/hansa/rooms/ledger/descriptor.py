@@ -11,14 +11,13 @@ from .book import Book
 from .history import count_of_account, held_balances, keys_of_account
 from .holds import HAS_OVERDUE, free_overdue_holds
 from .routes import router
-from .rules import FeePolicy
 
 GROUP_COMMIT: Slot[GroupCommit] = Slot("ledger: group commit")
 """Where the transfers of this process gather."""
 
 
 def _group_commit(runtime: Runtime) -> GroupCommit:
-    return GroupCommit(runtime.database, Book.of(runtime.settings), FeePolicy())
+    return GroupCommit(runtime.database, Book.of(runtime.settings))
 
 
 ROOM = Room(

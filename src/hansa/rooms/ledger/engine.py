@@ -61,7 +61,6 @@ async def apply(
     tx: Tx,
     orders: Sequence[Order],
     book: Book,
-    policy: rules.FeePolicy | None = None,
     *,
     dry: bool = False,
     uncovered: Callable[[int, int], Refused] = rules.uncovered,
@@ -74,7 +73,7 @@ async def apply(
     it; the transaction is then to be rolled back.
     """
     try:
-        return await apply_in_order(tx, orders, book, policy, dry=dry, uncovered=uncovered)
+        return await apply_in_order(tx, orders, book, dry=dry, uncovered=uncovered)
     except OrderRefused as refused:
         raise refused.refusal from None
 
@@ -83,7 +82,6 @@ async def apply_in_order(
     tx: Tx,
     orders: Sequence[Order],
     book: Book,
-    policy: rules.FeePolicy | None = None,
     *,
     dry: bool = False,
     uncovered: Callable[[int, int], Refused] = rules.uncovered,
@@ -91,7 +89,7 @@ async def apply_in_order(
     """As `apply`. Raises: OrderRefused, which names the first order that cannot be carried out, ClaimRefused."""
     lines = [msgspec.json.encode(order) for order in orders]
     extended = any(order.is_extended for order in orders)
-    rows = await decide(tx, lines, book, policy or rules.FeePolicy(), extended=extended, dry=dry)
+    rows = await decide(tx, lines, book, extended=extended, dry=dry)
     for index, (order, row) in enumerate(zip(orders, rows, strict=True)):
         if row["outcome"] not in (*CARRIED_OUT, "undone"):
             refusal = refusal_of(order, row, uncovered)
@@ -105,7 +103,7 @@ async def refusals_of(tx: Tx, orders: Sequence[Order], book: Book) -> list[Refus
     None of them has an extension or a key.
     """
     lines = [msgspec.json.encode(order) for order in orders]
-    rows = await decide(tx, lines, book, rules.FeePolicy(), extended=False, dry=True)
+    rows = await decide(tx, lines, book, extended=False, dry=True)
     found = [
         None if row["outcome"] in CARRIED_OUT else refusal_of(order, row)
         for order, row in zip(orders, rows, strict=True)
@@ -117,7 +115,6 @@ async def decide(
     tx: Tx,
     lines: Sequence[bytes],
     book: Book,
-    policy: rules.FeePolicy,
     *,
     extended: bool,
     dry: bool = False,
@@ -129,7 +126,7 @@ async def decide(
     Raises: EmissionUndecided.
     """
     try:
-        return await store.apply(tx, book, policy, lines, extended=extended, dry=dry)
+        return await store.apply(tx, book, lines, extended=extended, dry=dry)
     except asyncpg.PostgresError as trouble:
         if trouble.sqlstate != UNDECIDED:
             raise

@@ -21,7 +21,7 @@ from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor
 
 from . import holds_store as store
-from . import orders, rules
+from . import orders
 from .book import Book
 from .engine import Result, apply, decide
 from .errors import HoldEnded, HoldExpired, HoldUnknown
@@ -144,9 +144,7 @@ async def _free(runtime: Runtime, due: Sequence[OverdueHold]) -> int:
     extended = any(order.is_extended for order in expiring)
     book = Book.of(runtime.settings)
     try:
-        rows = await runtime.database.act(
-            lambda tx: decide(tx, lines, book, rules.FeePolicy(), extended=extended)
-        )
+        rows = await runtime.database.act(lambda tx: decide(tx, lines, book, extended=extended))
     except Unavailable:
         raise
     except Exception as trouble:  # noqa: BLE001

@@ -91,18 +91,16 @@ class Preview(msgspec.Struct, frozen=True):
     payer_balance_after: Minor
 
 
-async def transfer(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Receipt:
+async def transfer(tx: Tx, order: TransferOrder, book: Book) -> Receipt:
     """Move units between two agents of this registry; the fee goes to the fee collector on top.
 
     Raises: SelfTransfer, SystemAccountRefused, AccountUnknown, AccountSuspended, InsufficientBalance.
     """
     rules.require_ordinary_parties(order.payer, order.payee)
-    return Receipt.of((await apply(tx, [orders.transfer(order)], book, policy))[0])
+    return Receipt.of((await apply(tx, [orders.transfer(order)], book))[0])
 
 
-async def transfer_all(
-    tx: Tx, transfers: Sequence[TransferOrder], book: Book, policy: rules.FeePolicy
-) -> list[Receipt]:
+async def transfer_all(tx: Tx, transfers: Sequence[TransferOrder], book: Book) -> list[Receipt]:
     """As `transfer`, for many: the fee of each counts those before it. After a refusal the transaction is to be rolled back.
 
     Raises: OrderRefused, with the first order that `transfer` would refuse.
@@ -116,7 +114,7 @@ async def transfer_all(
             transfers = transfers[:index]
             break
     given = [orders.transfer(order) for order in transfers]
-    results = await apply_in_order(tx, given, book, policy) if given else []
+    results = await apply_in_order(tx, given, book) if given else []
     if refusal is not None:
         raise refusal
     return [Receipt.of(result) for result in results]
@@ -149,8 +147,8 @@ async def fee_of(tx: Tx, order: TransferOrder, book: Book) -> Minor:
     return result.fee
 
 
-async def preview(tx: Tx, order: TransferOrder, book: Book, policy: rules.FeePolicy) -> Preview:
+async def preview(tx: Tx, order: TransferOrder, book: Book) -> Preview:
     """The decision on `order` as things stand, without locks and without effect. Raises: as `transfer`."""
     rules.require_ordinary_parties(order.payer, order.payee)
-    (result,) = await apply(tx, [orders.transfer(order)], book, policy, dry=True)
+    (result,) = await apply(tx, [orders.transfer(order)], book, dry=True)
     return Preview(result.fee, result.balance)

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .book import Book
-from .rules import Account, FeePolicy
+from .rules import Account
 
 _LOCK = """
 SELECT id, did, status = 'active' AS is_active, liquid FROM ledger_account WHERE did = ANY($1) AND unit = ''
@@ -90,7 +90,7 @@ async def lock_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, Account]:
 
 
 async def apply(
-    tx: Tx, book: Book, policy: FeePolicy, orders: Sequence[bytes], *, extended: bool, dry: bool
+    tx: Tx, book: Book, orders: Sequence[bytes], *, extended: bool, dry: bool
 ) -> list[asyncpg.Record]:
     """Decide and write orders, each in JSON as `orders.Order` encodes it, in one statement; a row for each, in order."""
     return await tx.fetch(
@@ -98,7 +98,7 @@ async def apply(
         book.frame,
         book.currency,
         book.fee_collector,
-        policy.as_integers(),
+        book.fees.as_integers(),
         (b"[" + b",".join(orders) + b"]").decode(),
         idempotency.WINDOW_HOURS,
         dry,

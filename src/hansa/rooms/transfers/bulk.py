@@ -134,7 +134,7 @@ async def _made(tx: Tx, payer: Payer, lines: Sequence[Line], walk: _Walk) -> lis
     """Make the cleared lines. Raises: OrderRefused for the first that is not covered, else the refusal of the walk."""
     book, orders = ledger.Book.of(payer.settings), [lines[index].order for index in walk.fresh]
     try:
-        receipts = await ledger.transfer_all(tx, orders, book, ledger.FeePolicy())
+        receipts = await ledger.transfer_all(tx, orders, book)
     except ledger.OrderRefused as refused:
         raise ledger.OrderRefused(walk.fresh[refused.index], refused.refusal) from None
     if walk.refusal is not None:

@@ -39,9 +39,9 @@ async def transfer_governed(
     clearance = await agents.clear_payment(tx, agent, asked.payment, settings)
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         # Nobody is asked about what could not be paid anyway.
-        await ledger.preview(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
+        await ledger.preview(tx, asked.order, ledger.Book.of(settings))
         return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
-    receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings), ledger.FeePolicy())
+    receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings))
     if asked.request:
         # As the group commit keeps it: either may be asked to render it again.
         await idempotency.remember(tx, asked.request, receipt.as_text())

@@ -38,7 +38,7 @@ class Pair:
 
     def transfer(self, amount: str) -> UseCase:
         order = ledger.TransferOrder(self.did, self.other, parse_amount(amount))
-        return lambda tx: ledger.transfer(tx, order, self.book, ledger.FeePolicy())
+        return lambda tx: ledger.transfer(tx, order, self.book)
 
     async def open(self, tx: Tx) -> None:
         for did in (self.did, self.other):

@@ -63,7 +63,7 @@ async def pay_part(tx: Tx, contract: Contract, settings: Settings) -> Payment:
         assert result.tx_id is not None
         return Payment(result.tx_id, contract.part, result.fee)
     order = ledger.TransferOrder(contract.contractor_did, contract.provider_did, contract.part, message)
-    receipt = await ledger.transfer(tx, order, book, ledger.FeePolicy())
+    receipt = await ledger.transfer(tx, order, book)
     assert receipt.tx_id is not None
     return Payment(receipt.tx_id, receipt.amount, receipt.fee)
 

@@ -168,7 +168,7 @@ async def _require_covered(
     """The balance covers the payment now, at this fee or at that of now. Raises: AccountSuspended, InsufficientBalance."""
     if fee is None:
         transfer = ledger.TransferOrder(caller, order.payee, order.amount)
-        await ledger.preview(tx, transfer, ledger.Book.of(settings), ledger.FeePolicy())
+        await ledger.preview(tx, transfer, ledger.Book.of(settings))
         return
     held = await ledger.balance_of(tx, caller)
     if held.liquid < order.amount + fee:

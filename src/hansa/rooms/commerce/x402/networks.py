@@ -28,12 +28,13 @@ class Networks:
     ledger_id: str
     currency: str
     authority: str
+    fees: ledger.FeePolicy
 
     @classmethod
     def of(cls, settings: Settings) -> "Networks":
         """The networks of the registry with these settings."""
         book = ledger.Book.of(settings)
-        return cls(book.frame, book.currency, settings.base_url)
+        return cls(book.frame, book.currency, settings.base_url, book.fees)
 
     @cached_property
     def native(self) -> str:

@@ -8,7 +8,6 @@ from pydantic.alias_generators import to_camel
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import DECIMALS
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms import ledger
 
 from .judging import VERSION, PaymentInvalid, Requirements
 from .networks import DOMAIN_VERSION, SCHEME, Networks
@@ -74,12 +73,12 @@ def wallet_extra(networks: Networks) -> dict[str, Any]:
 
 def native_extra(networks: Networks) -> dict[str, Any]:
     """Who settles, the unit, and the fee, which the payer pays on top of the amount."""
-    policy = ledger.FeePolicy()
+    fees = networks.fees
     return {
         "authority": networks.authority,
         "currency": networks.currency,
         "decimals": DECIMALS,
-        "fee": {"rate": float(policy.rate_base), "maxRate": float(policy.rate_max), "paidBy": "payer"},
+        "fee": {"rate": float(fees.rate_base), "maxRate": float(fees.rate_max), "paidBy": "payer"},
     }
 
 

@@ -60,7 +60,7 @@ async def verify_wallet(tx: Tx, payment: WalletPayment, settings: Settings) -> M
             clearance = await agents.preview_payment(tx, payer, _judged(payment, payee, settings), settings)
             if clearance is agents.Clearance.NEEDS_APPROVAL:
                 raise _approval_required(payment)
-        return (await ledger.preview(tx, order, ledger.Book.of(settings), ledger.FeePolicy())).fee
+        return (await ledger.preview(tx, order, ledger.Book.of(settings))).fee
     except Unavailable:
         raise
     except Refused as refusal:

@@ -123,12 +123,12 @@ def _bridge_capability(settings: Settings, facts: CardFacts) -> str:
 
 
 def _fees(settings: Settings, facts: CardFacts) -> dict[str, Any]:
-    book, policy = ledger.Book.of(settings), ledger.FeePolicy()
+    book = ledger.Book.of(settings)
     return {
         "intra_registry": {
-            "base_rate_percent": percent(policy.rate_base),
-            "max_rate_percent": percent(policy.rate_max),
-            "velocity_scaling_factor": int(policy.velocity_max),
+            "base_rate_percent": percent(book.fees.rate_base),
+            "max_rate_percent": percent(book.fees.rate_max),
+            "velocity_scaling_factor": int(book.fees.velocity_max),
             "destination": book.fee_collector,
             "customizable": False,
             "locked_by_network": False,

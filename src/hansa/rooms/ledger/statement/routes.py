@@ -13,7 +13,6 @@ from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.ledger.book import Book
-from hansa.rooms.ledger.rules import FeePolicy
 
 from . import reading
 from .schemas import FeeConfig, Fees, Statement, StatementQuery
@@ -51,14 +50,13 @@ async def read_own_transactions(
 )
 async def read_fee_config(_: Public, settings: Config) -> FeeConfig:
     """The formula of the transfer fee."""
-    book = Book.of(settings)
-    return FeeConfig.of(FeePolicy(), currency=book.currency, collector=book.fee_collector)
+    return FeeConfig.of(Book.of(settings))
 
 
 @router.get("/teg/fees", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
 async def read_fees(_: Public, db: Db, settings: Config) -> Fees:
     """The fee formula, and the fees collected."""
     book = Book.of(settings)
-    config = FeeConfig.of(FeePolicy(), currency=book.currency, collector=book.fee_collector)
+    config = FeeConfig.of(book)
     collected = await db.look(lambda tx: reading.fees_collected(tx, book.fee_collector))
     return Fees(**config.model_dump(), collected=format_amount(collected))

@@ -9,7 +9,7 @@ from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.timestamps import ISO_ONLY
-from hansa.rooms.ledger.rules import FeePolicy
+from hansa.rooms.ledger.book import Book
 
 from .records import Direction, Line, StatementFilter
 
@@ -112,15 +112,15 @@ class FeeConfig(LazyModel):
     fee_collector_address: str
 
     @classmethod
-    def of(cls, policy: FeePolicy, *, currency: str, collector: str) -> "FeeConfig":
+    def of(cls, book: Book) -> "FeeConfig":
         return cls(
-            base_rate_percent=f"{float(policy.rate_base * 100):g}",
-            max_rate_percent=f"{float(policy.rate_max * 100):g}",
-            velocity_scaling_factor=f"{float(policy.velocity_max):g}",
+            base_rate_percent=f"{float(book.fees.rate_base * 100):g}",
+            max_rate_percent=f"{float(book.fees.rate_max * 100):g}",
+            velocity_scaling_factor=f"{float(book.fees.velocity_max):g}",
             rounding="ROUND_HALF_EVEN",
             decimals=8,
-            currency=currency,
-            fee_collector_address=collector,
+            currency=book.currency,
+            fee_collector_address=book.fee_collector,
         )
 
 
