@@ -38,6 +38,11 @@ def new_key() -> str:
     return uuid4().hex
 
 
+def if_version(version: str | None) -> dict[str, str]:
+    """The header of a request that replaces the secret with this version and no other; none: whichever there is."""
+    return {} if version is None else {"If-Match": f'"{version}"'}
+
+
 def checked_key(key: str) -> str:
     """The key as it is. Raises: ValueError where no registry would accept it."""
     if not (key.isascii() and key.isprintable() and " " not in key and 0 < len(key) <= KEY_CHARACTERS_MAX):

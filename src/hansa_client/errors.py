@@ -143,6 +143,12 @@ class Gone(Refusal):
     status_ = 410
 
 
+class PreconditionFailed(Refusal):
+    """The resource, or the secret, was changed after the caller read the version that the request names."""
+
+    status_ = 412
+
+
 class Invalid(Refusal):
     """A member of the request does not have the required format."""
 

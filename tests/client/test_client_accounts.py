@@ -6,7 +6,14 @@ import pyotp
 import pytest
 
 from hansa_client import AgentCredentials, ApiKey, DeveloperTokens
-from hansa_client.errors import CredentialMissing, Forbidden, NotFound, SecondFactorNeeded, Unauthorized
+from hansa_client.errors import (
+    CredentialMissing,
+    Forbidden,
+    NotFound,
+    PreconditionFailed,
+    SecondFactorNeeded,
+    Unauthorized,
+)
 from tests.client.conftest import Open
 from tests.registry import PASSWORD, TestRegistry, card_of
 
@@ -82,6 +89,16 @@ async def test_a_secret_is_replaced_and_the_one_before_it_works_no_more(connect:
     assert (await connect(agent=renewed.credentials).agents.me()).did == created.agent_did
     with pytest.raises(Unauthorized):
         await connect(agent=created.credentials).agents.me()
+
+
+async def test_a_secret_that_was_replaced_since_its_version_was_read_stays_as_it_is(connect: Open):
+    developer = await registered(connect)
+    created = await developer.agents.create(card=card_of("Painter"))
+    (listed,) = (await developer.agents.list()).items
+    renewed = await developer.agents.rotate_secret(created.agent_did, secret_version=listed.secret_version)
+    with pytest.raises(PreconditionFailed):
+        await developer.agents.rotate_secret(created.agent_did, secret_version=listed.secret_version)
+    assert (await connect(agent=renewed.credentials).agents.me()).did == created.agent_did
 
 
 async def test_a_revoked_agent_is_refused_with_the_code_of_the_registry(connect: Open):

@@ -261,11 +261,17 @@ async def test_wallets_and_webhooks(at: Typed, tmp_path: Path):
     assert "it exists" in await at.run(*create, "--secret-file", str(secret), code=1)
     hook = made["id"]
     line = f"{hook}  active  https://receiver.example.com/hook  payment.settled\n"
-    assert await at.run("webhook", "list") == await at.run("webhook", "show", hook) == line
+    assert await at.run("webhook", "list") == line
+    version = (await at.json("webhook", "show", hook))["secret_version"]
+    shown = await at.run("webhook", "show", hook)
+    assert shown == line.replace("\n", f"  secret version {version}\n")
     sent = await at.json("webhook", "test", hook)
     assert (await at.run("webhook", "deliveries", hook)).startswith(f"{sent['id']}  ")
     assert (await at.json("webhook", "resend", hook, sent["id"]))["id"] == sent["id"]
-    await at.run("webhook", "rotate-secret", hook, "--secret-file", str(tmp_path / "new"))
+    rotate = ("webhook", "rotate-secret", hook, "--secret-version", version, "--secret-file")
+    await at.run(*rotate, str(tmp_path / "new"))
+    await at.run(*rotate, str(tmp_path / "newer"), code=1)
+    assert not (tmp_path / "newer").exists()
     assert "stopped by owner" in await at.run("webhook", "change", hook, "--stop")
     assert await at.run("webhook", "delete", hook) == f"{hook}  deleted\n"
     assert await at.run("webhook", "list") == "No webhooks.\n"

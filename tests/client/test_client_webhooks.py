@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansa_client.errors import Conflict, Invalid, NotFound
+from hansa_client.errors import Conflict, Invalid, NotFound, PreconditionFailed
 from tests.client.conftest import Open
 from tests.client.test_client_accounts import registered
 
@@ -17,8 +17,10 @@ async def test_a_webhook_is_created_changed_tested_and_deleted(connect: Open):
     assert [one.id for one in (await developer.webhooks.list()).items] == [made.id]
     changed = await developer.webhooks.change(made.id, event_types=["*"])
     assert (changed.event_types, changed.description, changed.is_active) == (["*"], "Books", True)
-    rotated = await developer.webhooks.rotate_secret(made.id)
+    rotated = await developer.webhooks.rotate_secret(made.id, secret_version=made.secret_version)
     assert rotated.secret != made.secret
+    with pytest.raises(PreconditionFailed):
+        await developer.webhooks.rotate_secret(made.id, secret_version=made.secret_version)
     sent = await developer.webhooks.test(made.id)
     (listed,) = (await developer.webhooks.deliveries(made.id)).items
     assert (listed.id, listed.event_type) == (sent.id, "webhook.test")

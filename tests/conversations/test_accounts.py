@@ -343,6 +343,7 @@ async def test_the_profile_is_the_developers_own(registry):
     body = answer.json()
     assert isinstance(body.pop("id"), int)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*(Z|\+00:00)", body.pop("created_at"))
+    assert re.fullmatch("[0-9a-f]{32}", body.pop("recovery_keys_version"))
     assert body == {
         "name": "Ada Lovelace",
         "email": "ada@example.org",

@@ -31,6 +31,7 @@ MEMBERS = {
     "consecutive_failures",
     "created_at",
     "updated_at",
+    "secret_version",
 }
 
 

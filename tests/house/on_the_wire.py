@@ -666,6 +666,7 @@ _.recorded_at
 _.recover_margin
 _.recovery_key
 _.recovery_keys
+_.recovery_keys_version
 _.ref
 _.reference
 _.referrals
@@ -745,6 +746,7 @@ _.sealed
 _.search
 _.seconds
 _.secret
+_.secret_version
 _.security
 _.security_definitions
 _.self

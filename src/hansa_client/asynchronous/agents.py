@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from hansa_client.calls import Call
+from hansa_client.calls import Call, if_version
 from hansa_client.records.accounts import RegistryConfig
 from hansa_client.records.agents import AgentSelf, BootstrapToken, NewAgent, NewSecret, OwnAgent, RevokedAgent
 from hansa_client.records.record import Page
@@ -65,9 +65,14 @@ class AsyncAgents:
         """The agent that this client acts for."""
         return await self._transport.answer(Call("GET", "/api/v1/agents/me"), AgentSelf, self._agent)
 
-    async def rotate_secret(self, did: str) -> NewSecret:
-        """Replace an agent's secret; the one before it works no more."""
-        call = Call("POST", f"/api/v1/agents/{quote(did, safe='')}/rotate-secret", json={})
+    async def rotate_secret(self, did: str, *, secret_version: str | None = None) -> NewSecret:
+        """Replace an agent's secret; the one before it works no more.
+
+        With the `secret_version` of the listed agent, a secret that somebody replaced since then stays as it is: the call
+        raises PreconditionFailed, also when it is repeated after OutcomeUnknown and the first one took effect.
+        """
+        path = f"/api/v1/agents/{quote(did, safe='')}/rotate-secret"
+        call = Call("POST", path, json={}, headers=if_version(secret_version))
         return await self._transport.answer(call, NewSecret, self._owner)
 
     async def revoke(self, did: str) -> RevokedAgent:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from hansa_client.calls import Call
+from hansa_client.calls import Call, if_version
 from hansa_client.records.record import Page
 from hansa_client.records.webhooks import (
     DeletedWebhook,
@@ -68,9 +68,16 @@ class AsyncWebhooks:
         """Delete a webhook with its deliveries. Raises: NotFound."""
         return await self._transport.answer(Call("DELETE", _path(webhook_id)), DeletedWebhook, self._owner)
 
-    async def rotate_secret(self, webhook_id: str) -> RotatedWebhookSecret:
-        """Replace the secret; for one day deliveries are also signed with the one before it."""
-        call = Call("POST", f"{_path(webhook_id)}/rotate-secret")
+    async def rotate_secret(
+        self, webhook_id: str, *, secret_version: str | None = None
+    ) -> RotatedWebhookSecret:
+        """Replace the secret; for one day deliveries are also signed with the one before it.
+
+        With the `secret_version` of the webhook, a secret that somebody replaced since then stays as it is: the call raises
+        PreconditionFailed, also when it is repeated after OutcomeUnknown and the first one took effect.
+        """
+        headers = if_version(secret_version)
+        call = Call("POST", f"{_path(webhook_id)}/rotate-secret", headers=headers)
         return await self._transport.answer(call, RotatedWebhookSecret, self._owner)
 
     async def test(self, webhook_id: str) -> WebhookDelivery:

@@ -58,7 +58,7 @@ def show_webhook(webhook: WebhookId, *, profile: ProfileName = None, as_json: As
 
     with as_developer(profile) as (registry, _):
         found = registry.webhooks.read(webhook)
-        show(_line(found), found, as_json=as_json)
+        show(f"{_line(found)}  secret version {found.secret_version}", found, as_json=as_json)
 
 
 @app.command("change", epilog=examples("hansa-client webhook change whk_1 --stop"))
@@ -93,17 +93,28 @@ def delete_webhook(webhook: WebhookId, *, profile: ProfileName = None, as_json: 
 
 
 @app.command(
-    "rotate-secret", epilog=examples("hansa-client webhook rotate-secret whk_1 --secret-file new-secret")
+    "rotate-secret",
+    epilog=examples(
+        "hansa-client webhook rotate-secret whk_1 --secret-version 5f0c1d --secret-file new-secret"
+    ),
 )
 def rotate_webhook_secret(
-    webhook: WebhookId, secret_file: SecretFile, *, profile: ProfileName = None, as_json: AsJson = False
+    webhook: WebhookId,
+    secret_file: SecretFile,
+    *,
+    secret_version: Annotated[
+        str | None,
+        typer.Option(help="Version of the secret, as `show` shows it; another secret is not replaced."),
+    ] = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
 ) -> None:
     """Replace the secret; for one day deliveries are also signed with the one before it."""
     from .opening import as_developer, require_new, show, write_new
 
     with as_developer(profile) as (registry, _):
         require_new(secret_file)
-        rotated = registry.webhooks.rotate_secret(webhook)
+        rotated = registry.webhooks.rotate_secret(webhook, secret_version=secret_version)
         write_new(secret_file, rotated.secret + "\n")
         until = rotated.former_secret_until
         shown = {"id": rotated.id, "secret_file": secret_file, "former_secret_until": until}

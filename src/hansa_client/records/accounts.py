@@ -44,6 +44,7 @@ class Profile(Record, frozen=True):
     is_admin: bool
     created_at: datetime
     tos_reconsent_required: bool
+    recovery_keys_version: str | None = None
 
 
 class ApiKeyInfo(Record, frozen=True):

@@ -67,6 +67,7 @@ class OwnAgent(Record, frozen=True):
     roles: list[str]
     created_at: datetime
     last_active_at: datetime | None
+    secret_version: str | None = None
 
 
 class AgentSelf(Record, frozen=True):

@@ -19,9 +19,10 @@ class Webhook(Record, frozen=True):
     consecutive_failures: int
     created_at: datetime
     updated_at: datetime
+    secret_version: str | None = None
 
 
-class NewWebhook(Webhook, frozen=True):
+class NewWebhook(Webhook, frozen=True, kw_only=True):
     """A new webhook. `secret` signs its deliveries and is returned this once; see `hansa_client.webhooks`."""
 
     secrets: ClassVar = frozenset({"secret"})

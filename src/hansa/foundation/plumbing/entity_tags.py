@@ -6,6 +6,8 @@
   it is: a response may also contain what the registry records besides. If-None-Match is judged by the whole tag. If-Match is
   there against lost updates (RFC 9110, 13.1.1) and is judged by the state alone, since no write can lose the rest. A weak
   tag matches no write, as the RFC wants it.
+- A secret has a version, which the object that holds it shows. A request that replaces the secret may name it as a tag in
+  If-Match: a second replacement then cannot end a secret that its sender has not seen.
 """
 
 import re
@@ -28,6 +30,9 @@ TAGGED: dict[int | str, dict[str, Any]] = {
 }
 
 _TAG = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+
+
+_PASSED_VERSION = "The secret was replaced after you read its version; nothing was changed by this request. Read the version again."
 
 
 class PreconditionFailed(Refused):
@@ -63,6 +68,24 @@ def knows(request: Request, tag: str) -> bool:
     return _names(_header(request, "if-none-match"), tag.removeprefix("W/"))
 
 
+def tag_of(version: str) -> str:
+    """The strong tag that names a version."""
+    return f'"{version}"'
+
+
+def version_of(state: bytes) -> str:
+    """A version for a state that has no number: another text for each other state."""
+    return _hash(state)
+
+
+def require_version(if_match: str | None, version: str) -> None:
+    """The secret to be replaced has the version that the caller has read, where it names one. Raises: PreconditionFailed."""
+    if if_match is None or if_match.strip() == "*":
+        return
+    if tag_of(version) not in (tag for mark, tag in _TAG.findall(if_match) if not mark):
+        raise PreconditionFailed(_PASSED_VERSION)
+
+
 def require_match(if_match: str, state: str) -> None:
     """What is to be changed is in the state that the caller has read. Raises: PreconditionFailed."""
     present = f'"{_hash(state.encode())}{STATE_ENDS}'
@@ -82,6 +105,23 @@ async def _if_match(
 
 
 IfMatch = Annotated[str | None, Depends(_if_match)]
+
+
+async def _if_version(
+    request: Request,
+    _: Annotated[
+        str | None,
+        Header(
+            alias="If-Match",
+            description="""The version of the secret as it was read, in quotation marks; optional. Another version: 412.""",
+        ),
+    ] = None,
+) -> str | None:
+    return _header(request, "if-match")
+
+
+IfVersion = Annotated[str | None, Depends(_if_version)]
+"""If-Match of a request that replaces a secret."""
 
 
 def _header(request: Request, name: str) -> str | None:

@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.caller import (
 from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.early_authentication import evaluated_once
+from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
 from hansa.foundation.plumbing.lazy_routes import include
 from hansa.foundation.plumbing.limits import Limit, client_site, limited
 from hansa.foundation.plumbing.problem_docs import problems
@@ -293,13 +294,22 @@ async def end_agent(
 @router.post(
     "/agents/{did}/rotate-secret",
     responses=problems(
-        Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, ReplacedMeanwhile, Invalid
+        Unauthorized,
+        NotTheOwner,
+        AgentUnknown,
+        AgentRevokedForGood,
+        ReplacedMeanwhile,
+        PreconditionFailed,
+        Invalid,
     ),
 )
 async def replace_secret(
-    did: Annotated[str, Path(max_length=512)], developer: SecretsDeveloper, db: Db
+    did: Annotated[str, Path(max_length=512)], developer: SecretsDeveloper, db: Db, if_match: IfVersion
 ) -> RotateSecretOut:
-    """Replace the client secret of an own agent; the new one is shown only once, the former one and its tokens end."""
+    """Replace the client secret of an own agent; the new one is shown only once, the former one and its tokens end.
+
+    If-Match with the `secret_version` of the agent refuses a request that was sent before another one replaced the secret.
+    """
     client_secret = new_client_secret()
-    client_id = await db.act(lambda tx: rotate_secret(tx, developer, did, client_secret))
+    client_id = await db.act(lambda tx: rotate_secret(tx, developer, did, client_secret, if_match))
     return RotateSecretOut(agent_did=did, client_id=client_id, client_secret=client_secret)

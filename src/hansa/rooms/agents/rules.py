@@ -68,6 +68,7 @@ class OwnedAgent(msgspec.Struct, frozen=True):
     roles: tuple[str, ...]
     created_at: datetime
     last_active_at: datetime | None
+    secret_version: str
 
 
 def require_verified(*, is_verified: bool) -> None:

@@ -194,6 +194,7 @@ class OwnAgentOut(LazyModel):
     roles: list[str]
     created_at: datetime
     last_active_at: datetime | None
+    secret_version: str = Field(description="For If-Match of `rotate-secret`; changes with each new secret.")
 
     @classmethod
     def of(cls, agent: OwnedAgent) -> "OwnAgentOut":

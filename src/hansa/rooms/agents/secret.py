@@ -3,6 +3,7 @@
 from hansa.foundation.events import AgentSecretRotated
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import require_version
 from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import journal
@@ -11,15 +12,19 @@ from . import rules, store
 from .errors import AgentRevokedForGood
 
 
-async def rotate_secret(tx: Tx, developer: Developer, did: str, client_secret: str) -> str:
+async def rotate_secret(
+    tx: Tx, developer: Developer, did: str, client_secret: str, if_match: str | None = None
+) -> str:
     """Replace the secret of an own agent and end every token that the old one bought; returns the client id.
 
-    Of two at once one is refused: its secret would be dead when it is shown.
+    Of two at once one is refused: its secret would be dead when it is shown. With `if_match` the secret must be the one
+    whose version the caller has read.
 
-    Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood, ReplacedMeanwhile.
+    Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood, ReplacedMeanwhile, PreconditionFailed.
     """
     former_number = await store.secret_number_of(tx, did)
     rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
+    require_version(if_match, str(former_number))
     client_id = await store.replace_secret(tx, did, fingerprint(client_secret), former_number)
     if client_id is None and await store.lock_status(tx, did) != "revoked":
         raise ReplacedMeanwhile

@@ -105,15 +105,15 @@ SELECT client_id, secret_number AS number, status, clock_timestamp() AS read_at 
 
 _WRITE_REVOKED = "UPDATE agents_agent SET status = 'revoked', revoked_at = now() WHERE did = $1"
 
-_AGENTS_OF = """
-SELECT did, client_id, name, status, roles, created_at, last_active_at
-FROM agents_agent WHERE developer_id = $1 ORDER BY id LIMIT $2 OFFSET $3
-"""
+_OWNED = (
+    "did, client_id, name, status, roles, created_at, last_active_at, secret_number::text AS secret_version"
+)
 
-_AGENT_OF = """
-SELECT did, client_id, name, status, roles, created_at, last_active_at
-FROM agents_agent WHERE developer_id = $1 AND did = $2
-"""
+_AGENTS_OF = f"""
+SELECT {_OWNED} FROM agents_agent WHERE developer_id = $1 ORDER BY id LIMIT $2 OFFSET $3
+"""  # noqa: S608
+
+_AGENT_OF = f"SELECT {_OWNED} FROM agents_agent WHERE developer_id = $1 AND did = $2"  # noqa: S608
 
 _FOUND = """
 FROM agents_agent WHERE ($1 = '' OR did = $1 OR strpos(lower(name), lower($1)) > 0)
@@ -121,7 +121,7 @@ FROM agents_agent WHERE ($1 = '' OR did = $1 OR strpos(lower(name), lower($1)) >
 """
 
 _FIND = f"""
-SELECT did, client_id, name, status, roles, created_at, last_active_at {_FOUND} ORDER BY id DESC LIMIT $3 OFFSET $4
+SELECT {_OWNED} {_FOUND} ORDER BY id DESC LIMIT $3 OFFSET $4
 """
 
 _REPLACE_CREDENTIAL = """

@@ -39,6 +39,7 @@ from .recovery import (
     set_forgotten_password,
 )
 from .recovery.store import lock_developer
+from .recovery_keys import present_version as recovery_keys_version
 from .register import admit as admit_registration
 from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
@@ -131,6 +132,7 @@ __all__ = [
     "read_developer",
     "recover_account",
     "recover_second_factor",
+    "recovery_keys_version",
     "register",
     "renew_keys",
     "request_deletion",

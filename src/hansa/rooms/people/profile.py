@@ -5,7 +5,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Unauthorized
 
-from . import store
+from . import recovery_keys, store
 from .errors import TermsNotPresent
 from .schemas import ProfileOut
 
@@ -22,6 +22,7 @@ async def own_profile(tx: Tx, developer: Developer, settings: Settings) -> Profi
         is_admin=developer.is_admin,
         created_at=profile.created_at,
         tos_reconsent_required=settings.tos_consent_required and profile.tos_version != settings.tos_version,
+        recovery_keys_version=await recovery_keys.present_version(tx, developer.id),
     )
 
 

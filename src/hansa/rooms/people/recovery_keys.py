@@ -1,6 +1,7 @@
 """Recovery keys: what proves who somebody is when the password or the second factor is lost. Each works once."""
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import version_of
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import store
@@ -21,6 +22,16 @@ async def issue(tx: Tx, developer_id: int) -> list[str]:
 async def fingerprints_of(tx: Tx, developer_id: int) -> frozenset[bytes]:
     """The unused keys of the account, each as its fingerprint."""
     return frozenset(await store.recovery_keys_of(tx, developer_id))
+
+
+def version_of_keys(fingerprints: frozenset[bytes]) -> str:
+    """The version of the unused keys: another text once one is used, or once all are replaced."""
+    return version_of(b"".join(sorted(fingerprints)))
+
+
+async def present_version(tx: Tx, developer_id: int) -> str:
+    """The version of the keys that the account has now."""
+    return version_of_keys(await fingerprints_of(tx, developer_id))
 
 
 async def renew(tx: Tx, developer_id: int) -> list[str]:

@@ -175,3 +175,6 @@ class ProfileOut(LazyModel):
     is_admin: bool = Field(description="Made an administrator by the operator, never by an invitation.")
     created_at: datetime
     tos_reconsent_required: bool
+    recovery_keys_version: str = Field(
+        description="For If-Match of POST /auth/recovery-keys; changes when a key is used, and with new keys."
+    )

@@ -3,10 +3,19 @@
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import AccountAct, SignedInPerson, account_page, see_other, try_once
+from hansa.doors.console.access import (
+    AccountAct,
+    SentForm,
+    SignedIn,
+    SignedInPerson,
+    account_page,
+    see_other,
+    try_once,
+)
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
 from hansa.foundation.plumbing.caller import Public
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import PreconditionFailed, tag_of
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
@@ -70,33 +79,50 @@ async def change_password(
 
 
 @router.get("/account/recovery-keys")
-async def show_recovery_keys(person: SignedInPerson, request: Request) -> HTMLResponse:
+async def show_recovery_keys(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The form that replaces the recovery keys."""
-    return account_page(request, "account/recovery-keys.html", person)
+    return await _recovery_keys(request, person, db)
 
 
 @router.post("/account/recovery-keys")
 async def renew_recovery_keys(sender: AccountAct, request: Request, db: Db, seal: Sealing) -> Response:
     """Replace the recovery keys and show the new ones."""
-    person = sender.person
+    person, seen = sender.person, sender.form.value("version")
     try:
         asked = sender.form.read_as(people.RenewKeysIn)
         await people.prove_password(db, person.developer, asked.password)
 
         async def renewed(tx: Tx) -> RecoveryKeys | None:
-            keys = await people.renew_keys(tx, seal, person.developer, asked.code)
+            keys = await people.renew_keys(tx, seal, person.developer, asked.code, tag_of(seen))
             return None if keys is None else RecoveryKeys(keys=keys)
 
         new = await try_once(request, sender, RecoveryKeys, renewed)
         if new is None:
             raise people.CodeWrong(field="code")
     except Refused as refusal:
+        # Only a person to whom the replacement was reported may replace keys that it does not know.
+        version = None if isinstance(refusal, PreconditionFailed) else seen
         refused = sender.form.refused(refusal)
-        return account_page(request, "account/recovery-keys.html", person, refused, status=refusal.status)
+        return await _recovery_keys(request, person, db, refused, status=refusal.status, version=version)
     return account_page(
         request,
         "account/recovery-keys-shown.html",
         person,
         keys=new.keys,
         keys_file=text_file("\n".join(new.keys)),
+    )
+
+
+async def _recovery_keys(
+    request: Request,
+    person: SignedIn,
+    db: Db,
+    form: SentForm | None = None,
+    *,
+    status: int = 200,
+    version: str | None = None,
+) -> HTMLResponse:
+    present = version or await db.read(lambda tx: people.recovery_keys_version(tx, person.developer.id))
+    return account_page(
+        request, "account/recovery-keys.html", person, form, status=status, keys_version=present
     )

@@ -18,6 +18,7 @@ from hansa.doors.console.access import (
     see_other,
 )
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import tag_of
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.limits import admit, within_read_limit
 from hansa.foundation.plumbing.runtime import Db, Sealing, runtime_of
@@ -82,9 +83,10 @@ async def rotate_secret(
     webhook_id: str, sender: ProvedAct, request: Request, db: Db, seal: Sealing
 ) -> Response:
     """Make a new secret and show it; for a day deliveries are signed with the former one too."""
+    developer_id, seen = sender.person.developer.id, tag_of(sender.form.value("version"))
 
     async def rotated(tx: Tx) -> notifications.RotatedSecretOut:
-        secret, until = await notifications.rotate_secret(tx, seal, sender.person.developer.id, webhook_id)
+        secret, until = await notifications.rotate_secret(tx, seal, developer_id, webhook_id, seen)
         return notifications.RotatedSecretOut(id=webhook_id, secret=secret, former_secret_until=until)
 
     try:

@@ -15,6 +15,7 @@ from hansa.doors.console.access import (
 from hansa.doors.console.account.text_file import environment_file, text_file
 from hansa.foundation.plumbing.caller import require_permission
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import tag_of
 from hansa.foundation.plumbing.limits import admit, limited
 from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
@@ -43,9 +44,10 @@ async def rotate_secret(
     person = sender.person
     agent = await own_agent(db, person, did)
     secret = agents.new_client_secret()
+    seen = tag_of(sender.form.value("version"))
 
     async def rotated(tx: Tx) -> agents.RotateSecretOut:
-        client_id = await agents.rotate_secret(tx, person.developer, did, secret)
+        client_id = await agents.rotate_secret(tx, person.developer, did, secret, seen)
         return agents.RotateSecretOut(agent_did=did, client_id=client_id, client_secret=secret)
 
     try:
@@ -75,10 +77,11 @@ async def rotate_signing_key(did: OwnDid, sender: ProvedAct, request: Request, d
     person = sender.person
     agent = await own_agent(db, person, did)
     public_key, private_key = agents.own_or_new_key(None)
+    seen = tag_of(sender.form.value("version"))
 
     async def rotated(tx: Tx) -> agents.RotateKeyOut:
         await agents.act_as(tx, person.developer, did)
-        key = await agents.rotate_key(tx, did, public_key)
+        key = await agents.rotate_key(tx, did, public_key, seen)
         return agents.RotateKeyOut.with_private_key(did, key, private_key)
 
     try:

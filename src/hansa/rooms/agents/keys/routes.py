@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentAgent, Public
+from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
 from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db
@@ -32,14 +33,26 @@ Did = Annotated[str, Path(max_length=512)]
 @router.post(
     "/agents/me/rotate-signing-key",
     responses=problems(
-        Unauthorized, AgentSuspended, AgentRevoked, KeyHeldBefore, Invalid, BodyInvalid, TooManyRequests
+        Unauthorized,
+        AgentSuspended,
+        AgentRevoked,
+        KeyHeldBefore,
+        PreconditionFailed,
+        Invalid,
+        BodyInvalid,
+        TooManyRequests,
     ),
 )
-async def rotate_signing_key(agent: CurrentAgent, db: Db, body: RotateKeyIn) -> RotateKeyOut:
-    """Rotate the signing key. Signatures of the former key stay verifiable."""
+async def rotate_signing_key(
+    agent: CurrentAgent, db: Db, body: RotateKeyIn, if_match: IfVersion
+) -> RotateKeyOut:
+    """Rotate the signing key. Signatures of the former key stay verifiable.
+
+    If-Match with the `kid` of the present key refuses a request that was sent before another one rotated the key.
+    """
     await admit(db, ROTATIONS, agent.did)
     public_key, private_key_pem = own_or_new_key(body.brought_key)
-    key = await db.act(lambda tx: rotate_key(tx, agent.did, public_key))
+    key = await db.act(lambda tx: rotate_key(tx, agent.did, public_key, if_match))
     return RotateKeyOut.with_private_key(agent.did, key, private_key_pem)
 
 

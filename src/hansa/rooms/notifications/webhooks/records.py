@@ -23,6 +23,7 @@ class Webhook(msgspec.Struct, frozen=True):
     consecutive_failures: int
     created_at: datetime
     updated_at: datetime
+    secret_version: str
 
 
 @dataclass(frozen=True)

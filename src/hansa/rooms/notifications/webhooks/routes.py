@@ -8,6 +8,7 @@ from msgspec.structs import asdict, replace
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import Developer, developer_acting, developer_holding
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
 from hansa.foundation.plumbing.limits import Limit, admit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, Sealing
@@ -102,11 +103,18 @@ async def delete_webhook(webhook_id: Id, developer: ActingOwner, db: Db) -> Dele
 @router.post(
     "/{webhook_id}/rotate-secret",
     operation_id="rotate_webhook_secret",
-    responses=problems(Unauthorized, WebhookUnknown, ReplacedMeanwhile, Invalid),
+    responses=problems(Unauthorized, WebhookUnknown, ReplacedMeanwhile, PreconditionFailed, Invalid),
 )
-async def rotate_secret(webhook_id: Id, developer: ActingOwner, db: Db, seal: Sealing) -> RotatedSecretOut:
-    """Create a new secret, shown only once. For one day deliveries are also signed with the former one."""
-    secret, until = await db.act(lambda tx: subscribing.rotate_secret(tx, seal, developer.id, webhook_id))
+async def rotate_secret(
+    webhook_id: Id, developer: ActingOwner, db: Db, seal: Sealing, if_match: IfVersion
+) -> RotatedSecretOut:
+    """Create a new secret, shown only once. For one day deliveries are also signed with the former one.
+
+    If-Match with the `secret_version` of the webhook refuses a request that was sent before another one replaced the secret.
+    """
+    secret, until = await db.act(
+        lambda tx: subscribing.rotate_secret(tx, seal, developer.id, webhook_id, if_match)
+    )
     return RotatedSecretOut(id=webhook_id, secret=secret, former_secret_until=until)
 
 

@@ -71,6 +71,7 @@ class WebhookOut(LazyModel):
     consecutive_failures: int
     created_at: datetime
     updated_at: datetime
+    secret_version: str = Field(description="For If-Match of `rotate-secret`; changes with each new secret.")
 
     @classmethod
     def of(cls, webhook: Webhook, **more: Any) -> "WebhookOut":

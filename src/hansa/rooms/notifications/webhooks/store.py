@@ -13,7 +13,12 @@ from hansa.foundation.plumbing.job_health import Waiting
 from .records import Delivery, Due, Locked, PendingDelivery, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy
 
-_SHOWN = "id, url, event_types, description, is_active, stopped_by, stopped_at, consecutive_failures, created_at, updated_at"
+# The sealed secret is a new text for each secret, so its hash is a version that does not disclose it.
+_VERSION = "left(encode(sha256(sealed_secret), 'hex'), 32)"
+_SHOWN = (
+    "id, url, event_types, description, is_active, stopped_by, stopped_at, consecutive_failures, created_at, updated_at,"
+    f" {_VERSION} AS secret_version"
+)
 # What the owner asked for stands at the head of the queue, long overdue; it is shown as due since it was written.
 _DELIVERY = (
     "id, webhook_id, event_type, payload, status, attempts, created_at, last_attempt_at, response_status, error,"

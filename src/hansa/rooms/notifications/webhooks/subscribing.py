@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import require_version, version_of
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.values.errors import ReplacedMeanwhile
@@ -84,16 +85,20 @@ async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook:
     return webhook
 
 
-async def rotate_secret(tx: Tx, seal: Seal, developer_id: int, webhook_id: str) -> tuple[str, datetime]:
+async def rotate_secret(
+    tx: Tx, seal: Seal, developer_id: int, webhook_id: str, if_match: str | None = None
+) -> tuple[str, datetime]:
     """A new secret, shown this once, and until when the former one signs too.
 
-    Of two at once one is refused: the former secret of the other would be one that no receiver has.
+    Of two at once one is refused: the former secret of the other would be one that no receiver has. With `if_match` the
+    secret must be the one whose version the caller has read.
 
-    Raises: WebhookUnknown, ReplacedMeanwhile.
+    Raises: WebhookUnknown, ReplacedMeanwhile, PreconditionFailed.
     """
     former = await store.sealed_secret_of(tx, developer_id, webhook_id)
     if former is None:
         raise WebhookUnknown
+    require_version(if_match, version_of(former))
     secret = new_secret()
     sealed = seal.close(secret.encode(), purpose_of(webhook_id))
     until = await store.rotate(tx, developer_id, webhook_id, former, sealed, hours=rules.FORMER_SECRET_HOURS)

@@ -2,6 +2,7 @@
 
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.entity_tags import require_version
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.rooms.people import mails, recovery_keys, two_factor
@@ -9,19 +10,23 @@ from hansa.rooms.people import mails, recovery_keys, two_factor
 from . import store
 
 
-async def renew_keys(tx: Tx, seal: Seal, developer: Developer, code: str | None) -> list[str] | None:
+async def renew_keys(
+    tx: Tx, seal: Seal, developer: Developer, code: str | None, if_match: str | None = None
+) -> list[str] | None:
     """Replace the recovery keys and return the new ones, shown once.
 
     None when two-factor login asks for a code and this is none: the caller commits that it was tried, and refuses then.
 
-    Of two at once one is refused: its keys would be dead when they are shown.
+    Of two at once one is refused: its keys would be dead when they are shown. With `if_match` the keys must be those whose
+    version the caller has read.
 
-    Raises: CodesPaused, ReplacedMeanwhile.
+    Raises: CodesPaused, ReplacedMeanwhile, PreconditionFailed.
     """
     former = await recovery_keys.fingerprints_of(tx, developer.id)
     await store.lock_developer(tx, developer.id)
     if not await recovery_keys.fingerprints_of(tx, developer.id) <= former:
         raise ReplacedMeanwhile
+    require_version(if_match, recovery_keys.version_of_keys(former))
     if await two_factor.is_on(tx, developer.id) and not (
         code and await two_factor.take_code(tx, seal, developer.id, code)
     ):

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Depends
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.caller import CurrentDeveloper, CurrentPasswordSetter, Public
+from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
 from hansa.foundation.plumbing.limits import Limit, limited
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Db, Sealing, Tokens
@@ -84,6 +85,7 @@ async def recover_account(
         WrongPassword,
         two_factor.CodeWrong,
         ReplacedMeanwhile,
+        PreconditionFailed,
         Invalid,
         BodyInvalid,
         TooManyRequests,
@@ -92,11 +94,14 @@ async def recover_account(
     ),
 )
 async def renew_recovery_keys(
-    body: RenewKeysIn, developer: CurrentDeveloper, db: Db, seal: Sealing
+    body: RenewKeysIn, developer: CurrentDeveloper, db: Db, seal: Sealing, if_match: IfVersion
 ) -> RecoveryKeysOut:
-    """Replace the recovery keys. The new ones are shown only once; the former ones are invalid."""
+    """Replace the recovery keys. The new ones are shown only once; the former ones are invalid.
+
+    If-Match with the `recovery_keys_version` of the profile refuses a request that was sent before another one replaced the keys.
+    """
     await prove_password(db, developer, body.password)
-    keys = await db.act(lambda tx: renew_keys(tx, seal, developer, body.code))
+    keys = await db.act(lambda tx: renew_keys(tx, seal, developer, body.code, if_match))
     if keys is None:
         raise two_factor.CodeWrong
     return RecoveryKeysOut(recovery_keys=keys)
