@@ -36,6 +36,7 @@ from hansa.foundation.plumbing.outgoing import Answer
 from hansa.foundation.plumbing.trust_bundle import bundle_of
 from hansa.rooms import federation
 from hansa.rooms.federation import OWN_IDENTITY, PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
+from hansa.rooms.transfers.crossing import HIGH_WATER
 from tests.doors.served import listen_again, use_again
 from tests.founded import founded_by
 from tests.registry import DatabaseFarm, TestRegistry, on_database, settings_of
@@ -154,6 +155,8 @@ async def opened(
         async with federation_server(registry.app, runtime) as mutual:
             servers = [(server_of(registry.app), public), (mutual, federated)]
             tasks = [asyncio.create_task(server.serve(sockets=[socket])) for server, socket in servers]
+            # Before it serves, as a process does: else the first delivery finds no file and awaits the heads, or comes too late for that.
+            await HIGH_WATER.of(runtime).compare()
             while not all(server.started for server, _ in servers):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
             yield Neighbour(
