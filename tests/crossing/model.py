@@ -201,7 +201,10 @@ class Registry:
         code = "SENDER_SUSPENDED" if "-late" + body.transfer_id in self.blocked else None
         has_units = body.amount <= max(self.units, self.shortfalls)
         is_shortfall = self.units < body.amount <= self.shortfalls
-        return Judgement(code, kept.pair.may_decide, has_units, is_shortfall)
+        full = len(kept.sent) >= TOMBSTONES_MAX
+        if full and body.transfer_id not in kept.sent:
+            full = sum(1 for row in kept.sent.values() if row.code == Code.UNKNOWN) >= TOMBSTONES_MAX
+        return Judgement(code, kept.pair.may_decide, has_units, is_shortfall, full)
 
     def _apply(self, kept: Toward, step: Step) -> list[Message]:
         for money in step.money:

@@ -1,6 +1,6 @@
 """What this registry finds before it prepares or decides: read once for all messages of a request that ask the same."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -26,6 +26,20 @@ NO_TERMS = Terms(0, 0, 0)
 UNLIMITED = 2**63
 
 
+class Tombstones(msgspec.Struct):
+    """Number of transfers of the peer that were ended before they began here, in one table; read at first use."""
+
+    count: Callable[[Tx, str, int], Awaitable[int]]
+    new: int = 0
+    _kept: int | None = None
+
+    async def are_full(self, tx: Tx, peer: str) -> bool:
+        """Whether no more are recorded for this peer."""
+        if self._kept is None:
+            self._kept = await self.count(tx, peer, TOMBSTONES_MAX)
+        return self._kept + self.new >= TOMBSTONES_MAX
+
+
 class Judge(msgspec.Struct):
     """The findings of one request. Every refusal is a code; None lets the transfer go on."""
 
@@ -39,8 +53,10 @@ class Judge(msgspec.Struct):
     pool: pools.PoolAtWork | None = None
     """Locked, where one of the messages is about a swap and there is a pool."""
     has_doubt: bool = False
-    new_tombstones: int = 0
-    _kept_tombstones: int | None = None
+    sent_tombstones: Tombstones = msgspec.field(default_factory=lambda: Tombstones(sent_store.tombstones))
+    received_tombstones: Tombstones = msgspec.field(
+        default_factory=lambda: Tombstones(received_store.tombstones)
+    )
 
     @classmethod
     async def of(
@@ -77,7 +93,9 @@ class Judge(msgspec.Struct):
             has_units = await self._covers(body, body.sender_did)
             if not has_units:
                 has_units = is_shortfall = await self._covers(body, self.corridor.book.shortfall)
-        return Judgement(code, pair.may_decide, has_units, is_shortfall)
+        is_named_first = sent is None and message.type in (MessageType.PREPARED, MessageType.QUERY)
+        full = is_named_first and await self.sent_tombstones.are_full(self.tx, self.corridor.key)
+        return Judgement(code, pair.may_decide, has_units, is_shortfall, full)
 
     async def terms(self, pair: Pair, received: Received | None, message: Message) -> Terms:
         """Before this registry prepares; a known transfer needs nothing but its row, unless it has no promise any more."""
@@ -99,7 +117,7 @@ class Judge(msgspec.Struct):
         if is_replay and not await self._has_room(received, message):
             headroom = 0
         if not is_known and (code is not None or message.type is MessageType.ABORT):
-            full = await self._tombstones() >= TOMBSTONES_MAX
+            full = await self.received_tombstones.are_full(self.tx, self.corridor.key)
         return Terms(net, fee, headroom, code, full)
 
     def _price(self, message: Message) -> tuple[int, int, str | None]:
@@ -169,13 +187,6 @@ class Judge(msgspec.Struct):
         again = reserve_in(self.corridor, body, message.fee or 0, net, is_again=True)
         orders.append(again.order(self.corridor.book))
         return (await refusal_codes(self.tx, self.corridor, orders))[-1] is None
-
-    async def _tombstones(self) -> int:
-        if self._kept_tombstones is None:
-            self._kept_tombstones = await received_store.tombstones(
-                self.tx, self.corridor.key, TOMBSTONES_MAX
-            )
-        return self._kept_tombstones + self.new_tombstones
 
 
 async def refusal_codes(tx: Tx, corridor: Corridor, orders: Sequence[ledger.Order]) -> list[str | None]:

@@ -16,12 +16,14 @@ class Judgement(msgspec.Struct, frozen=True):
 
     `may_decide` is false as long as a restored registry does not know what it had decided. `has_units` says whether the
     payer, or the account for shortfalls, covers a transfer that has to be replayed; `is_shortfall`, that it is the latter.
+    `tombstones_full`: the peer named as many transfers that are unknown here as are recorded for one peer.
     """
 
     code: str | None = None
     may_decide: bool = True
     has_units: bool = True
     is_shortfall: bool = False
+    tombstones_full: bool = False
 
 
 def reserve(body: Body, expected_fee: int, deadline: float) -> Step:
@@ -189,7 +191,8 @@ def _not_credited(sent: Sent | None, body: Body, message: Message) -> Step:
 
 
 def _on_unknown(body: Body, judgement: Judgement) -> Step:
-    if not judgement.may_decide:
+    """ABORT is binding, so that it is recorded with its answer; without room for the record there is no answer."""
+    if not judgement.may_decide or judgement.tombstones_full:
         return NOTHING
     aborted = Sent(body, SentState.ABORTED, code=Code.UNKNOWN)
     return Step(sent=aborted, messages=(_statement(aborted),), entry="abort")

@@ -52,6 +52,10 @@ UPDATE transfers_sent SET deadline = least(deadline, clock_timestamp()), next_at
 WHERE transfer_id = $1 AND state = 'reserved'
 """
 
+_TOMBSTONES = """
+SELECT count(*) FROM (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'aborted' AND code = 'UNKNOWN' LIMIT $2) AS kept
+"""
+
 _HAS_DOUBT = """
 SELECT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND state = 'in_doubt')
   OR EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND state = 'IN_DOUBT')
@@ -150,6 +154,12 @@ async def write_sent(tx: Tx, peer: str, frame: str, changed: Sequence[Sent]) -> 
     ]
     written = await tx.execute(_WRITE_SENT, peer, frame, *columns(rows))
     assert written.endswith(f" {len(rows)}"), "a transfer belongs to one peer"
+
+
+async def tombstones(tx: Tx, peer: str, most: int) -> int:
+    """Count the aborted transfers that this peer named and this registry did not know, up to `most`."""
+    count: int = await tx.fetchval(_TOMBSTONES, peer, most)
+    return count
 
 
 async def has_doubt(tx: Tx, peer: str) -> bool:

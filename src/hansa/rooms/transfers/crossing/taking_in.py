@@ -18,7 +18,7 @@ from . import pair_chain, protocol, received_store, sent_store, store
 from .corridor import Corridor
 from .envelope import MalformedMessage, proved
 from .judging import NO_TERMS, Judge
-from .messages import NOWHERE, Message, positions_at
+from .messages import NOWHERE, Code, Message, positions_at
 from .peer_keys import own_keys
 from .protocol import Findings
 from .reopening import reopen
@@ -156,8 +156,11 @@ class _Taking(msgspec.Struct):
         sent = self.sent.get(transfer_id)
         judgement = await self.judge.judgement(self.changes.pair, sent, message)
         step = protocol.receive(sent, None, message, Findings(NO_TERMS, judgement), self.now)
+        if judgement.tombstones_full:
+            self._refuse("transfer_tombstones")
         if step.sent is not None and step.sent != sent:
             self.sent[transfer_id] = step.sent
+            self.judge.sent_tombstones.new += sent is None and step.sent.code == Code.UNKNOWN
             self.judge.has_doubt |= step.sent.state is SentState.IN_DOUBT
             self._change(step)
         return step
@@ -168,10 +171,12 @@ class _Taking(msgspec.Struct):
         received = self.received.get(transfer_id)
         terms = await self.judge.terms(self.changes.pair, received, message)
         step = protocol.receive(None, received, message, Findings(terms, Judgement()), self.now)
+        if terms.tombstones_full:
+            self._refuse("transfer_tombstones")
         if step.received is not None and step.received != received:
             self.received[transfer_id] = step.received
             is_tombstone = step.received.state in {ReceivedState.REFUSED, ReceivedState.ABORTED}
-            self.judge.new_tombstones += received is None and is_tombstone
+            self.judge.received_tombstones.new += received is None and is_tombstone
             self._change(step)
             if step.entry is not None:
                 self.received[transfer_id] = placed = self.changes.received[transfer_id]
