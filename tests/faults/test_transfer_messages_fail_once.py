@@ -24,7 +24,7 @@ from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
 from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
 from hansa.rooms.transfers import PAYMENT_DECIDED, CrossingDecision
-from hansa.rooms.transfers.crossing import SIGNATORY, sent_store, store
+from hansa.rooms.transfers.crossing import sent_store, store
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.messages import (
@@ -82,7 +82,7 @@ class Scene:
         self, kind: MessageType, body: Body, net: int = AMOUNT - FEE, fee: int = FEE
     ) -> Message:
         message = Message(kind, body, net=net, fee=fee, own=Position(1))
-        key = await SIGNATORY.of(self.purses.registry.runtime).present_key()
+        key = await federation.SIGNATORY.of(self.purses.registry.runtime).present_key()
         return replace(message, raw=signed_text(key, message))
 
     def body_in(self) -> Body:

@@ -11,11 +11,11 @@ from hansa.foundation.plumbing.assembled import Assembly, RoomsDoNotFit
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.reactors import Reactor
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Blocker, Room, Routes
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.runtime import Slot, Slots
 from tests.registry import TestRegistry, another_process
 
 PRICES: Slot[dict[str, int]] = Slot("shop: prices")
-COUNTER: Slot[list[int]] = Slot("shop: counter")
+BASKET: Slot[list[str]] = Slot("shop: basket", build=lambda _: [])
 SHOP = Room("shop", offers=(PRICES,))
 BAKERY = Room("bakery", fills=(PRICES.filled_with({"bread": 3}),))
 MILL = Room("mill", fills=(PRICES.filled_with({"flour": 1}),))
@@ -111,10 +111,24 @@ def test_routers_are_matched_in_the_order_of_their_positions():
 
 
 async def test_each_process_builds_a_value_of_its_own_once(registry: TestRegistry):
-    assembly = Assembly([Room("shop", offers=(COUNTER,), fills=(COUNTER.built_by(lambda _: []),))])
-    one, other = assembly.slots(), assembly.slots()
-    assert one.value(COUNTER, registry.runtime) is one.value(COUNTER, registry.runtime)
-    assert one.value(COUNTER, registry.runtime) is not other.value(COUNTER, registry.runtime)
+    one, other = Slots(), Slots()
+    assert one.value(BASKET, registry.runtime) is one.value(BASKET, registry.runtime)
+    assert one.value(BASKET, registry.runtime) is not other.value(BASKET, registry.runtime)
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (
+            Room("shop", fills=(BASKET.filled_with([]),)),
+            "slot 'shop: basket' is filled by shop and offered by no room",
+        ),
+        (Room("shop", offers=(BASKET,)), "slot 'shop: basket' is filled by no room"),
+    ],
+    ids=["filled", "offered"],
+)
+def test_a_slot_that_builds_its_value_is_neither_filled_nor_offered(room: Room, expected: str):
+    assert trouble_with(room) == expected
 
 
 async def test_an_account_is_ended_from_the_uppermost_room_down_and_every_blocker_is_named(

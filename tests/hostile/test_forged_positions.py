@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from hansa.foundation.values.money import Minor
-from hansa.rooms import transfers
+from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.settlements.envelope import signed_confirmation
 from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Status
 from hansa.rooms.federation import SigningKey
@@ -16,7 +16,7 @@ from hansa.rooms.transfers.bridge.envelope import signed_text as signed_bridge_t
 from hansa.rooms.transfers.bridge.messages import Direction, Terms
 from hansa.rooms.transfers.bridge.messages import Message as BridgeMessage
 from hansa.rooms.transfers.bridge.messages import MessageType as BridgeType
-from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.envelope import kept_message, signed_text
 from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message, MessageType, Position, positions_at
@@ -40,7 +40,7 @@ async def pair(
 
 
 async def key_of_b(pair: Neighbours) -> SigningKey:
-    return await SIGNATORY.of(pair.b.registry.runtime).present_key()
+    return await federation.SIGNATORY.of(pair.b.registry.runtime).present_key()
 
 
 async def said_by_b(pair: Neighbours, path: str, text: str) -> list[str]:
@@ -102,7 +102,7 @@ async def test_what_a_registry_signed_for_one_peer_proves_nothing_to_it_when_ano
     pair: Neighbours,
 ):
     """A peer that received a text about its own pair gives it to another peer."""
-    key = await SIGNATORY.of(pair.a.registry.runtime).present_key()
+    key = await federation.SIGNATORY.of(pair.a.registry.runtime).present_key()
     own = (await pair.a.peer(pair.b)).spiffe_id
     for addressee in ("spiffe://c.example/registry/c", None):
         given = signed_text(

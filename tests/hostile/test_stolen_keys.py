@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import EXPORT_VERSION, ITEM_TYPE, page_digest, serving, signed_part
 from hansa.rooms.catalogue.exports.items import digest_of
-from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType
@@ -33,7 +33,7 @@ async def pair(
 async def stolen(pair: Neighbours) -> federation.SigningKey:
     """The key of a that was stolen; a rotated it two minutes ago, and b has heard from a since."""
     runtime = pair.a.registry.runtime
-    key = await SIGNATORY.of(runtime).present_key()
+    key = await federation.SIGNATORY.of(runtime).present_key()
     await runtime.database.act(lambda tx: federation.rotate_key(tx, runtime.settings, runtime.seal))
     payer, payee = await pair.a.registry.agent(), await pair.b.registry.agent()
     assert (await across(payer, payee.did, "1")).status_code == 200

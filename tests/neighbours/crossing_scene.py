@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.rooms import federation
 from hansa.rooms.transfers import CROSSING_JOBS
-from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.envelope import kept_message, signed_texts
 from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message
@@ -112,7 +112,7 @@ async def written_at_once(one: Neighbour, other: Neighbour, messages: Sequence[M
     peer = await one.peer(other)
     assert peer.spiffe_id is not None
     pair = await one.registry.database.look(lambda tx: store.find_pair(tx, peer.spiffe_id or ""))
-    key = await SIGNATORY.of(one.registry.runtime).present_key()
+    key = await federation.SIGNATORY.of(one.registry.runtime).present_key()
     return signed_texts(
         key, [replace(message, own=pair.own, seen=pair.seen) for message in messages], together=True
     )

@@ -12,7 +12,7 @@ from hansa.rooms import auditor, federation
 from hansa.rooms.auditor.witnessing import follow_peers
 from hansa.rooms.catalogue.peer_acts import HINTS
 from hansa.rooms.federation.peers import READ_A_PEER
-from hansa.rooms.transfers.crossing import SIGNATORY, store
+from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.envelope import signed_text
 from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message, MessageType
@@ -98,7 +98,7 @@ async def test_peers_are_notified_of_a_rotation_and_know_the_new_key_before_a_me
 
 
 async def test_a_message_that_was_under_way_when_its_key_was_retired_counts(pair: Neighbours):
-    key = await SIGNATORY.of(pair.a.registry.runtime).present_key()
+    key = await federation.SIGNATORY.of(pair.a.registry.runtime).present_key()
     await rotate(pair.a)
     assert await pays(pair.a, pair.b, 1) == [200]
     assert await answered(pair, key) == 1
@@ -106,7 +106,7 @@ async def test_a_message_that_was_under_way_when_its_key_was_retired_counts(pair
 
 
 async def test_a_retired_key_signs_no_message_once_those_under_way_have_arrived(pair: Neighbours):
-    key = await SIGNATORY.of(pair.a.registry.runtime).present_key()
+    key = await federation.SIGNATORY.of(pair.a.registry.runtime).present_key()
     await rotate(pair.a)
     assert await pays(pair.a, pair.b, 1) == [200]
     await retired_earlier(pair.b, "2 minutes")

@@ -13,7 +13,6 @@ from hansa.rooms.commerce.settlements.envelope import signed_request
 from hansa.rooms.commerce.settlements.settlement import Claim
 from hansa.rooms.transfers.bridge.envelope import signed_text
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
-from hansa.rooms.transfers.crossing import SIGNATORY
 from hansa_verify import decoded
 from tests.neighbours.two_registries import Neighbours, neighbours
 from tests.registry import DatabaseFarm
@@ -33,7 +32,7 @@ async def pair(
 
 
 async def key_of_a(pair: Neighbours) -> federation.SigningKey:
-    return await SIGNATORY.of(pair.a.registry.runtime).present_key()
+    return await federation.SIGNATORY.of(pair.a.registry.runtime).present_key()
 
 
 async def said(pair: Neighbours, path: str, *texts: str) -> list[dict[str, Any]]:

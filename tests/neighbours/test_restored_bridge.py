@@ -12,7 +12,7 @@ from hansa.rooms.federation.peers import posting
 from hansa.rooms.transfers.bridge.envelope import signed_text
 from hansa.rooms.transfers.bridge.exchange import PATH
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
-from hansa.rooms.transfers.crossing import HIGH_WATER, SIGNATORY, HighWater
+from hansa.rooms.transfers.crossing import HIGH_WATER, HighWater
 from hansa.rooms.transfers.crossing.high_water import FILE
 from tests.conversations.test_bridge import MAINFRAME, ask, audit, holds, status, wrapped
 from tests.neighbours.crossing_scene import LostCalls, crossing_of, refusal, run, settle
@@ -176,7 +176,7 @@ async def test_what_was_minted_and_cannot_be_locked_again_stops_crossing_until_t
 
 async def late(pair: Neighbours, kind: MessageType, terms: Terms, by: Neighbour, to: Neighbour) -> None:
     """A message of before the restore arrives, without the positions that it had."""
-    key: federation.SigningKey = await SIGNATORY.of(by.registry.runtime).present_key()
+    key: federation.SigningKey = await federation.SIGNATORY.of(by.registry.runtime).present_key()
     text = signed_text(key, Message(kind, terms))
     answer = await by.call(to, "POST", PATH, {"messages": [text]})
     assert answer.status == 200, answer.body
@@ -220,7 +220,7 @@ async def test_what_was_cancelled_before_a_restore_and_carried_out_after_it_is_t
 
 async def test_a_proof_that_is_not_the_own_signature_counts_for_nothing(pair: Neighbours):
     bob = await pair.b.registry.agent()
-    key = await SIGNATORY.of(pair.a.registry.runtime).present_key()
+    key = await federation.SIGNATORY.of(pair.a.registry.runtime).present_key()
     terms = Terms(str(uuid4()), Direction.WRAP, f"did:hansa:a.example:{uuid4()}", bob.did, 10**8, "GOLD")
     forged = Message(MessageType.MINTED, terms)
     shown = replace(forged, raw=signed_text(key, forged))

@@ -42,4 +42,6 @@ class AgentPages:
         return await self.database.look(lambda tx: read_states(tx, PARTS, dids))
 
 
-AGENT_PAGES: Slot[AgentPages] = Slot("console: pages of agents")
+AGENT_PAGES: Slot[AgentPages] = Slot(
+    "console: pages of agents", build=lambda runtime: AgentPages(runtime.database)
+)

@@ -21,7 +21,7 @@ router = APIRouter(
     dependencies=[Depends(within_read_limit)],
 )
 
-SignatoryOfHere = Annotated[federation.Signatory, Depends(commerce.SIGNATORY.given)]
+SignatoryOfHere = Annotated[federation.Signatory, Depends(federation.SIGNATORY.given)]
 
 
 @router.get("/pay/{token_id:uuid}")

@@ -34,14 +34,11 @@ from hansa.doors.console import (
     supply_page,
     swap_pages,
 )
-from hansa.doors.console.kept_agent_pages import AGENT_PAGES, AgentPages
 from hansa.doors.console.static_files import ConsoleFiles
 from hansa.doors.console.style_sheets import STATIC
 from hansa.doors.http import admin_jobs, api_description, problems, status
 from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
-from hansa.doors.http.connection_bounds import CONNECTION_BOUNDS, ConnectionBounds
 from hansa.doors.http.guard import RequestGuard
-from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
 from hansa.doors.http.route_index import RouteIndex
 from hansa.foundation.plumbing.direct import (
     DirectMember,
@@ -52,7 +49,6 @@ from hansa.foundation.plumbing.direct import (
 )
 from hansa.foundation.plumbing.lazy_routes import routes_below
 from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
-from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
 
 API_PREFIX = "/api/v1"
 
@@ -160,12 +156,7 @@ def build_app(runtime: Runtime) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    settings = runtime.settings
-    AGENT_PAGES.put(runtime, AgentPages(runtime.database))
     BUDGETS.put(runtime, Budgets(app, app.direct, Admissions.usual()))
-    CONNECTION_BOUNDS.put(runtime, ConnectionBounds())
-    ADDRESS_COUNTS.put(runtime, AddressCounts(settings.connections_per_address, settings.trusted_proxies))
-    WRITE_PROBE.put(runtime, WriteProbe(runtime.database))
     problems.install(app)
     api_description.install(app, runtime, service.described)
     return app

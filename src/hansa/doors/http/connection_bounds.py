@@ -50,7 +50,9 @@ class ConnectionBounds(msgspec.Struct, frozen=True):
     unsent: UnsentAnswers = msgspec.field(default_factory=UnsentAnswers)
 
 
-CONNECTION_BOUNDS: Slot[ConnectionBounds] = Slot("http: bounds of connections")
+CONNECTION_BOUNDS: Slot[ConnectionBounds] = Slot(
+    "http: bounds of connections", build=lambda _: ConnectionBounds()
+)
 
 
 class ReadingFlow(FlowControl):

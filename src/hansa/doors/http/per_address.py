@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 import msgspec
 
 from hansa.foundation.plumbing.limits import network_of
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.runtime import Runtime, Slot
 
 # A socket costs more than a connection that asks for something now and then: its handshake, its frames, each event.
 CONNECTIONS_PER_SOCKET = 5
@@ -169,4 +169,8 @@ class Place(msgspec.Struct):
             self.counts.leave(address, is_socket=self.is_socket)
 
 
-ADDRESS_COUNTS: Slot[AddressCounts] = Slot("http: connections of each address")
+def _address_counts(runtime: Runtime) -> AddressCounts:
+    return AddressCounts(runtime.settings.connections_per_address, runtime.settings.trusted_proxies)
+
+
+ADDRESS_COUNTS: Slot[AddressCounts] = Slot("http: connections of each address", build=_address_counts)

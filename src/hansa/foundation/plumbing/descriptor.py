@@ -11,7 +11,6 @@ from hansa.foundation.plumbing.caller import (
     SERVICE_CHECK,
 )
 from hansa.foundation.plumbing.jobs import forget_dead_jobs, sweep, sweep_of
-from hansa.foundation.plumbing.limits import READ_LIMIT, WRITE_LIMIT, LeasedLimit
 from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room
 
@@ -42,15 +41,5 @@ PLUMBING = Room(
         SERVICE_CHECK,
         PEER_CHECK,
         IS_DEVELOPER_SUSPENDED,
-        READ_LIMIT,
-        WRITE_LIMIT,
-    ),
-    fills=(
-        READ_LIMIT.built_by(
-            lambda runtime: LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads)
-        ),
-        WRITE_LIMIT.built_by(
-            lambda runtime: LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes)
-        ),
     ),
 )

@@ -123,8 +123,14 @@ class LeasedLimit:
             del self._renewals[client]
 
 
-READ_LIMIT: Slot[LeasedLimit] = Slot("limits: public reads")
-WRITE_LIMIT: Slot[LeasedLimit] = Slot("limits: writes of agents")
+READ_LIMIT: Slot[LeasedLimit] = Slot(
+    "limits: public reads",
+    build=lambda runtime: LeasedLimit(runtime.database, "reads", runtime.settings.rate_limit_reads),
+)
+WRITE_LIMIT: Slot[LeasedLimit] = Slot(
+    "limits: writes of agents",
+    build=lambda runtime: LeasedLimit(runtime.database, "writes", runtime.settings.rate_limit_writes),
+)
 
 
 @refuses_with(TooManyRequests)

@@ -3,9 +3,9 @@
 A `Slot` is a place for one value in each process:
 
 - A lower room that needs something of a room above offers a slot with a type; the room above fills it in its descriptor.
-- An object that lives as long as the process (a batch, a cache, an index) is a slot that its own room fills with a
-  constructor. It is built when it is first used.
-- A missing or doubled filling stops the start (`assembled.py`), so what a room offers can always be read.
+- An object that lives as long as the process (a batch, a cache, an index) is a slot with `build`. It is built when it is
+  first used, and no room offers or fills it.
+- A missing or doubled filling stops the start (`assembled.py`), so the value of an offered slot can always be read.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -35,14 +35,12 @@ class Slot(msgspec.Struct, Generic[T], frozen=True, eq=False):
     """A named place for one value of type T in each process."""
 
     name: str
+    build: "Callable[[Runtime], T] | None" = None
+    """Makes the value of each process at its first use; without it a room above fills the slot."""
 
     def filled_with(self, value: T) -> "Filling":
-        """The same value in every process."""
-        return Filling(self, lambda _: value)
-
-    def built_by(self, build: "Callable[[Runtime], T]") -> "Filling":
-        """A value of its own in each process, built at the first use."""
-        return Filling(self, build)
+        """Value of a room for the slot, the same in every process."""
+        return Filling(self, value)
 
     def of(self, runtime: "Runtime") -> T:
         """The value in this process."""
@@ -62,24 +60,24 @@ class Filling(msgspec.Struct, frozen=True):
     """What a room puts into a slot."""
 
     slot: Slot[Any]
-    build: "Callable[[Runtime], Any]"
+    value: Any
 
 
 class Slots:
     """The values of one process."""
 
     def __init__(self, fillings: Iterable[Filling] = ()) -> None:
-        self._builds = {filling.slot: filling.build for filling in fillings}
-        self._values: dict[Slot[Any], Any] = {}
+        self._values: dict[Slot[Any], Any] = {filling.slot: filling.value for filling in fillings}
         self.parameters: dict[object, dict[str, Any]] = {}
         """The parameters that a direct route finds in the process alone, by the route: found once."""
 
     def value(self, slot: Slot[T], runtime: "Runtime") -> T:
-        """The value of a slot, built unless it is there."""
+        """Return the value of a slot; a slot with `build` has one from its first use on."""
         try:
             found: T = self._values[slot]
         except KeyError:
-            found = self._values[slot] = self._builds[slot](runtime)
+            assert slot.build is not None, f"slot {slot.name!r} has no value"
+            found = self._values[slot] = slot.build(runtime)
         return found
 
     def put(self, slot: Slot[T], value: T) -> None:

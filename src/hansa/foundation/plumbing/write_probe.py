@@ -68,7 +68,7 @@ async def _write(tx: Tx) -> None:
     await tx.fetchval(_WRITE_ROWS)
 
 
-WRITE_PROBE: Slot[WriteProbe] = Slot("http: write probe")
+WRITE_PROBE: Slot[WriteProbe] = Slot("http: write probe", build=lambda runtime: WriteProbe(runtime.database))
 
 Probe = Annotated[WriteProbe, Depends(WRITE_PROBE.given)]
 """The probe of the process that serves this request."""

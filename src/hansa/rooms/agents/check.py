@@ -122,7 +122,7 @@ class ReadAgents:
         return read.agent
 
 
-READ_AGENTS: Slot[ReadAgents] = Slot("agents: as this process read them")
+READ_AGENTS: Slot[ReadAgents] = Slot("agents: as this process read them", build=lambda _: ReadAgents())
 
 
 def last_read_agent(runtime: Runtime, token: str) -> Agent | None:

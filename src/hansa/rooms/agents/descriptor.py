@@ -8,7 +8,7 @@ from hansa.rooms import catalogue, journal
 
 from .account_end import ACCOUNT_END_OF_AGENTS
 from .capabilities import forget_capabilities
-from .check import READ_AGENTS, ReadAgents, check_agent, last_read_agent
+from .check import check_agent, last_read_agent
 from .documents import root_router
 from .ending import REQUIRE_UNBOUND
 from .grants import forget_sites, pay_owed_grants
@@ -49,11 +49,10 @@ ROOM = Room(
     ),
     metrics=(shadow_refusals_total,),
     account_end=ACCOUNT_END_OF_AGENTS,
-    offers=(REQUIRE_UNBOUND, READ_AGENTS),
+    offers=(REQUIRE_UNBOUND,),
     fills=(
         AGENT_CHECK.filled_with(check_agent),
         LAST_READ_AGENT.filled_with(last_read_agent),
-        READ_AGENTS.built_by(lambda _: ReadAgents()),
         journal.OWNED_AMONG.filled_with(owned_among),
         catalogue.LOCK_AGENT.filled_with(lock_owner_and_status),
         catalogue.AGENT_KEYS.filled_with(newest_keys),

@@ -12,18 +12,16 @@ from .across import router as across_router
 from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, root_router
 from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
-from .liabilities import FOREST, KeptForest, balance_proof_router, liabilities_router
+from .liabilities import balance_proof_router, liabilities_router
 from .routes import router
 from .solvency import solvency_router
-from .transparency import TILES, KeptTiles, log_router, tile_router
+from .transparency import log_router, tile_router
 from .witnessing import (
     ASK,
     ASK_SECONDS,
     FOLLOW,
     FOLLOW_SECONDS,
-    KNOWN_LOGS,
     SEALED_WITNESS_KEYS,
-    KnownLogs,
     ask_witnesses,
     cosigning_router,
     follow_in_turns,
@@ -69,13 +67,9 @@ ROOM = Room(
         }
     ),
     sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
-    offers=(FOREST, KNOWN_LOGS, TILES),
     fills=(
         federation.LAST_AUDIT.filled_with(last_audit),
         transfers.TOTALS_AGREED.filled_with(agreed_at),
-        FOREST.built_by(lambda _: KeptForest()),
-        KNOWN_LOGS.built_by(lambda _: KnownLogs()),
-        TILES.built_by(lambda runtime: KeptTiles(runtime.database)),
     ),
     metrics=(audit_status, supply_delta),
 )

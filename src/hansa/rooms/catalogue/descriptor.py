@@ -1,6 +1,5 @@
 """What the process needs to know of the catalogue."""
 
-import asyncio
 from contextlib import AbstractAsyncContextManager
 
 from hansa.foundation.plumbing.jobs import sweep, sweep_of
@@ -10,7 +9,6 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 
 from .exports import router as exports_router
-from .findings import LIST_FINDINGS, Findings
 from .maintenance import HAS_LISTS_TO_KEEP, forget_deleted, index_texts, keep_lists_quick
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
@@ -29,39 +27,19 @@ from .peer_jobs import (
 )
 from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
-from .pulls import CARD_PULLS, HEALTH_CHECKS, RESULTS_AT_ONCE, WRITING
+from .pulls import CARD_PULLS, HEALTH_CHECKS
 from .pulls import router as pulls_router
 from .relays import discovered_registries
 from .relays import peer_router as relays_peer_router
 from .relays import router as relays_router
 from .retire import ACCOUNT_END_OF_CARDS, erase_old
 from .routes import router
-from .search import CARDS_CHANGED, SEARCH_ANSWERS, SEARCHER, Answers, Searcher
+from .search import CARDS_CHANGED, SEARCHER
 from .search import router as search_router
-from .signatures import AGENT_KEYS, EXPORT_DESK, CardExporter
+from .signatures import AGENT_KEYS
 from .signatures import router as signatures_router
 from .store import HAS_TEXTS_TO_INDEX
 from .versions.routes import router as versions_router
-
-
-def _searcher(runtime: Runtime) -> Searcher:
-    settings = runtime.settings
-    return Searcher(
-        runtime.database,
-        settings.data_dir / "search",
-        settings.settlement_currency,
-        runtime.jobs,
-        hides_unbonded=settings.bond_mode == "enforce",
-    )
-
-
-def _answers(runtime: Runtime) -> Answers:
-    return Answers(SEARCHER.of(runtime), runtime.database)
-
-
-def _export_desk(runtime: Runtime) -> CardExporter:
-    signatory = federation.Signatory(runtime.database, runtime.seal)
-    return CardExporter(runtime.database, signatory, runtime.settings)
 
 
 def _following(runtime: Runtime) -> AbstractAsyncContextManager[None]:
@@ -136,15 +114,10 @@ ROOM = Room(
     ),
     metrics=(card_visits_total, peer_acts_total),
     account_end=ACCOUNT_END_OF_CARDS,
-    offers=(AGENT_KEYS, LOCK_AGENT, SEARCHER, SEARCH_ANSWERS, LIST_FINDINGS, EXPORT_DESK, WRITING),
+    offers=(AGENT_KEYS, LOCK_AGENT),
     fills=(
         federation.SYNC_PEER.filled_with(read_peer),
         federation.DISCOVERED.filled_with(discovered_registries),
         federation.PEER_REMOVED.filled_with(remove_mirrors_of),
-        SEARCHER.built_by(_searcher),
-        SEARCH_ANSWERS.built_by(_answers),
-        LIST_FINDINGS.built_by(lambda _: Findings()),
-        EXPORT_DESK.built_by(_export_desk),
-        WRITING.built_by(lambda _: asyncio.Semaphore(RESULTS_AT_ONCE)),
     ),
 )

@@ -45,4 +45,4 @@ def older_than(numbers: Sequence[int], below: int) -> Sequence[int]:
     return numbers[bisect_left(numbers, 1 - below, key=neg) :]
 
 
-LIST_FINDINGS: Slot[Findings] = Slot("catalogue: findings of listings")
+LIST_FINDINGS: Slot[Findings] = Slot("catalogue: findings of listings", build=lambda _: Findings())

@@ -47,14 +47,13 @@ from hansa.rooms.commerce.disputes import (
     rule,
     signed_bundle,
 )
-from hansa.rooms.commerce.payments import SIGNATORY, ReceiptUnknown, Token, list_tokens, signed_receipt
+from hansa.rooms.commerce.payments import ReceiptUnknown, Token, list_tokens, signed_receipt
 from hansa.rooms.commerce.requirement import Required
 from hansa.rooms.commerce.x402 import Networks
 
 __all__ = [
     "BOND_ADMITS",
     "ROOM",
-    "SIGNATORY",
     "SLASH_BOND",
     "AwardFilter",
     "AwardOut",

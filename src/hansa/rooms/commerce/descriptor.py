@@ -4,16 +4,11 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import agents, federation, transfers
 
 from . import across, bonds, contracts, disputes, payments, settlements, slash_bond, x402
 from .agora_card import agora_router
-
-
-def _signatory(runtime: Runtime) -> federation.Signatory:
-    return federation.Signatory(runtime.database, runtime.seal)
 
 
 async def _end_paid_across(
@@ -91,26 +86,10 @@ ROOM = Room(
     account_end=disputes.ACCOUNT_END,
     offers=(
         bonds.BOND_ADMITS,
-        contracts.ACTS_TOGETHER,
-        contracts.APPROVALS,
-        payments.KNOWN_TOKENS,
-        payments.VERIFIER,
-        payments.GATHERED,
-        payments.SETTLEMENTS,
-        payments.SIGNATORY,
-        payments.PURCHASES,
         slash_bond.SLASH_BOND,
         settlements.SIGNED_VERDICT,
     ),
     fills=(
-        contracts.ACTS_TOGETHER.built_by(contracts.ActsTogether),
-        contracts.APPROVALS.built_by(contracts.Approvals),
-        payments.KNOWN_TOKENS.built_by(lambda _: payments.KnownTokens()),
-        payments.VERIFIER.built_by(payments.Verifier),
-        payments.GATHERED.built_by(payments.Gathered),
-        payments.SETTLEMENTS.built_by(payments.Settlements),
-        payments.SIGNATORY.built_by(_signatory),
-        payments.PURCHASES.built_by(payments.Purchases),
         transfers.PAIR_ENDED.filled_with(settlements.end_with),
         transfers.PAIR_REOPENED.filled_with(settlements.reopen),
         transfers.PAYMENT_DECIDED.filled_with(_end_paid_across),

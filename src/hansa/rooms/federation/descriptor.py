@@ -3,7 +3,6 @@
 from hansa.foundation.plumbing.caller import LICENCE_CHECK, SERVICE_CHECK
 from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
 from hansa.foundation.plumbing.metrics import operator_licence_readings_total, peer_refusals_total
-from hansa.foundation.plumbing.outgoing import MutualCalls
 from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room, Routes
 
@@ -24,15 +23,13 @@ from .charter import (
     well_known_router,
 )
 from .crossing import OPERATOR_LICENCE, refresh_licences
-from .did_claims import CLAIM_DIDS, CONFIRM_CLAIMS, NAMED_CLAIMS, claims_by_digest
+from .did_claims import CLAIM_DIDS, CONFIRM_CLAIMS
 from .did_claims import peer_router as did_claims_router
 from .identity import (
-    OWN_IDENTITY,
     SEALED_IDENTITY_KEYS,
     SEALED_REQUESTED_KEYS,
     identity_followed,
     is_renewal_due,
-    own_identity,
 )
 from .invitations import invitations_admin_router, invitations_router
 from .jurisdiction import ATTESTED_CONTRACT, jurisdiction_router
@@ -48,16 +45,11 @@ from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
     DISCOVERED,
-    KEY_READINGS,
-    PEER_CALLS,
     PEER_ENDED,
     PEER_REMOVED,
     PEER_SETTLED,
     READ_A_PEER,
-    RECOGNISED_LEAVES,
     SYNC_PEER,
-    KeyReadings,
-    RecognisedLeaves,
     bundle_router,
     check_peer,
     connections_to_peers,
@@ -187,26 +179,16 @@ ROOM = Room(
     ),
     offers=(
         ATTESTED_CONTRACT,
-        KEY_READINGS,
         LAST_AUDIT,
-        NAMED_CLAIMS,
-        OWN_IDENTITY,
-        PEER_CALLS,
         DISCOVERED,
         PEER_ENDED,
         PEER_REMOVED,
         PEER_SETTLED,
-        RECOGNISED_LEAVES,
         SYNC_PEER,
     ),
     fills=(
         LICENCE_CHECK.filled_with(check_licence),
         SERVICE_CHECK.filled_with(check_service),
         PEER_CHECK.filled_with(check_peer),
-        OWN_IDENTITY.built_by(own_identity),
-        PEER_CALLS.built_by(lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts)),
-        NAMED_CLAIMS.built_by(claims_by_digest),
-        RECOGNISED_LEAVES.built_by(lambda _: RecognisedLeaves()),
-        KEY_READINGS.built_by(lambda _: KeyReadings()),
     ),
 )

@@ -74,4 +74,6 @@ async def count_settled(tx: Tx) -> None:
     await counting_store.count_between(tx, counted, horizon)
 
 
-EVENT_COUNTS: Slot[EventCounts] = Slot("journal: counts of events")
+EVENT_COUNTS: Slot[EventCounts] = Slot(
+    "journal: counts of events", build=lambda runtime: EventCounts(runtime.database)
+)

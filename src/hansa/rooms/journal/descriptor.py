@@ -15,20 +15,15 @@ from hansa.foundation.plumbing.metrics import (
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 
-from .counting import EVENT_COUNTS, EventCounts, count_settled
+from .counting import count_settled
 from .counting_store import HAS_UNCOUNTED, HAS_VOLUME
-from .feed import HAS_EXPIRED_TICKET, LIVE_FEED, OWNED_AMONG, LiveFeed, forget_tickets
+from .feed import HAS_EXPIRED_TICKET, LIVE_FEED, OWNED_AMONG, forget_tickets
 from .feed import root_router as feed_root_router
 from .feed import router as feed_router
 from .ledger_readings import LEDGER_READINGS
 from .partitions import keep_partitions_ahead
 from .routes import router
 from .volume import add_settled_volume
-
-
-def _live_feed(runtime: Runtime) -> LiveFeed:
-    frame, ledger = runtime.settings.ledger_id, LEDGER_READINGS.of(runtime)
-    return LiveFeed(runtime.database, frame=frame, ledger=ledger, health=runtime.jobs)
 
 
 def _following(runtime: Runtime) -> AbstractAsyncContextManager[None]:
@@ -65,9 +60,5 @@ ROOM = Room(
         reactions_set_aside_total,
         reactions_total,
     ),
-    offers=(LEDGER_READINGS, OWNED_AMONG, LIVE_FEED, EVENT_COUNTS),
-    fills=(
-        LIVE_FEED.built_by(_live_feed),
-        EVENT_COUNTS.built_by(lambda runtime: EventCounts(runtime.database)),
-    ),
+    offers=(LEDGER_READINGS, OWNED_AMONG),
 )

@@ -18,7 +18,7 @@ from hansa.rooms.ledger.administering import (
     issue_by_administrator,
     treasury_grants_after,
 )
-from hansa.rooms.ledger.batch import GroupCommit, OrderAnswer
+from hansa.rooms.ledger.batch import GROUP_COMMIT, GroupCommit, OrderAnswer
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.bridging import (
     BridgeAmount,
@@ -49,7 +49,7 @@ from hansa.rooms.ledger.crossings import (
     totals_with,
     transactions_out,
 )
-from hansa.rooms.ledger.descriptor import GROUP_COMMIT, ROOM
+from hansa.rooms.ledger.descriptor import ROOM
 from hansa.rooms.ledger.destroy import destroy
 from hansa.rooms.ledger.engine import Result, apply, refusals_of
 from hansa.rooms.ledger.errors import (

@@ -25,6 +25,7 @@ from hansa.foundation.plumbing.changed_caller import CallerChanged
 from hansa.foundation.plumbing.database import Database, Lane, Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
+from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor
@@ -332,6 +333,12 @@ class GroupCommit:
         """Its transfer has come to an end: the key may be used again."""
         if (scope := ticket.scope) is not None:
             self._scopes.discard(scope)
+
+
+GROUP_COMMIT: Slot[GroupCommit] = Slot(
+    "ledger: group commit", build=lambda runtime: GroupCommit(runtime.database, Book.of(runtime.settings))
+)
+"""Batch of the transfers of this process."""
 
 
 async def post_batch(tx: Tx, tickets: Sequence[Ticket], book: Book) -> list[Sequence[Row]]:

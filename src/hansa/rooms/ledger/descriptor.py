@@ -3,22 +3,11 @@
 from hansa.foundation.plumbing.jobs import scheduled
 from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.rooms import journal
 
-from .batch import GroupCommit
-from .book import Book
 from .history import count_of_account, held_balances, keys_of_account
 from .holds import HAS_OVERDUE, free_overdue_holds
 from .routes import router
-
-GROUP_COMMIT: Slot[GroupCommit] = Slot("ledger: group commit")
-"""Where the transfers of this process gather."""
-
-
-def _group_commit(runtime: Runtime) -> GroupCommit:
-    return GroupCommit(runtime.database, Book.of(runtime.settings))
-
 
 ROOM = Room(
     name="ledger",
@@ -36,9 +25,7 @@ ROOM = Room(
         }
     ),
     metrics=(batch_size, postings_total, transfers_waiting),
-    offers=(GROUP_COMMIT,),
     fills=(
-        GROUP_COMMIT.built_by(_group_commit),
         journal.LEDGER_READINGS.filled_with(
             journal.LedgerReadings(
                 keys_of_account=keys_of_account,

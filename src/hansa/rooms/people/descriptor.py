@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.room import ACCOUNT_END, Room, Routes
 
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router
-from .calls import CALLS, WRITE_CALLS, CallBatch, writing_the_rest
+from .calls import WRITE_CALLS, writing_the_rest
 from .check import check_developer
 from .deletion import HAS_DUE, carry_out_due
 from .deletion import router as deletion_router
@@ -56,10 +56,8 @@ ROOM = Room(
     ),
     metrics=(passwords_waiting,),
     sealed=(SEALED_SEEDS,),
-    offers=(CALLS,),
     fills=(
         DEVELOPER_CHECK.filled_with(check_developer),
         PASSWORD_SETTER_CHECK.filled_with(check_password_setter),
-        CALLS.built_by(lambda _: CallBatch()),
     ),
 )

@@ -27,7 +27,7 @@ router = administration_router()
 DisputeId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Status = Annotated[Literal["OPEN", "VOTING", "CLOSED", ""], Query()]
 BondSlasher = Annotated[commerce.SlashBond, Depends(commerce.SLASH_BOND.given)]
-Signing = Annotated[federation.Signatory, Depends(commerce.SIGNATORY.given)]
+Signing = Annotated[federation.Signatory, Depends(federation.SIGNATORY.given)]
 
 
 @router.get("/administration/disputes")

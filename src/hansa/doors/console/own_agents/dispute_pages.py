@@ -23,7 +23,7 @@ DISPUTES = "/disputes/"
 
 DisputeId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
-Signing = Annotated[federation.Signatory, Depends(commerce.SIGNATORY.given)]
+Signing = Annotated[federation.Signatory, Depends(federation.SIGNATORY.given)]
 
 
 @router.get("/account/agents/{did}/disputes", dependencies=READS)

@@ -159,6 +159,6 @@ async def state_totals(
     """The totals, signed for that peer once for each nonce. Raises: KeyDoesNotOpen."""
     reader = peer.spiffe_id
     assert reader is not None
-    key = await federation.Signatory(runtime.database, runtime.seal).present_key()
+    key = await federation.SIGNATORY.of(runtime).present_key()
     author = own_id(runtime)
     return [signed_statement(key, totals, author=author, reader=reader, nonce=nonce) for nonce in nonces]

@@ -54,7 +54,7 @@ class KeptForest:
     levels: list[bytearray] = field(default_factory=list, repr=False)
 
 
-FOREST: Slot[KeptForest] = Slot("auditor: forest of liabilities")
+FOREST: Slot[KeptForest] = Slot("auditor: forest of liabilities", build=lambda _: KeptForest())
 
 
 @dataclass(frozen=True)

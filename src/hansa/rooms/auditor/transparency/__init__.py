@@ -1,7 +1,6 @@
 """The tiled log (C2SP tlog-tiles): everything that the registry publishes and might deny, in one Merkle tree."""
 
 from .errors import LogEmpty
-from .kept_tiles import TILES, KeptTiles
 from .proofs import Growth, Inclusion, prove_growth, prove_objects, read_checkpoint
 from .routes import log_router, tile_router
 from .schemas import InclusionOut
@@ -10,11 +9,9 @@ from .store import lock_log, publish_cosigned
 
 __all__ = [
     "LEAVES_AT_ONCE",
-    "TILES",
     "Growth",
     "Inclusion",
     "InclusionOut",
-    "KeptTiles",
     "LogEmpty",
     "append_and_sign",
     "lock_log",

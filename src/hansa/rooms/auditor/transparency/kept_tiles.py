@@ -34,4 +34,4 @@ class KeptTiles:
         return content
 
 
-TILES: Slot[KeptTiles] = Slot("auditor: tiles of the log")
+TILES: Slot[KeptTiles] = Slot("auditor: tiles of the log", build=lambda runtime: KeptTiles(runtime.database))

@@ -1,7 +1,6 @@
 """Witnesses (C2SP tlog-witness): this registry cosigns the logs of others, and asks witnesses to cosign its own."""
 
 from .asking import ASK, ASK_SECONDS, ask_witnesses, list_log_witnesses
-from .cosigning import KNOWN_LOGS, KnownLogs
 from .keys import (
     SEALED_WITNESS_KEYS,
     forget_retired_witness_keys,
@@ -18,9 +17,7 @@ __all__ = [
     "ASK_SECONDS",
     "FOLLOW",
     "FOLLOW_SECONDS",
-    "KNOWN_LOGS",
     "SEALED_WITNESS_KEYS",
-    "KnownLogs",
     "LogForksOut",
     "LogWitnessOut",
     "LogWitnessesOut",

@@ -82,7 +82,7 @@ class KnownLogs:
         return self._opened
 
 
-KNOWN_LOGS: Slot[KnownLogs] = Slot("auditor: logs that this process cosigned")
+KNOWN_LOGS: Slot[KnownLogs] = Slot("auditor: logs that this process cosigned", build=lambda _: KnownLogs())
 
 
 async def add_checkpoint(runtime: Runtime, submission: Submission) -> str | Stale | Forked:

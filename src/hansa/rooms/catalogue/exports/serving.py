@@ -124,7 +124,7 @@ async def _page(
     if not page.cards:
         reached = place if page.last is None else _place_after(page.last, place.epoch)
         return _written([], reached, now, more=page.more)
-    signatory = federation.Signatory(runtime.database, runtime.seal)
+    signatory = federation.SIGNATORY.of(runtime)
     key = await signatory.present_key()
     settings = runtime.settings
     exporter = Exporter(key, settings.ledger_id, place.epoch, settings.extension_base)

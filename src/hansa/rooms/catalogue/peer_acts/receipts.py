@@ -29,7 +29,7 @@ OK = 200
 
 async def send_receipts(runtime: Runtime, peer: PeerRecord) -> None:
     """Return every receipt that is due to the peer. Raises: OutgoingTrouble, PeerClosed, FederationOff."""
-    signatory = federation.Signatory(runtime.database, runtime.seal)
+    signatory = federation.SIGNATORY.of(runtime)
     while acts := await runtime.database.look(lambda tx: store.due_receipts(tx, peer.id, SENT_AT_ONCE)):
         key = await signatory.present_key()
         receipts = [_signed(act, key, runtime.settings.ledger_id) for act in acts]

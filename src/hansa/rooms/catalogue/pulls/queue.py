@@ -29,7 +29,9 @@ LEASE_SECONDS = 90.0
 # After an internal error; a host that fails is a result, with a pause of its own.
 RETRIES = Retries(None, pause_seconds=60.0)
 
-WRITING: Slot[asyncio.Semaphore] = Slot("catalogue: results of visits written at once")
+WRITING: Slot[asyncio.Semaphore] = Slot(
+    "catalogue: results of visits written at once", build=lambda _: asyncio.Semaphore(RESULTS_AT_ONCE)
+)
 
 MakeVisit: TypeAlias = Callable[[Runtime, Visit], Awaitable[str]]
 """Make one visit and write its result; returns the outcome, a word for the metric."""

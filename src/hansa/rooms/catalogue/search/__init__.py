@@ -4,7 +4,6 @@ from .discover import discover
 from .errors import SearchNotReady
 from .execution import Hits
 from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, SearchQuery
-from .response_cache import SEARCH_ANSWERS, Answers
 from .routes import Search, router
 from .searcher import SEARCHER, Searcher
 from .store import CARDS_CHANGED
@@ -14,8 +13,6 @@ __all__ = [
     "CARDS_CHANGED",
     "LOCAL_ORIGIN",
     "SEARCHER",
-    "SEARCH_ANSWERS",
-    "Answers",
     "CardWrites",
     "Discovery",
     "Explanation",

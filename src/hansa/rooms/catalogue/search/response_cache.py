@@ -17,7 +17,7 @@ from . import store
 from .discover import read_found
 from .execution import Hits
 from .query import Discovery, SearchQuery
-from .searcher import Searcher
+from .searcher import SEARCHER, Searcher
 
 KEPT_BYTES_MAX = 24_000_000
 
@@ -72,4 +72,6 @@ class Answers:
             self._kept_bytes -= len(oldest.body)
 
 
-SEARCH_ANSWERS: Slot[Answers] = Slot("catalogue: answers of searches")
+SEARCH_ANSWERS: Slot[Answers] = Slot(
+    "catalogue: answers of searches", build=lambda runtime: Answers(SEARCHER.of(runtime), runtime.database)
+)

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.job_health import JobHealth
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.runtime import Runtime, Slot
 
 from . import store
 from .errors import SearchNotReady
@@ -287,4 +287,15 @@ class Searcher:
         return int((self._clock + monotonic()) // MINUTE * MINUTE) - DAY
 
 
-SEARCHER: Slot[Searcher] = Slot("catalogue: search index")
+def _searcher(runtime: Runtime) -> Searcher:
+    settings = runtime.settings
+    return Searcher(
+        runtime.database,
+        settings.data_dir / "search",
+        settings.settlement_currency,
+        runtime.jobs,
+        hides_unbonded=settings.bond_mode == "enforce",
+    )
+
+
+SEARCHER: Slot[Searcher] = Slot("catalogue: search index", build=_searcher)

@@ -2,7 +2,7 @@
 
 from .agent_keys import AGENT_KEYS, AgentKeys
 from .document import TOMBSTONE_TIME
-from .export import EXPORT_DESK, CardExporter, is_exported
+from .export import EXPORT_DESK, is_exported
 from .records import AgentKey, InboundVerdict, SignaturePolicy
 from .routes import router
 from .rules import verify_inbound, verify_jws
@@ -15,7 +15,6 @@ __all__ = [
     "TOMBSTONE_TIME",
     "AgentKey",
     "AgentKeys",
-    "CardExporter",
     "CardSignatureRefused",
     "InboundVerdict",
     "JwsUnreadable",

@@ -15,7 +15,7 @@ from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.catalogue.reading import card_of_agent
 from hansa.rooms.catalogue.records import Card
-from hansa.rooms.federation import Signatory, SigningKey, detached_signature
+from hansa.rooms.federation import SIGNATORY, Signatory, SigningKey, detached_signature
 from hansa_verify import CARD_PROFILE
 
 from . import store
@@ -98,4 +98,7 @@ def _name(state: ExportedState, key: SigningKey) -> _Kept:
     return state.card_id, state.changed_xid, key.sequence, signing_moment(state, key.valid_from, key.now)
 
 
-EXPORT_DESK: Slot[CardExporter] = Slot("catalogue: export of signed cards")
+EXPORT_DESK: Slot[CardExporter] = Slot(
+    "catalogue: export of signed cards",
+    build=lambda runtime: CardExporter(runtime.database, SIGNATORY.of(runtime), runtime.settings),
+)

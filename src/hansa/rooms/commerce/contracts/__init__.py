@@ -21,7 +21,6 @@ from hansa.rooms.commerce.contracts.errors import (
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
 from hansa.rooms.commerce.contracts.forgotten import forgotten_part
-from hansa.rooms.commerce.contracts.gathered import APPROVALS, Approvals
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.listing import Listed, find_copy, list_contracts, open_contracts_of
 from hansa.rooms.commerce.contracts.moves import require_in_time, take
@@ -53,20 +52,15 @@ from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
 from hansa.rooms.commerce.contracts.store import counts, find, now
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
-from hansa.rooms.commerce.contracts.together import ACTS_TOGETHER, ActsTogether
 from hansa.rooms.commerce.contracts.work import submit
 
 __all__ = [
     "ACCOUNT_END_OF_CONTRACTS",
-    "ACTS_TOGETHER",
-    "APPROVALS",
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
     "CONTRACT_STATEMENTS",
     "DIGITS_MAX",
-    "ActsTogether",
-    "Approvals",
     "Contract",
     "ContractFilter",
     "ContractOut",

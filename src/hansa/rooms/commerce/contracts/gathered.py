@@ -87,7 +87,7 @@ class Approvals:
         return await self._runtime.database.look(lambda tx: judged_of(tx, contract_ids))
 
 
-APPROVALS: Slot[Approvals] = Slot("commerce: approvals in the batch")
+APPROVALS: Slot[Approvals] = Slot("commerce: approvals in the batch", build=Approvals)
 
 
 def answer_of_receipt(kept: str, settings: Settings) -> str:

@@ -96,7 +96,9 @@ class ActsTogether:
             return {}
 
 
-ACTS_TOGETHER: Slot[ActsTogether] = Slot("commerce: acts on contracts that share transactions")
+ACTS_TOGETHER: Slot[ActsTogether] = Slot(
+    "commerce: acts on contracts that share transactions", build=ActsTogether
+)
 
 
 async def carry_out(

@@ -86,7 +86,7 @@ async def signed_bundle(
 async def signed_verdict(runtime: Runtime, dispute_id: int) -> dict[str, Any]:
     """The signed bundle of a dispute that was decided here, for the registry of its defendant. Raises: KeyDoesNotOpen."""
     dispute = await runtime.database.read(lambda tx: _with_evidence(tx, dispute_id))
-    signatory = payments.SIGNATORY.of(runtime)
+    signatory = federation.SIGNATORY.of(runtime)
     return await signed_bundle(runtime.database, signatory, dispute, runtime.settings)
 
 

@@ -27,7 +27,7 @@ from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyR
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, federation, ledger, transfers
-from hansa.rooms.commerce import contracts, payments
+from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
 
 from . import errors
@@ -63,7 +63,7 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
 Role = Annotated[Literal["complainant", "defendant"] | None, Query()]
 StatusWanted = Annotated[DisputeStatus | None, Query(alias="status")]
 AgentDid = Annotated[str, Path(max_length=512)]
-Signing = Annotated[federation.Signatory, Depends(payments.SIGNATORY.given)]
+Signing = Annotated[federation.Signatory, Depends(federation.SIGNATORY.given)]
 BondSlasher = Annotated[SlashBond, Depends(SLASH_BOND.given)]
 
 _EVERY_WRITE: tuple[type[Refused], ...] = (

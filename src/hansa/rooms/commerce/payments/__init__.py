@@ -5,10 +5,8 @@ from hansa.rooms.commerce.payments.answers import settle_and_answer
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
 from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
-from hansa.rooms.commerce.payments.firm_quote import SIGNATORY
-from hansa.rooms.commerce.payments.gathered import GATHERED, Gathered
-from hansa.rooms.commerce.payments.known import KNOWN_TOKENS, KnownTokens
-from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, Purchases
+from hansa.rooms.commerce.payments.known import KnownTokens
+from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
 from hansa.rooms.commerce.payments.reading import (
     list_tokens,
     same_work,
@@ -51,21 +49,15 @@ JOBS: tuple[JobKind, ...] = (
 )
 
 __all__ = [
-    "GATHERED",
     "JOBS",
-    "KNOWN_TOKENS",
     "OPEN",
-    "PURCHASES",
     "SETTLEMENTS",
-    "SIGNATORY",
     "USED_FOR_PART",
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
-    "Gathered",
     "KnownTokens",
     "Presented",
-    "Purchases",
     "ReceiptUnknown",
     "SettleOrder",
     "Settlements",

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.money import format_amount, parse_amount
@@ -26,8 +25,6 @@ from .quote import QUOTED_FOR, Quote, plain_price
 
 TYPE = "payment-quote+jws"
 KIND = "pay.quote.v1"
-
-SIGNATORY: Slot[federation.Signatory] = Slot("commerce: signatory of firm quotes")
 
 
 async def require_firm(tx: Tx, quoted: Quote) -> None:

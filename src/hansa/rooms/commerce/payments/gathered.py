@@ -104,7 +104,7 @@ class Gathered:
         return await self._runtime.database.look(lambda tx: store.find_by_hashes(tx, hashes))
 
 
-GATHERED: Slot[Gathered] = Slot("commerce: payment tokens in the batch")
+GATHERED: Slot[Gathered] = Slot("commerce: payment tokens in the batch", build=Gathered)
 
 
 def _is_plain(agent: Agent, order: AuthorizeOrder, capability_token: str | None) -> bool:

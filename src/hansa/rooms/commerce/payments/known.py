@@ -29,4 +29,6 @@ class KnownTokens:
         return self._tokens.pop(token_sha256, None)
 
 
-KNOWN_TOKENS: Slot[KnownTokens] = Slot("commerce: tokens that this process verified")
+KNOWN_TOKENS: Slot[KnownTokens] = Slot(
+    "commerce: tokens that this process verified", build=lambda _: KnownTokens()
+)

@@ -257,5 +257,5 @@ def _require_approval(approval: agents.Approval) -> NoReturn:
     )
 
 
-PURCHASES: Slot[Purchases] = Slot("commerce: purchases")
+PURCHASES: Slot[Purchases] = Slot("commerce: purchases", build=Purchases)
 PURCHASE_ENDS = TransactionalKind(ENDS, _end_left)

@@ -46,7 +46,7 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 from . import errors
 from .answers import authorize_alone, settle_alone, settle_at_once, settle_many
 from .authorize import PERMISSION, require_payee
-from .firm_quote import SIGNATORY, count_firm, require_firm, sign_quote
+from .firm_quote import count_firm, require_firm, sign_quote
 from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
 from .preferences import WaitSeconds, applied
@@ -80,7 +80,7 @@ router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=GuardedRoute)
 
 
 VerifierOfHere = Annotated[Verifier, Depends(VERIFIER.given)]
-SignatoryOfHere = Annotated[federation.Signatory, Depends(SIGNATORY.given)]
+SignatoryOfHere = Annotated[federation.Signatory, Depends(federation.SIGNATORY.given)]
 GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]

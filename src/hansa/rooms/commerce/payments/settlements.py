@@ -94,7 +94,7 @@ class Settlements:
         return await self._runtime.database.read_replicated(lambda tx: store.find_many(tx, ids))
 
 
-SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way")
+SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way", build=Settlements)
 
 
 async def settle_token(runtime: Runtime, token_id: UUID) -> bool:

@@ -114,7 +114,7 @@ class Verifier:
         return verified
 
 
-VERIFIER: Slot[Verifier] = Slot("commerce: verifier of payment tokens")
+VERIFIER: Slot[Verifier] = Slot("commerce: verifier of payment tokens", build=Verifier)
 
 
 def first_use_of(verification: Verification, order: VerifyOrder) -> str | None:

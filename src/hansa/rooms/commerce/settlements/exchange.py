@@ -256,7 +256,7 @@ def _key_of(peer: federation.PeerRecord) -> str:
 
 
 async def _key(runtime: Runtime) -> federation.SigningKey:
-    return await federation.Signatory(runtime.database, runtime.seal).present_key()
+    return await federation.SIGNATORY.of(runtime).present_key()
 
 
 async def _count_malformed(runtime: Runtime, peer: federation.PeerRecord) -> None:

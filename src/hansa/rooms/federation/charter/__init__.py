@@ -20,7 +20,7 @@ from .records import RegistryKey, SigningKey
 from .rotate import rotate_key
 from .routes import admin_router, root_router, router
 from .rules import GRACE, registry_id_of
-from .signatory import SEALED_REGISTRY_KEYS, Signatory, present_signing_key
+from .signatory import SEALED_REGISTRY_KEYS, SIGNATORY, Signatory, present_signing_key
 from .signing import detached_signature
 from .well_known import well_known_router
 
@@ -32,6 +32,7 @@ __all__ = [
     "LAST_AUDIT",
     "NO_LICENCE",
     "SEALED_REGISTRY_KEYS",
+    "SIGNATORY",
     "CardEditor",
     "CardMark",
     "CardPath",

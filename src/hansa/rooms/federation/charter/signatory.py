@@ -3,6 +3,7 @@
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.runtime import Slot
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.sealed_keys import open_key
@@ -32,6 +33,11 @@ class Signatory:
         if known is None or known[0] != present.sealed:
             self._opened = known = (present.sealed, opened(present, self._seal))
         return _signing_key(present, known[1])
+
+
+SIGNATORY: Slot[Signatory] = Slot(
+    "federation: signatory of this registry", build=lambda runtime: Signatory(runtime.database, runtime.seal)
+)
 
 
 async def present_signing_key(tx: Tx, seal: Seal) -> SigningKey:

@@ -5,19 +5,17 @@ from .confirming import CONFIRM_CLAIMS
 from .errors import DidClaimed, DidNotConfirmed, DidRefused
 from .homes import held_elsewhere, is_own_did, is_shared, require_confirmed, speaks_for, unconfirmed
 from .learning import FrameSilent, learn_holders
-from .named import NAMED_CLAIMS, claims_by_digest, is_held_elsewhere, require_own_confirmed
+from .named import is_held_elsewhere, require_own_confirmed
 from .routes import peer_router
 
 __all__ = [
     "CLAIM_DIDS",
     "CONFIRM_CLAIMS",
-    "NAMED_CLAIMS",
     "DidClaimed",
     "DidNotConfirmed",
     "DidRefused",
     "FrameSilent",
     "announce_did",
-    "claims_by_digest",
     "held_elsewhere",
     "is_held_elsewhere",
     "is_own_did",

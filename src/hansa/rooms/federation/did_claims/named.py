@@ -11,16 +11,17 @@ from .homes import RETRY_SECONDS, digest_of
 from .learning import learn_holders
 from .store import Claim
 
-NAMED_CLAIMS: Slot[Gathering[bytes, Claim]] = Slot("federation: claims of the DIDs that callers name")
 
-
-def claims_by_digest(runtime: Runtime) -> Gathering[bytes, Claim]:
-    """What fills the slot."""
-
+def _claims_by_digest(runtime: Runtime) -> Gathering[bytes, Claim]:
     async def load(digests: Sequence[bytes]) -> Mapping[bytes, Claim]:
         return await runtime.database.look(lambda tx: store.claims(tx, digests))
 
     return Gathering(load)
+
+
+NAMED_CLAIMS: Slot[Gathering[bytes, Claim]] = Slot(
+    "federation: claims of the DIDs that callers name", build=_claims_by_digest
+)
 
 
 async def is_held_elsewhere(runtime: Runtime, did: str) -> bool:

@@ -49,16 +49,15 @@ class OwnIdentity(ABC):
         """The roots of the own trust domain. Raises: FederationOff, IdentityMissing."""
 
 
-OWN_IDENTITY: Slot[OwnIdentity] = Slot("federation: the identity shown to peers")
-
-
-def own_identity(runtime: Runtime) -> OwnIdentity:
-    """The identity of this process."""
+def _own_identity(runtime: Runtime) -> OwnIdentity:
     if runtime.settings.is_operator:
         return ReceivedIdentity(runtime)
     if runtime.settings.uses_workload_api:
         return SpireIdentity(runtime)
     return IssuedIdentity(runtime.authority, runtime.settings)
+
+
+OWN_IDENTITY: Slot[OwnIdentity] = Slot("federation: the identity shown to peers", build=_own_identity)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_pe
 from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
 from .calling import CALL_LIMITS, PEER_CALLS, call_peer, connections_to_peers
-from .check import RECOGNISED_LEAVES, RecognisedLeaves, check_peer
+from .check import check_peer
 from .document_marks import DocumentMarks, marks_router, own_marks
 from .errors import (
     PeerAmbiguous,
@@ -19,7 +19,7 @@ from .errors import (
 from .homes import HomeRefused, read_home
 from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
-from .keys_in_force import KEY_READINGS, KeyReadings, keys_in_force, with_present_keys
+from .keys_in_force import keys_in_force, with_present_keys
 from .meeting import bundle_in_document, read_publicly
 from .own_bundle import own_bundle, published_for
 from .posting import PeerSilent, post_messages, read_signed, signed_message
@@ -61,14 +61,12 @@ __all__ = [
     "CALL_LIMITS",
     "DISCOVERED",
     "JOB",
-    "KEY_READINGS",
     "NET_IN_LIMIT_DEFAULT",
     "PEER_CALLS",
     "PEER_ENDED",
     "PEER_REMOVED",
     "PEER_SETTLED",
     "READ_A_PEER",
-    "RECOGNISED_LEAVES",
     "SYNC_PEER",
     "AutoSlash",
     "CardRefused",
@@ -77,7 +75,6 @@ __all__ = [
     "DocumentMarks",
     "ExpectedRegistry",
     "HomeRefused",
-    "KeyReadings",
     "NetInLimit",
     "NewPeer",
     "NodeOut",
@@ -95,7 +92,6 @@ __all__ = [
     "PeerUnreachable",
     "PeerView",
     "ReadDiscovered",
-    "RecognisedLeaves",
     "RootCollision",
     "RosterPeer",
     "SyncOut",

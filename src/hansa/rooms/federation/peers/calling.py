@@ -15,7 +15,10 @@ from .records import PeerRecord
 CALL_LIMITS = CallLimits(seconds=10.0, body_bytes=2 * 1024 * 1024)
 
 
-PEER_CALLS: Slot[MutualCalls] = Slot("federation: connections to peers")
+PEER_CALLS: Slot[MutualCalls] = Slot(
+    "federation: connections to peers",
+    build=lambda runtime: MutualCalls(runtime.settings.outgoing_allow_hosts),
+)
 
 
 async def call_peer(

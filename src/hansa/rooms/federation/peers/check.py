@@ -47,7 +47,9 @@ class RecognisedLeaves:
             bundle.recognise(leaf, now=now)
 
 
-RECOGNISED_LEAVES: Slot[RecognisedLeaves] = Slot("federation: leaves of peers that were verified")
+RECOGNISED_LEAVES: Slot[RecognisedLeaves] = Slot(
+    "federation: leaves of peers that were verified", build=lambda _: RecognisedLeaves()
+)
 
 
 async def check_peer(runtime: Runtime, leaf: x509.Certificate) -> Peer:

@@ -77,7 +77,9 @@ class KeyReadings:
         return monotonic() < self._ended.get(peer_id, 0.0) + PAUSE_SECONDS
 
 
-KEY_READINGS: Slot[KeyReadings] = Slot("federation: readings of peers because of a key")
+KEY_READINGS: Slot[KeyReadings] = Slot(
+    "federation: readings of peers because of a key", build=lambda _: KeyReadings()
+)
 
 
 def _names_later_key(peer: PeerRecord, texts: Sequence[str]) -> bool:

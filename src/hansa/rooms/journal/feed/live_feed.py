@@ -10,9 +10,9 @@ from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.lines import Line
 from hansa.foundation.plumbing.metrics import feed_events_total, feed_sockets
 from hansa.foundation.plumbing.reactors import StoredEvent
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Unavailable
-from hansa.rooms.journal.ledger_readings import LedgerReadings
+from hansa.rooms.journal.ledger_readings import LEDGER_READINGS, LedgerReadings
 
 from . import rules
 from .errors import TooManyChannels
@@ -191,4 +191,9 @@ class LiveFeed:
         self._replays.forget()
 
 
-LIVE_FEED: Slot[LiveFeed] = Slot("live feed: sockets of this process")
+def _live_feed(runtime: Runtime) -> LiveFeed:
+    frame, ledger = runtime.settings.ledger_id, LEDGER_READINGS.of(runtime)
+    return LiveFeed(runtime.database, frame=frame, ledger=ledger, health=runtime.jobs)
+
+
+LIVE_FEED: Slot[LiveFeed] = Slot("live feed: sockets of this process", build=_live_feed)

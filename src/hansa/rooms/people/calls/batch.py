@@ -57,4 +57,4 @@ class CallBatch:
         return taken
 
 
-CALLS: Slot[CallBatch] = Slot("people: calls that are not written yet")
+CALLS: Slot[CallBatch] = Slot("people: calls that are not written yet", build=lambda _: CallBatch())

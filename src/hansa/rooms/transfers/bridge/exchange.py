@@ -15,7 +15,6 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 from hansa.rooms.transfers.crossing.corridor import Corridor
-from hansa.rooms.transfers.crossing.exchange import SIGNATORY
 from hansa.rooms.transfers.crossing.store import lock_pair, now
 
 from . import pairing, sagas, store
@@ -41,7 +40,7 @@ async def signed(runtime: Runtime, messages: Sequence[Message]) -> list[str]:
     """The messages with the signature of this registry."""
     if not messages:
         return []
-    key = await SIGNATORY.of(runtime).present_key()
+    key = await federation.SIGNATORY.of(runtime).present_key()
     return [signed_text(key, message) for message in messages]
 
 

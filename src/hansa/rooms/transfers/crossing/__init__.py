@@ -1,7 +1,6 @@
 """Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
 from .corridor import Corridor
-from .corridors import CORRIDORS, Corridors
 from .destination import (
     corridor_to,
     fee_of_peer,
@@ -22,8 +21,6 @@ from .errors import (
     TransferUnknown,
     refusal_of,
 )
-from .exchange import READING_TRANSFERS, SIGNATORY
-from .gathering_swaps import SWAPS_OUT, SwapsOut
 from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
@@ -38,7 +35,7 @@ from .messages import (
     Position,
     positions_at,
 )
-from .outbox import OUTBOX, Outbox, open_outbox
+from .outbox import open_outbox
 from .paying import (
     CrossingPayment,
     ask_to_prepare,
@@ -78,7 +75,6 @@ from .transferring import XREG_PERMISSION, across, asked_crossing, preview_cross
 __all__ = [
     "ADDRESSEE_MAX_CHARACTERS",
     "CONTRACT",
-    "CORRIDORS",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "DROPPING",
@@ -86,19 +82,14 @@ __all__ = [
     "HIGH_WATER_TASK",
     "NOWHERE",
     "NO_HEAD",
-    "OUTBOX",
     "PAIR_ENDED",
     "PAIR_REOPENED",
     "PASSING_CODES",
     "PAYMENT_DECIDED",
     "PAYMENT_TOKEN",
-    "READING_TRANSFERS",
-    "SIGNATORY",
-    "SWAPS_OUT",
     "TOTALS_AGREED",
     "XREG_PERMISSION",
     "Corridor",
-    "Corridors",
     "CrossRegistryTransferIn",
     "CrossRegistryTransferOut",
     "CrossRegistryTransferState",
@@ -110,7 +101,6 @@ __all__ = [
     "HighWater",
     "Message",
     "MinAmountOut",
-    "Outbox",
     "PaymentReceived",
     "Position",
     "QuoteId",
@@ -118,7 +108,6 @@ __all__ = [
     "ReceiverIsLocal",
     "ReceiverRegistryUnknown",
     "SwappedTotals",
-    "SwapsOut",
     "TransferUnknown",
     "UndecidedTransfer",
     "across",

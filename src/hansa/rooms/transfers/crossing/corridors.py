@@ -55,4 +55,4 @@ class Corridors:
             return dict.fromkeys(dids, trouble)
 
 
-CORRIDORS: Slot[Corridors] = Slot("transfers: corridors that callers ask for")
+CORRIDORS: Slot[Corridors] = Slot("transfers: corridors that callers ask for", build=Corridors)

@@ -34,12 +34,12 @@ ROUNDS = 4
 OK = 200
 LIMITS = CallLimits(seconds=10.0, body_bytes=2 * 1024 * 1024)
 
-SIGNATORY: Slot[federation.Signatory] = Slot("transfers: signatory of messages to peers")
-
 _log = structlog.get_logger()
 
 
-READING_TRANSFERS: Slot[set[str]] = Slot("transfers: peers that read several transfers in one text")
+READING_TRANSFERS: Slot[set[str]] = Slot(
+    "transfers: peers that read several transfers in one text", build=lambda _: set()
+)
 """The SPIFFE ids of those whose last answer to this process said so."""
 
 
@@ -100,7 +100,7 @@ async def signed(runtime: Runtime, messages: Sequence[Message], *, together: boo
     """The messages with the signature of this registry; `together` as in `signed_texts`."""
     if not messages:
         return []
-    key = await SIGNATORY.of(runtime).present_key()
+    key = await federation.SIGNATORY.of(runtime).present_key()
     return signed_texts(key, messages, together=together)
 
 

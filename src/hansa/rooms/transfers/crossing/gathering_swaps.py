@@ -103,7 +103,7 @@ class SwapsOut:
                 ticket.outcome.set_result(outcome)
 
 
-SWAPS_OUT: Slot[SwapsOut] = Slot("transfers: swaps that leave, gathered")
+SWAPS_OUT: Slot[SwapsOut] = Slot("transfers: swaps that leave, gathered", build=SwapsOut)
 
 
 def _taken(queue: _Queue) -> list[_Ticket]:

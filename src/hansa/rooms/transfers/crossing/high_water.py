@@ -118,7 +118,7 @@ class HighWater:
             self._is_unwritable = True
 
 
-HIGH_WATER: Slot[HighWater] = Slot("transfers: high-water marks of the own chains")
+HIGH_WATER: Slot[HighWater] = Slot("transfers: high-water marks of the own chains", build=HighWater)
 
 
 async def _compare(runtime: Runtime) -> None:

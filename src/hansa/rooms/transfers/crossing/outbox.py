@@ -124,7 +124,7 @@ class Outbox:
         return await self._runtime.database.look(lambda tx: sent_store.outcomes(tx, list(transfer_ids)))
 
 
-OUTBOX: Slot[Outbox] = Slot("transfers: messages that wait for peers")
+OUTBOX: Slot[Outbox] = Slot("transfers: messages that wait for peers", build=Outbox)
 
 
 @asynccontextmanager
