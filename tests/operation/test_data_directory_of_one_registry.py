@@ -9,10 +9,11 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from hansa.foundation.plumbing import key_bundle
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from tests.data_directories import copy_data_directory
 from tests.operation.conftest import Launch
-from tests.operation.registry_process import RegistryProcess, run
+from tests.operation.registry_process import Ended, RegistryProcess, run
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,89 @@ async def test_an_empty_database_is_not_founded_from_the_directory_of_another(
     [line] = [line for line in ended.complaints if line.startswith("hansa: ")]
     assert f"{founded.data_dir} belongs to the registry hansa.local, and the database at " in line
     assert await tables_of(other) == 0
+
+
+PASSPHRASE = {"HANSA_KEYS_PASSPHRASE": "grave-lantern-harbour-41"}
+
+
+async def exported(registry: RegistryProcess, file: Path) -> Path:
+    """The keys of a registry in a file."""
+    ended = await run("keys", "export", str(file), data_dir=registry.data_dir, **PASSPHRASE)
+    assert ended.code == 0, ended
+    return file
+
+
+async def imported(file: Path, data_dir: Path, **settings: str) -> Ended:
+    return await run("keys", "import", str(file), data_dir=data_dir, **PASSPHRASE, **settings)
+
+
+@pytest.mark.parametrize("lost", [{}, {"DB_URL": "postgresql://db.example/hansa"}])
+async def test_imported_keys_without_their_database_found_no_embedded_registry(
+    founded: RegistryProcess, tmp_path: Path, lost: dict[str, str]
+):
+    second = tmp_path / "second"
+    assert (await imported(await exported(founded, tmp_path / "keys.json"), second)).code == 0
+    record = json.loads((second / "registry.json").read_text())
+    assert (record["database"], record["ledger_id"]) == ("external", "hansa.local")
+    ended = await run("serve", "--port=0", data_dir=second, **lost)
+    assert (ended.code, ended.output) == (1, "")
+    [line] = ended.complaints
+    assert f"{second} belongs to the registry hansa.local" in line
+    assert "DATABASE_URL is not set" in line
+    assert not (second / "postgres").exists()
+
+
+async def test_imported_keys_found_no_registry_in_an_empty_database_and_join_their_own(
+    founded: RegistryProcess, server: str, tmp_path: Path
+):
+    second, other = tmp_path / "second", await new_database(server)
+    assert (await imported(await exported(founded, tmp_path / "keys.json"), second)).code == 0
+    ended = await run("serve", "--port=0", data_dir=second, DATABASE_URL=other)
+    assert ended.code == 1
+    assert "has no registry" in ended.complaint
+    assert await tables_of(other) == 0
+    joined = RegistryProcess(second, **founded._settings)
+    await joined.start()
+    assert (await joined.stop()).code == 0
+
+
+async def test_keys_are_not_imported_into_the_directory_of_another_registry(
+    founded: RegistryProcess, tmp_path: Path
+):
+    file, second = await exported(founded, tmp_path / "keys.json"), tmp_path / "second"
+    second.mkdir()
+    (second / "registry.json").write_text('{"database": "external", "ledger_id": "north.example"}')
+    ended = await imported(file, second)
+    assert ended.code == 1
+    assert "belongs to the registry north.example, and the keys are those of hansa.local" in ended.complaint
+    assert not (second / "keys").exists()
+
+
+async def test_an_export_of_an_earlier_version_binds_the_directory_by_the_settings(
+    founded: RegistryProcess, tmp_path: Path
+):
+    file, second = tmp_path / "keys.json", tmp_path / "second"
+    keys = key_bundle.keys_of(founded.data_dir)
+    file.write_bytes(key_bundle.seal_keys(keys, PASSPHRASE["HANSA_KEYS_PASSPHRASE"]))
+    assert (await imported(file, second, TRUST_DOMAIN="north.example")).code == 0
+    assert json.loads((second / "registry.json").read_text())["ledger_id"] == "north.example"
+    assert "is not set" in (await run("serve", "--port=0", data_dir=second)).complaint
+
+
+async def test_a_restored_directory_without_its_database_founds_no_registry(
+    founded: RegistryProcess, server: str, tmp_path: Path
+):
+    backup, copy = tmp_path / "registry.hansa", tmp_path / "copy"
+    made = await run(
+        "db", "backup", str(backup), data_dir=founded.data_dir, **PASSPHRASE, **founded._settings
+    )
+    assert made.code == 0, made
+    database = {"DATABASE_URL": await new_database(server)}
+    restored = await run("db", "restore", str(backup), data_dir=copy, **PASSPHRASE, **database)
+    assert restored.code == 0, restored
+    ended = await run("serve", "--port=0", data_dir=copy)
+    assert (ended.code, "DATABASE_URL is not set" in ended.complaint) == (1, True)
+    assert not (copy / "postgres").exists()
 
 
 async def test_the_directory_of_an_embedded_registry_takes_no_other_database(operated: Launch, server: str):

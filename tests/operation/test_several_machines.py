@@ -208,4 +208,5 @@ async def test_a_guess_at_the_passphrase_of_exported_keys_takes_128_mib(
     )
     assert ended.code == 0, ended
     monkeypatch.setattr(key_bundle, "SCRYPT_COST", (128 << 20) // (128 * key_bundle.SCRYPT_BLOCKS))
-    assert key_bundle.open_keys(file.read_bytes(), SECRET) == {"sealing-key": b"0123456789abcdef" * 4}
+    opened = key_bundle.open_keys(file.read_bytes(), SECRET)
+    assert opened == {"sealing-key": b"0123456789abcdef" * 4, "ledger-id": b"hansa.local"}

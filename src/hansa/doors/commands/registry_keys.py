@@ -222,11 +222,14 @@ def export_keys(
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
     from hansa.foundation.plumbing import key_bundle
+    from hansa.foundation.plumbing.data_directory import belonging
 
     settings = settings_from(any_database=True, data_dir=data_dir)
     with file_failures_in_one_line(file):
-        keys = key_bundle.keys_of(settings.data_dir)
-        key_bundle.write_private(file, key_bundle.seal_keys(keys, passphrase(confirm=True)))
+        keys, record = key_bundle.keys_of(settings.data_dir), belonging(settings.data_dir)
+        ledger_id = settings.ledger_id if record is None else record.ledger_id
+        content = {**keys, key_bundle.LEDGER_ID: ledger_id.encode()}
+        key_bundle.write_private(file, key_bundle.seal_keys(content, passphrase(confirm=True)))
     shown = {"file": str(file), "keys": sorted(keys)}
     print_outcome(
         f"{file}: {', '.join(sorted(keys))}; `hansa keys import` reads it on another machine",
@@ -243,13 +246,18 @@ def import_keys(
 ) -> None:
     """Import keys from a file into DIR/keys, so that this machine can join the registry; existing keys are not replaced.
 
-    The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
+    The data directory belongs to that registry from then on: a start without its DATABASE_URL is refused. The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
     from hansa.foundation.plumbing import key_bundle
+    from hansa.foundation.plumbing.data_directory import bind_to_imported
 
     settings = settings_from(any_database=True, data_dir=data_dir)
     with file_failures_in_one_line(file):
         keys = key_bundle.open_keys(key_bundle.read_bundle(file), passphrase())
+        ledger_id = keys.pop(key_bundle.LEDGER_ID, settings.ledger_id.encode()).decode()
+        key_bundle.missing_keys(settings.data_dir, keys)
+        # Before the keys: an import that was interrupted leaves no keys in a directory of no registry.
+        bind_to_imported(settings.data_dir, ledger_id)
         imported = key_bundle.install_keys(settings.data_dir, keys)
     shown = {"directory": str(settings.data_dir / "keys"), "imported": imported}
     written = ", ".join(imported) or "all keys already exist"

@@ -1,4 +1,4 @@
-"""The record of the database to which a data directory belongs: `registry.json`, written at the first start.
+"""The record of the database to which a data directory belongs: `registry.json`, written at the first start or an import of keys.
 
 A directory with this record never founds a second registry: another kind of database and a database without a registry are
 refused. `hansa db adopt` records another database on purpose. A directory of an older version gets its record at the next start.
@@ -58,19 +58,40 @@ def belonging(data_dir: Path) -> Belonging | None:
 
 def record_belonging(data_dir: Path, record: Belonging) -> None:
     """Write the record. A disk that does not take it is no reason not to serve."""
-    path = data_dir.expanduser() / FILE
     with suppress(DatabaseOfAnother):
         if belonging(data_dir) == record:
             return
-    fresh = path.with_name(f"{FILE}.new")
     try:
-        fresh.touch(mode=0o600)
-        fresh.write_bytes(msgspec.json.encode(record) + b"\n")
-        fresh.replace(path)
+        _write(data_dir, record)
     except OSError as trouble:
-        _log.warning(
-            "the database of the data directory is not recorded", file=str(path), trouble=str(trouble)
+        path = str(data_dir.expanduser() / FILE)
+        _log.warning("the database of the data directory is not recorded", file=path, trouble=str(trouble))
+
+
+def bind_to_imported(data_dir: Path, ledger_id: str) -> None:
+    """Record the registry whose keys are imported, so that a start without its database founds no second one.
+
+    A data directory without a cluster joins a database elsewhere. Raises: DatabaseOfAnother, when the directory belongs to
+    another registry; OSError.
+    """
+    record = belonging(data_dir)
+    if record is None:
+        data_dir.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
+        kind: Kind = "embedded" if has_cluster(data_dir) else "external"
+        _write(data_dir, Belonging(kind, ledger_id, applied_settings_file()))
+    elif record.ledger_id != ledger_id:
+        raise DatabaseOfAnother(
+            f"{data_dir} belongs to the registry {record.ledger_id}, and the keys are those of {ledger_id}; nothing was"
+            " imported: use another --data-dir."
         )
+
+
+def _write(data_dir: Path, record: Belonging) -> None:
+    path = data_dir.expanduser() / FILE
+    fresh = path.with_name(f"{FILE}.new")
+    fresh.touch(mode=0o600)
+    fresh.write_bytes(msgspec.json.encode(record) + b"\n")
+    fresh.replace(path)
 
 
 def settings_with_file(**overrides: object) -> Settings:

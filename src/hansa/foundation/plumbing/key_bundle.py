@@ -28,6 +28,8 @@ SCRYPT_COST, SCRYPT_BLOCKS, SCRYPT_LANES = 1 << 17, 8, 1
 SALT_BYTES, NONCE_BYTES = 16, 12
 # Not part of the identity of a registry, but shared by all its processes.
 FILES = {**KEY_FILES, "internal-api-key": "internal-api-key"}
+LEDGER_ID = "ledger-id"
+"""Entry beside the keys that states the ledger of their registry; exports of earlier versions have none."""
 
 
 class _Bundle(LazyModel):
@@ -77,11 +79,8 @@ def keys_of(data_dir: Path) -> dict[str, bytes]:
     return keys
 
 
-def install_keys(data_dir: Path, keys: Mapping[str, bytes]) -> list[str]:
-    """Write the keys into DIR/keys; returns the names of those that were not there. None is ever replaced.
-
-    Raises: BadKey, OSError.
-    """
+def missing_keys(data_dir: Path, keys: Mapping[str, bytes]) -> list[str]:
+    """Names of the keys that are not in use yet. Raises: BadKey, when other ones are."""
     keyring = Keyring(data_dir)
     present = {name: keyring.find(name, FILES[name]) for name in keys if name in FILES}
     other = [name for name, found in present.items() if found is not None and found[1] != keys[name]]
@@ -90,7 +89,15 @@ def install_keys(data_dir: Path, keys: Mapping[str, bytes]) -> list[str]:
             f"other keys are in use here ({', '.join(other)}); nothing was imported:"
             f" choose another --data-dir, or move {data_dir / 'keys'} and unset variables HANSA_KEY_…"
         )
-    missing = [name for name, found in present.items() if found is None]
+    return [name for name, found in present.items() if found is None]
+
+
+def install_keys(data_dir: Path, keys: Mapping[str, bytes]) -> list[str]:
+    """Write the keys into DIR/keys; returns the names of those that were not there. None is ever replaced.
+
+    Raises: BadKey, OSError.
+    """
+    missing = missing_keys(data_dir, keys)
     directory = data_dir / "keys"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in missing:
