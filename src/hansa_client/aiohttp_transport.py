@@ -29,6 +29,8 @@ CONNECTIONS_MAX = 100
 # Shorter than the five seconds after which common servers close a connection.
 IDLE_SECONDS = 4.0
 HEADER_MAX_BYTES = 100 * 1024
+# A part of a body is not larger, however the server cuts it.
+PART_MAX_BYTES = 64 * 1024
 # A longer body is written while the answer is awaited, as the server takes it.
 SHORT_BODY_BYTES = 16 * 1024
 ORIGINS_KEPT = 128
@@ -204,7 +206,7 @@ class Exchange(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for chunk in self._body.iter_any():
+            async for chunk in self._body.iter_chunked(PART_MAX_BYTES):
                 yield chunk
         except _TRANSLATED as trouble:
             raise _translated(trouble) from trouble

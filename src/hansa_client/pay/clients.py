@@ -8,6 +8,7 @@ import httpx2
 
 from hansa_client.amounts import Amount
 from hansa_client.asynchronous import AsyncRegistry
+from hansa_client.bounded import AsyncEventStream, EventStream, with_bounded_events
 from hansa_client.synchronous import Registry
 from hansa_client.trust import trusted_authorities
 
@@ -28,8 +29,9 @@ class AsyncPayingTransport(httpx2.AsyncBaseTransport):
         self._transport = transport or _direct()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """See AsyncPayer.send."""
-        return await self._payer.send(request, self._transport.handle_async_request)
+        """See AsyncPayer.send; each event of a stream is bounded."""
+        response = await self._payer.send(request, self._transport.handle_async_request)
+        return with_bounded_events(response, AsyncEventStream)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -44,8 +46,8 @@ class PayingTransport(httpx2.BaseTransport):
         self._transport = transport or httpx2.HTTPTransport(verify=trusted_authorities(trust_env=False))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """See Payer.send."""
-        return self._payer.send(request, self._transport.handle_request)
+        """See Payer.send; each event of a stream is bounded."""
+        return with_bounded_events(self._payer.send(request, self._transport.handle_request), EventStream)
 
     def close(self) -> None:
         """Close the connections."""

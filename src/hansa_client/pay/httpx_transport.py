@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator
 import httpx
 import httpx2
 
-from .clients import AsyncPayingClient
+from hansa_client.bounded import OF_THE_WIRE
 
-# They describe the bytes that were on the wire; a response that was read is handed on decoded.
-OF_THE_WIRE = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+from .clients import AsyncPayingClient
 
 
 class PayingHttpxTransport(httpx.AsyncBaseTransport):
