@@ -320,6 +320,76 @@ async def test_a_repeated_request_with_its_key_begins_one_saga(pair: Neighbours)
     assert await alice.balance() == "90"
 
 
+async def test_a_repeated_request_gets_its_first_answer_once_the_saga_has_moved_on(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    calls = LostCalls(monkeypatch, posting)
+    calls.loses = lambda made: "answer" if made == 1 else None
+    wanted = {"receiver_did": bob.did, "amount": "10"}
+    first = await ask(alice, "transfer", key="moved-on", **wanted)
+    saga_id = first.json()["saga_id"]
+    assert first.json()["state"] == "MINT_REQUESTED"
+    step = await ask(alice, "mint-wrapped", key="step", saga_id=saga_id)
+    assert step.json()["state"] == "COMPLETED"
+    again = await ask(alice, "transfer", key="moved-on", **wanted)
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
+    assert await refusal(await ask(alice, "transfer", key="moved-on", **{**wanted, "amount": "9"})) == (
+        422,
+        "IDEMPOTENCY_KEY_REUSED",
+    )
+    repeated = await ask(alice, "mint-wrapped", key="step", saga_id=saga_id)
+    assert (repeated.json(), repeated.headers["Idempotent-Replayed"]) == (step.json(), "true")
+    assert await refusal(await ask(alice, "mint-wrapped", key="step", saga_id=str(uuid4()))) == (
+        422,
+        "IDEMPOTENCY_KEY_REUSED",
+    )
+    assert calls.made == 2
+    assert (await alice.balance(), await holds(bob)) == ("90", {"AVT.a.example": "10"})
+
+
+async def test_a_repeated_redemption_gets_its_first_answer_once_the_saga_has_moved_on(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    await wrapped(alice, bob, "10")
+    calls = LostCalls(monkeypatch, posting)
+    calls.loses = lambda made: "answer" if made == 1 else None
+    wanted = {"wrapped_currency": "AVT.a.example", "amount": "10", "receiver_did": alice.did}
+    first = await ask(bob, "redeem", key="moved-on", **wanted)
+    saga_id = first.json()["saga_id"]
+    assert first.json()["state"] == "UNLOCK_REQUESTED"
+    step = await ask(bob, "unlock", key="step", saga_id=saga_id)
+    assert step.json()["state"] == "COMPLETED"
+    again = await ask(bob, "redeem", key="moved-on", **wanted)
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
+    assert (await ask(bob, "unlock", key="step", saga_id=saga_id)).json() == step.json()
+    assert (await alice.balance(), await holds(bob)) == ("100", {})
+
+
+async def test_a_repeated_request_gets_its_answer_whatever_became_of_the_other_registry(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    wanted = {"receiver_did": bob.did, "amount": "10"}
+    first = await ask(alice, "transfer", key="blocked-since", **wanted)
+    back = {"wrapped_currency": "AVT.a.example", "amount": "4", "receiver_did": alice.did}
+    redeemed = await ask(bob, "redeem", key="blocked-since", **back)
+    sides = [(pair.a, "b.example"), (pair.b, "a.example")]
+    for one, other in sides:
+        await run(one, f"UPDATE federation_peer SET status = 'inactive' WHERE trust_domain = '{other}'")
+    try:
+        for answer, repeated in (
+            (first, await ask(alice, "transfer", key="blocked-since", **wanted)),
+            (redeemed, await ask(bob, "redeem", key="blocked-since", **back)),
+        ):
+            assert (repeated.status_code, repeated.json()) == (200, answer.json())
+            assert repeated.headers["Idempotent-Replayed"] == "true"
+        new = await ask(alice, "transfer", key="another", **wanted)
+        assert new.status_code >= 400, new.text
+    finally:
+        for one, other in sides:
+            await run(one, f"UPDATE federation_peer SET status = 'active' WHERE trust_domain = '{other}'")
+
+
 async def test_more_than_the_balance_is_not_locked(pair: Neighbours):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     answer = await ask(alice, "transfer", receiver_did=bob.did, amount="100.01")

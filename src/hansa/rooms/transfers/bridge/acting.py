@@ -1,7 +1,8 @@
 """What agents do with the bridge: wrap units at another registry, redeem wrapped ones, and retry a step.
 
 Units are set aside in the transaction of the request; the destination is asked after it. A saga without an answer goes on by
-itself: its caller reads what became of it.
+itself: its caller reads what became of it. A repeated request gets its first answer, also once the saga has moved on and whatever
+became of the other registry since.
 """
 
 from uuid import UUID, uuid4
@@ -14,6 +15,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
@@ -56,7 +58,7 @@ class RedemptionRequest(msgspec.Struct, frozen=True):
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """What is remembered under an Idempotency-Key: the saga, whose row has the answer."""
+    """What is remembered under an Idempotency-Key before there is an answer: the saga."""
 
     saga: UUID
 
@@ -90,7 +92,13 @@ async def wrap(runtime: Runtime, agent: Agent, asked: WrapRequest) -> Begun | ag
     settings = runtime.settings
     if not await is_elsewhere(runtime, asked.receiver_did):
         raise ReceiverIsLocal
-    corridor = await runtime.database.look(lambda tx: _corridor_to(tx, asked.receiver_did, runtime))
+    try:
+        corridor = await runtime.database.look(lambda tx: _corridor_to(tx, asked.receiver_did, runtime))
+    except Refused:
+        begun_before = await runtime.database.act(lambda tx: _recalled(tx, asked.request))
+        if begun_before is None:
+            raise
+        return begun_before
     begun = await runtime.database.act(lambda tx: _lock(tx, settings, agent, corridor, asked))
     if isinstance(begun, Begun) and not begun.replayed:
         await ask_now(runtime, corridor, begun.saga_id)
@@ -103,7 +111,13 @@ async def redeem(runtime: Runtime, agent: Agent, asked: RedemptionRequest) -> Be
     Raises: WrappedCurrencyUnknown, ReceiverNotAtHome, WrappedInsufficient, PeerRewound, KeyReused, KeyInProgress, and what
     `require_may_cross` and `agents.hold_budget` raise.
     """
-    corridor = await runtime.database.look(lambda tx: _corridor_home(tx, asked, runtime))
+    try:
+        corridor = await runtime.database.look(lambda tx: _corridor_home(tx, asked, runtime))
+    except Refused:
+        begun_before = await runtime.database.act(lambda tx: _recalled(tx, asked.request))
+        if begun_before is None:
+            raise
+        return begun_before
     settings = runtime.settings
     begun = await runtime.database.act(lambda tx: _set_aside(tx, settings, agent, corridor, asked))
     if isinstance(begun, Begun) and not begun.replayed:

@@ -6,8 +6,10 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
+from hansa.foundation.plumbing import idempotency
 from hansa.foundation.plumbing.bodies import GuardedRoute
 from hansa.foundation.plumbing.caller import Agent, CurrentAgent, agent_holding
+from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
@@ -49,6 +51,7 @@ router = APIRouter(tags=["bridge"], route_class=GuardedRoute)
 peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
 
 TRANSFER, REDEEM = "/bridge/transfer", "/bridge/redeem"
+MINT, UNLOCK = "/bridge/mint-wrapped", "/bridge/unlock"
 
 WrappingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION, or_capability=True)]
 RedeemingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION)]
@@ -86,7 +89,7 @@ async def wrap_units(
         request_scope=repeatable.scope if repeatable else None,
     )
     begun = await wrap(runtime, agent, WrapRequest(body.receiver_did, amount, payment, repeatable))
-    return await _begun_answer(runtime, agent, begun)
+    return await _begun_answer(runtime, agent, begun, repeatable)
 
 
 @router.post(
@@ -121,34 +124,40 @@ async def redeem_wrapped_units(
     )
     asked = RedemptionRequest(body.receiver_did, amount, body.wrapped_currency, payment, repeatable)
     begun = await redeem(runtime, agent, asked)
-    return await _begun_answer(runtime, agent, begun)
+    return await _begun_answer(runtime, agent, begun, repeatable)
 
 
 STEP_REFUSALS = problems(*REFUSALS, *BRIDGE_REFUSALS, SagaUnknown, SagaDirection)
 
 
-@router.post("/bridge/mint-wrapped", response_model=BridgeSagaOut, responses=STEP_REFUSALS)
+@router.post(MINT, response_model=BridgeSagaOut, responses=STEP_REFUSALS)
 async def mint_wrapped_again(
     body: BridgeStepIn,
     agent: RedeemingAgent,
     request: Request,
     *,
     writes: WriteLimit,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Ask the other registry to mint again, as the registries do by themselves. A saga that has ended stays as it is."""
-    return await _step(body, agent, request, writes, Direction.WRAP)
+    await writes.admit(agent.did)
+    return await _step(runtime_of(request), agent, body, Direction.WRAP, _repeatable(agent, MINT, key, body))
 
 
-@router.post("/bridge/unlock", response_model=BridgeSagaOut, responses=STEP_REFUSALS)
+@router.post(UNLOCK, response_model=BridgeSagaOut, responses=STEP_REFUSALS)
 async def unlock_again(
     body: BridgeStepIn,
     agent: RedeemingAgent,
     request: Request,
     *,
     writes: WriteLimit,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Ask the home of redeemed units to unlock again; the registries do it by themselves as well."""
-    return await _step(body, agent, request, writes, Direction.REDEEM)
+    await writes.admit(agent.did)
+    return await _step(
+        runtime_of(request), agent, body, Direction.REDEEM, _repeatable(agent, UNLOCK, key, body)
+    )
 
 
 @router.get("/bridge/status/{saga_id}", responses=problems(Unauthorized, SagaUnknown))
@@ -179,13 +188,15 @@ async def bridge_messages(body: BridgeMessagesIn, caller: CurrentPeer, request: 
 
 
 async def _step(
-    body: BridgeStepIn, agent: Agent, request: Request, writes: WriteLimit, direction: Direction
+    runtime: Runtime, agent: Agent, body: BridgeStepIn, direction: Direction, repeatable: Repeatable | None
 ) -> Response:
-    await writes.admit(agent.did)
-    runtime = runtime_of(request)
     require_bridge(runtime.settings)
+    if repeatable is not None:
+        known = await runtime.database.act(lambda tx: idempotency.recall(tx, repeatable))
+        if known is not None:
+            return answer_once(known, replayed=True)
     await retry(runtime, agent, body.saga_id, direction)
-    return await _answer(runtime, agent, body.saga_id, replayed=False)
+    return await _answer(runtime, agent, body.saga_id, repeatable, replayed=False)
 
 
 def _repeatable(
@@ -198,14 +209,33 @@ def _repeatable(
     )
 
 
-async def _begun_answer(runtime: Runtime, agent: Agent, begun: Begun | agents.Approval) -> Response:
+async def _begun_answer(
+    runtime: Runtime, agent: Agent, begun: Begun | agents.Approval, repeatable: Repeatable | None
+) -> Response:
     """The saga, or the approval that its owner was asked for."""
     if isinstance(begun, agents.Approval):
         return approval_answer(begun, runtime.settings.settlement_currency)
-    return await _answer(runtime, agent, begun.saga_id, replayed=begun.replayed)
+    # Under the name of the saga: a refund frees the key of the request, under which another saga may begin.
+    answered = None if repeatable is None else _answer_of(repeatable, begun.saga_id)
+    return await _answer(runtime, agent, begun.saga_id, answered, replayed=begun.replayed)
 
 
-async def _answer(runtime: Runtime, agent: Agent, saga_id: UUID, *, replayed: bool) -> Response:
+def _answer_of(request: Repeatable, saga_id: UUID) -> Repeatable:
+    return Repeatable(request.caller, f"{request.route} answer", str(saga_id), request.body)
+
+
+async def _answer(
+    runtime: Runtime, agent: Agent, saga_id: UUID, answered: Repeatable | None, *, replayed: bool
+) -> Response:
+    """The saga as it is, or as the first answer of a repeatable request showed it."""
     book = ledger.Book.of(runtime.settings)
-    saga = await runtime.database.look(lambda tx: find_saga(tx, saga_id, agent.did, book))
-    return answer_once(BridgeSagaOut.of(saga).model_dump_json(), replayed=replayed)
+
+    async def first_answer(tx: Tx) -> str:
+        if answered is not None and (known := await idempotency.recall(tx, answered)) is not None:
+            return known
+        answer = BridgeSagaOut.of(await find_saga(tx, saga_id, agent.did, book)).model_dump_json()
+        if answered is not None:
+            await idempotency.remember(tx, answered, answer)
+        return answer
+
+    return answer_once(await runtime.database.act(first_answer), replayed=replayed)
