@@ -13,6 +13,7 @@ import hansa
 from hansa.doors.commands import inspection
 from hansa.doors.diagnosis import Facts, Finding, check
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
+from hansa.foundation.plumbing.migrate import LAST_COMMIT_OF_FORMER_CHAIN
 from hansa.foundation.plumbing.process_files import ServingProcess
 from hansa.foundation.plumbing.settings import read_settings
 
@@ -99,7 +100,7 @@ def test_a_registry_that_is_not_ready_is_a_problem(sound: Facts):
         ({"schema": "0000"}, "schema", "warning"),
         # It was applied before the newest one, though its number is higher.
         ({"schema": "0003"}, "schema", "warning"),
-        ({"schema": "0002"}, "schema", "problem"),
+        ({"schema": "2026112902"}, "schema", "problem"),
         ({"schema": None}, "schema", "problem"),
         ({"clock_difference_seconds": 30.0}, "clock", "warning"),
         ({"signing_key_trouble": "does not open"}, "signing key", "problem"),
@@ -113,6 +114,12 @@ def test_what_is_wrong_with_the_database_is_found(
     sound: Facts, changes: dict[str, Any], subject: str, severity: str
 ):
     assert worst(with_database(sound, **changes), subject).severity == severity
+
+
+def test_a_schema_from_before_the_baseline_is_a_problem_that_names_the_commit_to_pass_through(sound: Facts):
+    found = worst(with_database(sound, schema="0257"), "schema")
+    assert found.severity == "problem"
+    assert LAST_COMMIT_OF_FORMER_CHAIN in found.fix
 
 
 def test_a_process_of_another_version_is_a_warning(sound: Facts):

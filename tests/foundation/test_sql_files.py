@@ -12,17 +12,17 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.migrate import Migrated, migrate
+from hansa.foundation.plumbing.migrate import BASELINE, Migrated, migrate
 from hansa.foundation.plumbing.sql_files import SqlFile, SqlFileRefused, in_order, read_sql_files
 from hansa.foundation.values.errors import Unavailable
 from tests.registry import DatabaseFarm
+from tests.upgrade.later_version import later_version
 
 # What is created by a migration and replaced at run time: a number of this database in the form of a function.
 NOT_IN_A_FILE = {"plumbing_position_shift"}
 
-# Every function that a file ever created, but those that a migration dropped before 0238.
+# Every function that a file created since the baseline.
 EVERY_FUNCTION = Path(__file__).with_name("sql_functions.txt")
-BEFORE_FUNCTIONS_ARE_DROPPED = "0237"
 
 FUNCTIONS = """
 SELECT p.proname::text AS name, p.oid::regprocedure::text AS signature, pg_get_functiondef(p.oid) AS definition, p.xmin::text AS written_by
@@ -129,7 +129,7 @@ async def test_a_database_in_use_has_no_function_that_no_file_creates_any_more(
 ):
     present = await signatures(connection)
     former = set(EVERY_FUNCTION.read_text().splitlines()) - present
-    await migrate(empty, BEFORE_FUNCTIONS_ARE_DROPPED)
+    await migrate(empty, BASELINE)
     in_use = await asyncpg.connect(empty)
     for signature in former:
         await in_use.execute(f"CREATE FUNCTION {signature} RETURNS int LANGUAGE sql RETURN 1")
@@ -205,11 +205,10 @@ async def test_a_broken_file_stops_the_start_by_file_and_line_and_none_is_applie
     )
 
 
-async def test_an_older_schema_gets_no_files_until_it_is_the_newest(empty: str):
-    assert (await migrate(empty, "0029")).sql_files == ()
-    later = await migrate(empty)
-    assert later.migrations[0] == "0030"
-    assert later.sql_files == names(read_sql_files())
+async def test_an_older_schema_gets_no_files_until_it_is_the_newest(empty: str, tmp_path: Path):
+    with later_version(tmp_path) as later:
+        assert await migrate(empty, BASELINE) == Migrated((BASELINE,))
+        assert await migrate(empty) == Migrated((later,), names(read_sql_files()))
 
 
 async def test_a_deadlock_with_a_running_process_is_tried_again(dsn: str, connection):

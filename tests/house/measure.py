@@ -88,10 +88,9 @@ def _files_of_a_settlement() -> str:
 
 
 def _migrations() -> str:
-    files = sorted((ROOT / "migrations").glob("[0-9]*.py"))
-    numbers = [int(number) for file in files if len(number := file.name.split("_")[0]) == 4]
-    holes = max(numbers) - len(numbers) if numbers else 0
-    return f"{len(files)} files, {holes} holes, {_lines(files):,} lines"
+    migrations = sorted((ROOT / "migrations").glob("[0-9]*.py"))
+    pages = sorted((ROOT / "migrations" / "baseline").glob("*.sql"))
+    return f"{len(migrations)} files, {len(pages)} pages, {_lines([*migrations, *pages]):,} lines"
 
 
 def _records() -> str:

@@ -10,13 +10,20 @@ from tests.house.documented import GUIDES, MAP, PROSE
 
 ROOT = Path(__file__).parents[2]
 CHANGELOG = ROOT / "CHANGELOG.md"
-TERSE = (CHANGELOG, *(ROOT / "docs" / "decisions").glob("0*.md"), *(ROOT / "bench").rglob("*.md"))
+TERSE = (
+    CHANGELOG,
+    *(ROOT / "docs" / "decisions").glob("0*.md"),
+    *(ROOT / "bench").rglob("*.md"),
+    *(ROOT / "migrations").rglob("*.sql"),
+)
 FINDING_YOUR_WAY = ROOT / "docs" / "finding-your-way.md"
 
 # Addresses of the machine, of other programs and of pages in the documents.
 NO_ROUTES_OF_OURS = ("/etc/", "/srv/", "/tmp/", "/dev/", "/static", "/usr/", "/proc/")
 # A sentence of these documents begins with a noun, a verb or its article.
-_FIRST_WORD = re.compile(r"(?:^|[.:] |\*\* |^- )(What|Who|Whoever|Which|Whether|Where|As|Of)\b", re.MULTILINE)
+_FIRST_WORD = re.compile(
+    r"(?:^|[.:] |\*\* |^ *--? )(What|Who|Whoever|Which|Whether|Where|As|Of)\b", re.MULTILINE
+)
 
 
 @pytest.fixture(params=PROSE, ids=lambda document: document.name)
@@ -95,7 +102,7 @@ def test_each_version_of_the_changelog_is_one_page():
     assert [text.splitlines()[0] for text in versions if len(text.splitlines()) > 80] == []
 
 
-def test_sentences_of_records_notes_and_changelog_begin_with_a_noun_or_a_verb():
+def test_sentences_of_records_notes_changelog_and_the_baseline_begin_with_a_noun_or_a_verb():
     assert len(TERSE) > 60
     assert [
         f"{path.relative_to(ROOT)}: {word}"
@@ -110,6 +117,7 @@ def test_sentences_of_records_notes_and_changelog_begin_with_a_noun_or_a_verb():
         ("What is lost stays lost.", ["What"]),
         ("A peer answers. Where it does not, **wait.** As before.", ["Where", "As"]),
         ("- Of two promises one counts: Which is open.", ["Of", "Which"]),
+        ("CREATE TABLE a (\n  -- Whether it counts.\n  b int\n);", ["Whether"]),
         ("A peer of which nothing is known. Assets, Offers; Wholes.", []),
     ],
 )

@@ -12,8 +12,14 @@ from hansa.foundation.plumbing.sql_files import LAYERS, SqlFile, read_sql_files
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "hansa"
-# Until this migration functions and triggers were created by migrations.
-LAST_MIGRATION_WITH_FUNCTIONS = "0029"
+# Tables of the baseline need these before files are applied: a default, and the partitions of the journal.
+NEEDED_BY_TABLES = {
+    "plumbing_position_shift",
+    "plumbing_position",
+    "journal_refuse_change",
+    "journal_furnish",
+    "journal_add_month",
+}
 
 FILES = read_sql_files()
 CREATES = re.compile(r"CREATE OR REPLACE (FUNCTION|PROCEDURE|TRIGGER|VIEW) (\w+)")
@@ -21,7 +27,8 @@ DROPPED = re.compile(r"^DROP FUNCTION [^;]*;", re.MULTILINE)
 # The ledger calls the functions of an extension by the name that its room states.
 EXTENSION = re.compile(r"(\w+)_(?:claim|record)")
 CREATED_BY_MIGRATION = re.compile(
-    r"\bCREATE\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?(?:FUNCTION|PROCEDURE|TRIGGER|VIEW)\b", re.IGNORECASE
+    r"^\W*CREATE\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?(?:FUNCTION|PROCEDURE|TRIGGER|VIEW)\s+(\w+)",
+    re.IGNORECASE | re.MULTILINE,
 )
 # A body in dollar quotes, a text, a comment: what a semicolon inside does not end.
 INSIDE = re.compile(r"\$(\w*)\$.*?\$\1\$|'[^']*'|--[^\n]*", re.DOTALL)
@@ -67,14 +74,6 @@ def closing_parenthesis(text: str, start: int) -> int:
         if depth == 0:
             return place + 1
     return len(text)
-
-
-def later_migrations() -> list[Path]:
-    return [
-        path
-        for path in sorted(migrations_directory().glob("[0-9]*.py"))
-        if path.name.partition("_")[0] > LAST_MIGRATION_WITH_FUNCTIONS
-    ]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
@@ -128,14 +127,27 @@ def test_sql_files_follow_the_layers_of_the_import_contracts():
     assert [{"plumbing"}, *(set(layer.split(" | ")) for layer in reversed(rooms))] == list(LAYERS)
 
 
-@pytest.mark.parametrize("migration", later_migrations(), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "migration", sorted(migrations_directory().glob("[0-9]*.py")), ids=lambda path: path.name
+)
 def test_a_migration_neither_creates_nor_calls_functions_of_the_files(migration: Path):
     content = migration.read_text()
     assert CREATED_BY_MIGRATION.findall(content) == [], (
         "functions, triggers and views stand in sql/ of the room"
     )
-    called = DROPPED.sub("", content)
-    assert [name for name in sorted(functions_of_files()) if re.search(rf"\b{name}\b", called)] == []
+    assert called_by(content) == set()
+
+
+def test_the_baseline_creates_and_calls_the_functions_that_its_tables_need_and_no_others():
+    pages = "\n".join(page.read_text() for page in migrations_directory().glob("baseline/*.sql"))
+    assert set(CREATED_BY_MIGRATION.findall(pages)) == NEEDED_BY_TABLES
+    assert called_by(pages) <= NEEDED_BY_TABLES
+
+
+def called_by(migration: str) -> set[str]:
+    """Return the functions of the files that the text of a migration names, other than to drop them."""
+    text = DROPPED.sub("", migration)
+    return {name for name in functions_of_files() if re.search(rf"\b{name}\b", text)}
 
 
 def functions_of_files() -> set[str]:

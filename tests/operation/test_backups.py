@@ -13,12 +13,20 @@ import asyncpg
 import pytest
 
 from hansa.doors.database_backup import back_up, read_backup, restore
-from hansa.foundation.plumbing.backup import BadBackup, new_backup, written
+from hansa.foundation.plumbing.backup import BadBackup, Reader, new_backup, written
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.keys import BadKey
 from hansa.foundation.plumbing.mail_queue import OutgoingMail, enqueue_mail
-from hansa.foundation.plumbing.migrate import Migrated, migrate
+from hansa.foundation.plumbing.migrate import (
+    BASELINE,
+    FORMER_CHAIN_END,
+    LAST_COMMIT_OF_FORMER_CHAIN,
+    Migrated,
+    migrate,
+    present_schema,
+    renamed_sequences,
+)
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor
 from tests.operation.conftest import Launch
@@ -28,6 +36,7 @@ from tests.operation.own_database import own_database
 from tests.operation.registry_process import Ended, RegistryProcess, health, run, until
 from tests.operation.storm import Storm
 from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, open_registry
+from tests.upgrade.later_version import later_version
 
 TIER = int(os.environ.get("HANSA_TEST_TIER", "0"))
 SEED = int(os.environ.get("HANSA_TEST_SEED", random.SystemRandom().randrange(2**32)))
@@ -239,6 +248,58 @@ async def test_which_sql_files_were_applied_is_recorded_by_the_restore_not_by_th
     settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
     await restore(settings, reader, SECRET)
     assert await migrate(empty_database) == Migrated()
+
+
+def with_manifest(backup: Path, to: Path, **changes: object) -> Path:
+    """A copy of a backup without its keys, whose manifest has other members."""
+    reader = Reader(backup)
+    with new_backup(to) as writer:
+        for table in reader.manifest.tables:
+            for piece in reader.pieces(table):
+                writer.piece(table, piece)
+        writer.finish(written(reader.manifest.model_copy(update={"has_keys": False, **changes})), None)
+    return to
+
+
+async def test_a_backup_of_the_last_schema_before_the_baseline_is_restored_with_its_sequences(
+    backup: Path, empty_database: str, tmp_path: Path
+):
+    assert len(renamed_sequences()) == 2
+    former = {name: number for number, name in enumerate(renamed_sequences(), 7)}
+    sequences = {**Reader(backup).manifest.sequences, **former}
+    file = with_manifest(
+        backup, tmp_path / "former.hansa", schema_revision=FORMER_CHAIN_END, sequences=sequences
+    )
+    settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
+    await restore(settings, read_backup(file), None)
+    assert await present_schema(empty_database) == BASELINE
+    connection = await asyncpg.connect(empty_database)
+    try:
+        for name, number in former.items():
+            query = f"SELECT last_value FROM {renamed_sequences()[name]}"
+            assert await connection.fetchval(query) == number
+    finally:
+        await connection.close()
+
+
+def test_a_backup_of_an_older_schema_is_refused_with_the_commit_that_restores_it(
+    backup: Path, tmp_path: Path
+):
+    file = with_manifest(backup, tmp_path / "older.hansa", schema_revision="0257")
+    with pytest.raises(
+        BadBackup, match=rf"schema .* is 0257, .*restore it with commit {LAST_COMMIT_OF_FORMER_CHAIN}"
+    ):
+        read_backup(file)
+
+
+async def test_a_backup_is_restored_by_a_later_version_in_its_own_schema_and_brought_up_to_date(
+    backup: Path, empty_database: str, tmp_path: Path
+):
+    settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
+    with later_version(tmp_path) as later:
+        await restore(settings, read_backup(backup), SECRET)
+        assert await present_schema(empty_database) == Reader(backup).manifest.schema_revision
+        assert (await migrate(empty_database)).migrations == (later,)
 
 
 async def test_a_restore_takes_an_empty_database_and_an_empty_directory_only(

@@ -21,7 +21,14 @@ from hansa.foundation.plumbing.data_directory import Belonging, kind_of, record_
 from hansa.foundation.plumbing.database import Tx, require_reachable
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.mail_queue import delete_all_mails
-from hansa.foundation.plumbing.migrate import known_schemas, migrate, present_schema
+from hansa.foundation.plumbing.migrate import (
+    FORMER_CHAIN_END,
+    LAST_COMMIT_OF_FORMER_CHAIN,
+    is_before_baseline,
+    known_schemas,
+    migrate,
+    present_schema,
+)
 from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import journal, notifications, people
@@ -100,7 +107,13 @@ async def _manifest(
 def read_backup(file: Path) -> Reader:
     """A backup that this version can restore, verified whole. Raises: BadBackup, OSError."""
     reader = Reader(file)
-    if reader.manifest.schema_revision not in known_schemas():
+    schema = reader.manifest.schema_revision
+    if is_before_baseline(schema):
+        raise BadBackup(
+            f"the schema of {file} is {schema}, which is older than {FORMER_CHAIN_END}: restore it with commit"
+            f" {LAST_COMMIT_OF_FORMER_CHAIN} of Hansa, start the registry there and take a new backup"
+        )
+    if schema not in known_schemas():
         raise BadBackup(
             f"{file} was written by Hansa {reader.manifest.version}, and this is {__version__}:"
             " restore it with that version or a newer one"

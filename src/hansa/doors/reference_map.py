@@ -117,11 +117,12 @@ def empty_app(directory: Path) -> FastAPI:
 
 
 def tables() -> dict[str, str]:
-    """Every table, by its present name, and the migration that creates it."""
+    """Every table, by its present name, and the page of the baseline or the migration that creates it."""
     made: dict[str, str] = {}
-    for migration in sorted(migrations_directory().glob("[0-9]*.py")):
-        content = migration.read_text()
-        made |= dict.fromkeys(_TABLE.findall(content), migration.name)
+    directory = migrations_directory()
+    for file in (*sorted(directory.glob("baseline/*.sql")), *sorted(directory.glob("[0-9]*.py"))):
+        content = file.read_text()
+        made |= dict.fromkeys(_TABLE.findall(content), file.relative_to(directory).as_posix())
         for old, new in _RENAMED_TABLE.findall(content):
             made[new] = made.pop(old)
     return made

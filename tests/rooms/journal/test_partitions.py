@@ -1,8 +1,6 @@
 """The log lies in one partition for each month, and nobody who reads or writes it notices."""
 
-import runpy
 from datetime import UTC, datetime
-from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 import asyncpg
@@ -10,7 +8,6 @@ import pytest
 
 from hansa.foundation.events import AgentOnboarded
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.migrate import migrations_directory
 from hansa.rooms import journal
 from hansa.rooms.journal import participants_store
 from tests.registry import TestRegistry
@@ -121,39 +118,6 @@ async def test_partitions_wait_no_longer_than_half_a_second_for_readers(registry
         with pytest.raises(asyncpg.LockNotAvailableError):
             async with registry.database._connection() as other:
                 await other.execute("SELECT journal_add_month('2001-05-01Z')")
-
-
-def migration(number: str) -> str:
-    """The SQL of a migration, as PostgreSQL gets it."""
-    (file,) = migrations_directory().glob(f"{number}_*.py")
-    return runpy.run_path(str(file))["SQL"].replace("%%", "%")
-
-
-async def test_a_log_from_before_the_partitions_is_kept_byte_for_byte(postgres: str):
-    name = f"hansa_test_{uuid4().hex[:12]}"
-    admin = await asyncpg.connect(postgres)
-    await admin.execute(f'CREATE DATABASE "{name}"')
-    old = await asyncpg.connect(urlunsplit(urlsplit(postgres)._replace(path=f"/{name}")))
-    try:
-        await old.execute(migration("0002"))
-        await old.execute(
-            "INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service, recorded_at,"
-            " idempotency_key) SELECT 'T', 'a' || n, 'agent', jsonb_build_object('n', n), 'ledger',"
-            " now() - n * interval '13 days', nullif('key-' || n, 'key-3') FROM generate_series(1, 12) n;"
-            " SELECT nextval('journal_event_seq_seq') FROM generate_series(1, 5)"
-        )
-        before = [tuple(row) for row in await old.fetch("SELECT * FROM journal_event ORDER BY seq")]
-        await old.execute(migration("0009"))
-        assert [tuple(row) for row in await old.fetch("SELECT * FROM journal_event ORDER BY seq")] == before
-        assert await old.fetchval("SELECT count(*) FROM journal_event_default") == 0
-        assert (
-            await old.fetchval(f"{INSERT.partition('RETURNING')[0]} RETURNING seq", datetime.now(UTC), "k")
-            == 18
-        )
-    finally:
-        await old.close()
-        await admin.execute(f'DROP DATABASE "{name}"')
-        await admin.close()
 
 
 LOOKUPS = {

@@ -12,6 +12,11 @@ import msgspec
 
 import hansa
 from hansa.doors.diagnosis.facts import Facts
+from hansa.foundation.plumbing.migrate import (
+    FORMER_CHAIN_END,
+    LAST_COMMIT_OF_FORMER_CHAIN,
+    is_before_baseline,
+)
 from hansa.foundation.plumbing.settings import BadSetting, applied_settings_file, misspelt_settings
 from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.foundation.values.money import parse_amount
@@ -147,6 +152,13 @@ def _schema(facts: Facts) -> Iterator[Finding]:
             "schema",
             f"the schema is {present}, this version needs {newest}",
             "start the registry; it migrates the schema",
+        )
+    elif is_before_baseline(present):
+        yield Finding(
+            "problem",
+            "schema",
+            f"the schema is {present}, which is older than {FORMER_CHAIN_END}; this version needs {newest}",
+            f"start the registry once with commit {LAST_COMMIT_OF_FORMER_CHAIN} of Hansa, then with this version",
         )
     else:
         yield Finding(

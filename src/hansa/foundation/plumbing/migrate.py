@@ -1,6 +1,8 @@
 """The schema: migrations (tables, indexes, data), then SQL files (functions, triggers, views).
 
 - Migrations go forward only. Both are applied at start, under one lock, so that several processes may start together.
+- The first migration is the baseline, a page of SQL for each room. A database at the last of the migrations before it is
+  stamped; an older one is refused.
 - A migration never calls what an SQL file creates: on an empty database every migration runs before the first file.
 """
 
@@ -9,6 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -26,8 +29,19 @@ from hansa.foundation.plumbing.sql_files import (
 )
 from hansa.foundation.values.errors import Unavailable
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 LOCK = 0x68616E7361  # "hansa"
 LOCK_TIMEOUT = "10s"
+
+BASELINE = "2026112901"
+FORMER_CHAIN_END = "0258"
+LAST_COMMIT_OF_FORMER_CHAIN = "bc17c1ec9c3f"
+"""Commit whose migrations end with `FORMER_CHAIN_END`: it brings an older database to there."""
+
+_FORMER_REVISION = re.compile(r"\d{4}")
+_RENAMED_SEQUENCE = re.compile(r"^ALTER SEQUENCE (\w+) RENAME TO (\w+);$", re.MULTILINE)
 
 _REVISION = re.compile(r'^revision = "(\d+)"', re.MULTILINE)
 _DOWN_REVISION = re.compile(r'^down_revision = "(\d+)"', re.MULTILINE)
@@ -50,12 +64,13 @@ async def migrate(
 ) -> Migrated:
     """Bring the schema of the database to this version, or an empty one to an older schema; quick when it is there.
 
-    SQL files (those of this version unless given) are applied to the newest schema only: the tables that they name may
-    be missing from an older one.
+    `FORMER_CHAIN_END` has the tables of the baseline. SQL files (those of this version unless given) are applied to the
+    newest schema only: the tables that they name may be missing from an older one.
 
-    Raises: Unavailable when the role may not change the schema, or an SQL file cannot be applied.
+    Raises: Unavailable when the schema is from before the baseline, the role may not change it, or an SQL file cannot be
+    applied.
     """
-    required_schema = schema or newest_schema()
+    required_schema = BASELINE if schema == FORMER_CHAIN_END else schema or newest_schema()
     files: Sequence[SqlFile] | None = None
     try:
         if required_schema == newest_schema():
@@ -92,8 +107,20 @@ def newest_schema() -> str:
 
 
 def known_schemas() -> frozenset[str]:
-    """The number of each migration that this version has."""
-    return frozenset(path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
+    """The number of each schema that this version brings up to date."""
+    migrations = (path.name.partition("_")[0] for path in migrations_directory().glob("[0-9]*.py"))
+    return frozenset({FORMER_CHAIN_END, *migrations})
+
+
+def is_before_baseline(schema: str) -> bool:
+    """Return whether this version does not bring a schema up to date because it is older than all that it knows."""
+    return schema != FORMER_CHAIN_END and _FORMER_REVISION.fullmatch(schema) is not None
+
+
+@cache
+def renamed_sequences() -> dict[str, str]:
+    """Return the present name of each sequence that had another name at `FORMER_CHAIN_END`."""
+    return dict(_RENAMED_SEQUENCE.findall(_stamp()))
 
 
 async def present_schema(dsn: str) -> str | None:
@@ -108,7 +135,13 @@ async def present_schema(dsn: str) -> str | None:
 async def _is_current(dsn: str, schema: str, files: Sequence[SqlFile] | None) -> bool:
     connection = await asyncpg.connect(dsn)
     try:
-        if await _version(connection) != schema:
+        version = await _version(connection)
+        if version is not None and is_before_baseline(version):
+            raise Unavailable(
+                f"the schema of the database at {address_of(dsn)} is {version}, which is older than {FORMER_CHAIN_END}:"
+                f" start the registry once with commit {LAST_COMMIT_OF_FORMER_CHAIN} of Hansa, then with this version"
+            )
+        if version != schema:
             return False
         if files is None:
             return True
@@ -137,6 +170,22 @@ def _refusal_of_the_server(trouble: Exception) -> str | None:
     return None
 
 
+def _stamp() -> str:
+    return (migrations_directory() / "baseline" / "former_chain.sql").read_text(encoding="utf-8")
+
+
+def _bring_to_baseline(connection: "Connection") -> bool:
+    """Stamp a database at the end of the former migrations, in one transaction; returns whether it was there."""
+    with connection.begin():
+        if connection.exec_driver_sql("SELECT to_regclass('alembic_version')").scalar() is None:
+            return False
+        version = "UPDATE alembic_version SET version_num = %s WHERE version_num = %s"
+        if connection.exec_driver_sql(version, (BASELINE, FORMER_CHAIN_END)).rowcount == 0:
+            return False
+        connection.exec_driver_sql(_stamp().replace("%", "%%"))
+        return True
+
+
 def _upgrade(dsn: str, target: str, files: Sequence[SqlFile] | None) -> Migrated:
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
@@ -163,6 +212,8 @@ def _upgrade(dsn: str, target: str, files: Sequence[SqlFile] | None) -> Migrated
         connection.exec_driver_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
         connection.exec_driver_sql("RESET statement_timeout")
         connection.commit()
+        if _bring_to_baseline(connection):
+            revisions.append(BASELINE)
         environment.configure(connection=connection, transaction_per_migration=True)
         environment.run_migrations()
         connection.commit()

@@ -5,6 +5,8 @@ from hashlib import sha256
 
 import asyncpg
 
+from hansa.foundation.plumbing.migrate import renamed_sequences
+
 from .archive import BadBackup, Reader, Table
 from .reading import quoted, tables_of
 
@@ -56,8 +58,10 @@ async def load(connection: "asyncpg.Connection[asyncpg.Record]", backup: Reader)
     for one in triggers:
         enable = _ENABLE[one["enabled"]]
         await connection.execute(f"ALTER TABLE {one['relation']} {enable} TRIGGER {quoted(one['name'])}")
+    renamed = renamed_sequences()
     for name, value in manifest.sequences.items():
-        await connection.execute("SELECT setval($1::text::regclass, $2)", quoted(name), value)
+        present_name = renamed.get(name, name)
+        await connection.execute("SELECT setval($1::text::regclass, $2)", quoted(present_name), value)
 
 
 async def _fill_pages(connection: "asyncpg.Connection[asyncpg.Record]", table: str, percent: int) -> None:

@@ -1,4 +1,4 @@
--- Room for updates on the pages of accounts (migration 0227).
+-- Room for updates on the pages of accounts (`page_room` in migrations/baseline/ledger.sql).
 
 -- A new row goes to a page with so much room and gives it back before its statement ends: new versions of seven rows fit
 -- before the page is cleared. Of rows opened one by one a page takes about six before the next vacuum and 19 after some.
