@@ -125,6 +125,8 @@ async def test_the_form_of_an_open_proposal_states_the_bond_and_the_record_of_it
     contractor, provider = sides
     later = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"
     offered = {"provider_did": "", "funded": "true", "review_by": later}
+    form = await contractor.browser.open(contractor.path("contracts/new"))
+    assert "at most a hundredth of the fees of its counted jobs. 0 admits every provider." in form.text
     number = await proposed(contractor, provider, **offered, provider_bond_min="2.5", provider_jobs_min=" 3 ")
     page = await contractor.browser.open(contractor.path(f"contracts/{number}"))
     assert "A bond of 2.5 AVT or 3 verified jobs" in page.text

@@ -6,6 +6,7 @@ import msgspec
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from hansa.doors.http.deadlines import Deadlines
+from hansa.doors.http.discarding import Discarding
 from hansa.doors.http.unsent import UnsentAnswers
 from hansa.foundation.plumbing.runtime import Slot
 
@@ -20,7 +21,6 @@ PATH_SHOWN_BYTES = 256
 LINGERS_MAX = 150
 LINGER_BYTES = LINGER_SECONDS * 1024
 """A client that is refused while it sends is read on, and nothing kept, while it sends so much in each LINGER_SECONDS."""
-DROPPED_MAX_BYTES = 128 << 20
 # A chunk has a size of a few digits and two line ends. Many clients send chunks of some hundred bytes.
 CHUNK_OVERHEAD_BYTES = 16
 SPARE_OVERHEAD_BYTES = 16 << 10
@@ -48,6 +48,7 @@ class ConnectionBounds(msgspec.Struct, frozen=True):
 
     deadlines: Deadlines = msgspec.field(default_factory=Deadlines)
     unsent: UnsentAnswers = msgspec.field(default_factory=UnsentAnswers)
+    discarding: Discarding = msgspec.field(default_factory=Discarding)
 
 
 CONNECTION_BOUNDS: Slot[ConnectionBounds] = Slot(

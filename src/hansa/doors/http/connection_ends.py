@@ -1,7 +1,8 @@
 """How a connection ends: refused with a problem document, closed behind its last answer, or cut off.
 
-- A connection that is refused gets a problem document and time to read it. What it still sends is read and dropped, unparsed and within
-  bounds: many clients send all of a body before they read, and unread bytes would reset the connection and destroy the answer.
+- A connection that is refused gets a problem document and time to read it. What it still sends is read and dropped, unparsed: many clients
+  send all of a body before they read, and unread bytes would reset the connection and destroy the answer. Time and rate are bounded,
+  the size is not: a client cannot know how much of its body would be read.
 - A request that is refused waits for the answers that are still due before it.
 """
 
@@ -11,10 +12,10 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hansa.doors.http.connection_bounds import (
-    DROPPED_MAX_BYTES,
     LINGER_BYTES,
     LINGERS_MAX,
     PATH_SHOWN_BYTES,
+    ConnectionBounds,
     ReadingFlow,
 )
 from hansa.doors.http.guard import METHODS, answers_of
@@ -33,6 +34,7 @@ class EndingProtocol(HttpToolsProtocol):
     """Among the connections of its address."""
     flow: ReadingFlow
 
+    _bounds: ConnectionBounds
     _under_way: RequestResponseCycle
     """The request that was begun last, or waits for its place."""
     _in_body = False
@@ -54,8 +56,14 @@ class EndingProtocol(HttpToolsProtocol):
 
     def _drop(self, data: bytes) -> None:
         self._dropped_bytes += len(data)
-        if self._dropped_bytes > DROPPED_MAX_BYTES:
-            self.transport.abort()
+        pause_seconds = self._bounds.discarding.take(len(data))
+        if pause_seconds and not self.flow.read_paused:
+            self.flow.pause_reading()
+            self.loop.call_later(pause_seconds, self._go_on_dropping)
+
+    def _go_on_dropping(self) -> None:
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
 
     def _refuse(self, refused: ConnectionRefused) -> None:
         """Answer with a problem document, behind the answers that are still due, and end."""
@@ -115,9 +123,10 @@ class EndingProtocol(HttpToolsProtocol):
         self._wait_for_what_is_next()
 
     def _goes_on_lingering(self, dropped_before: int) -> bool:
-        """Whether the client still sends enough to be waited for."""
+        """Whether the client still sends enough to be waited for; what is not read for now does not count against it."""
         self._lingers += 1
-        return self._lingers <= LINGERS_MAX and self._dropped_bytes - dropped_before >= LINGER_BYTES
+        is_going_on = self.flow.read_paused or self._dropped_bytes - dropped_before >= LINGER_BYTES
+        return self._lingers <= LINGERS_MAX and is_going_on
 
     def _close(self) -> None:
         self._is_over = True
