@@ -8,13 +8,12 @@ import httpx2
 import pytest
 
 from hansa.rooms import transfers
-from hansa.rooms.federation.peers import posting
 from tests.neighbours.crossing_scene import LostCalls, refusal, run
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
 from tests.running_jobs import run_due, run_scheduled_transactions, time_passes
 
-DELIVERY, DUE = transfers.BRIDGE_JOBS
+DELIVERY, DUE = transfers.BRIDGE_OUTBOX.kinds
 MAINFRAME = {"is_central_registry": True, "sovereign_mainframes": ["a.example", "b.example"]}
 
 
@@ -175,7 +174,7 @@ async def test_a_lost_mint_answer_is_asked_for_again_and_mints_once(
     pair: Neighbours, monkeypatch: pytest.MonkeyPatch
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "answer" if made == 1 else None
     answer = await ask(alice, "transfer", receiver_did=bob.did, amount="10")
     assert answer.json()["state"] == "MINT_REQUESTED"
@@ -191,7 +190,7 @@ async def test_silence_is_never_a_refund_and_a_late_success_completes(
     pair: Neighbours, monkeypatch: pytest.MonkeyPatch
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "answer" if made <= 2 else None
     saga_id = (await ask(alice, "transfer", receiver_did=bob.did, amount="10")).json()["saga_id"]
     await five_minutes_pass(pair.a)
@@ -208,7 +207,7 @@ async def test_after_five_minutes_the_destination_signs_a_cancellation_and_the_u
     pair: Neighbours, monkeypatch: pytest.MonkeyPatch
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "request" if made == 1 else None
     answer = await ask(alice, "transfer", key="late", receiver_did=bob.did, amount="10")
     saga_id = answer.json()["saga_id"]
@@ -228,7 +227,7 @@ async def test_a_redemption_is_unlocked_once_also_when_its_answer_was_lost(
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     await wrapped(alice, bob, "10")
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "answer" if made == 1 else None
     asked = {"wrapped_currency": "AVT.a.example", "amount": "10", "receiver_did": alice.did}
     answer = await ask(bob, "redeem", **asked)
@@ -258,7 +257,7 @@ async def test_after_five_minutes_a_redemption_is_cancelled_by_the_home_and_the_
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     await wrapped(alice, bob, "10")
     asked = {"wrapped_currency": "AVT.a.example", "amount": "10", "receiver_did": alice.did}
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "request" if made == 1 else None
     answer = await ask(bob, "redeem", key="late", **asked)
     assert answer.json()["state"] == "UNLOCK_REQUESTED"

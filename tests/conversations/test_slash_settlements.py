@@ -10,7 +10,6 @@ import httpx2
 import pytest
 
 from hansa.rooms.commerce import settlements
-from hansa.rooms.federation.peers import posting
 from hansa_verify import read_keys, verify_settlement
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
@@ -19,7 +18,7 @@ from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper
 from tests.running_jobs import run_due, run_scheduled_transactions, time_passes
 
-DELIVERY, DUE = settlements.EXCHANGE_JOBS
+DELIVERY, DUE = settlements.SETTLEMENTS_OUTBOX.kinds
 SLASHES, EXPIRY = settlements.SLASHING_JOBS
 PATH = "/federation/disputes"
 
@@ -354,7 +353,7 @@ async def test_a_lost_answer_at_any_step_is_repeated_and_slashes_and_mints_once(
 ):
     alice, bob, tx_id = await court.parties()
     opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="15")
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "answer" if made % 2 else None
     await court.what_is_due_happens()
     await court.decide(await court.incoming(opened), "approve")
@@ -471,7 +470,7 @@ async def test_a_complainant_of_another_registry_is_compensated_there_for_what_w
     (awarded,) = await awards(court, dispute_id)
     assert (awarded["status"], awarded["slashed_amount"]) == ("SLASHED", "8")
     # The peer's answer to the award is lost.
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda _: "answer"
     await court.what_is_due_happens()
     awarded, owed = await awards(court, dispute_id)

@@ -17,8 +17,8 @@ from hansa.rooms.transfers.bridge.messages import Direction, Terms
 from hansa.rooms.transfers.bridge.messages import Message as BridgeMessage
 from hansa.rooms.transfers.bridge.messages import MessageType as BridgeType
 from hansa.rooms.transfers.crossing import store
+from hansa.rooms.transfers.crossing.channel import PATH
 from hansa.rooms.transfers.crossing.envelope import kept_message, signed_text
-from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message, MessageType, Position, positions_at
 from hansa.rooms.transfers.crossing.pair_chain import Pair
 from tests.neighbours.crossing_scene import LostCalls, across, crossing_of, deadlines_pass, settle

@@ -12,8 +12,8 @@ from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import EXPORT_VERSION, ITEM_TYPE, page_digest, serving, signed_part
 from hansa.rooms.catalogue.exports.items import digest_of
 from hansa.rooms.transfers.crossing import store
+from hansa.rooms.transfers.crossing.channel import PATH
 from hansa.rooms.transfers.crossing.envelope import signed_text
-from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Body, Message, MessageType
 from tests.neighbours.crossing_scene import across, run
 from tests.neighbours.reading_peers import names_found, read

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.rooms import federation
+from hansa.rooms.federation.mailbox import delivery
 from hansa.rooms.transfers import CROSSING_JOBS
 from hansa.rooms.transfers.crossing import store
+from hansa.rooms.transfers.crossing.channel import PATH
 from hansa.rooms.transfers.crossing.envelope import kept_message, signed_texts
-from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message
 from tests.neighbours.two_registries import Neighbour
 from tests.registry import TestAgent
@@ -83,10 +84,10 @@ async def refusal(answer: httpx2.Response) -> tuple[int, str]:
 class LostCalls:
     """Calls between registries of which some are lost: the request, or the answer."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, caller: Any = federation) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.made = 0
         self.loses: Callable[[int], str | None] = lambda _: None
-        right = caller.call_peer
+        right = federation.call_peer
 
         async def call(*given: Any, **more: Any) -> Answer:
             self.made += 1
@@ -98,7 +99,8 @@ class LostCalls:
                 raise HostUnreachable
             return answer
 
-        patch.setattr(caller, "call_peer", call)
+        for caller in (federation, delivery):
+            patch.setattr(caller, "call_peer", call)
 
 
 async def written(one: Neighbour, other: Neighbour, message: Message) -> str:

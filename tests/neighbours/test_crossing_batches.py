@@ -2,15 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.rooms.transfers.crossing import envelope, exchange, outbox, peer_routes, received_store
-from hansa.rooms.transfers.crossing.corridor import Corridor
+from hansa.rooms.transfers.crossing import envelope, peer_routes, received_store, send_queue
+from hansa.rooms.transfers.crossing.channel import CHANNEL, PATH
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
 from hansa.rooms.transfers.crossing.receiver import answer
 from hansa_verify.canonical import decoded
@@ -138,7 +137,7 @@ async def test_a_request_is_about_500_transfers_at_most_and_what_is_beyond_is_co
     bodies = [body_of(alice, bob.did) for _ in range(3)]
     before = (await pair.b.refused(pair.a)).get("message_malformed", 0)
     texts = await written_at_once(pair.a, pair.b, [Message(MessageType.PREPARE, one) for one in bodies])
-    monkeypatch.setattr(exchange, "MESSAGES_MAX", 2)
+    monkeypatch.setattr(peer_routes, "CHANNEL", replace(CHANNEL, messages_max=2))
     answers = await said(pair.a, pair.b, *texts)
     assert [one.body for one in answers] == bodies[:2]
     assert (await pair.b.refused(pair.a))["message_malformed"] == before + 1
@@ -160,13 +159,12 @@ async def test_only_a_peer_that_says_so_is_sent_several_transfers_in_one_text(
     # The answer to the first transfer says what the peer reads.
     assert (await across(alice, bob.did, "1")).status_code == 200
     texts: list[str] = []
-    taken = exchange.take_in_texts
 
-    async def seen(runtime: Runtime, corridor: Corridor, some: Sequence[str]) -> list[Message]:
-        texts.extend(some)
-        return await taken(runtime, corridor, some)
+    def seen(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
+        texts.append(text)
+        return CHANNEL.asks(text, keys)
 
-    monkeypatch.setattr(peer_routes, "take_in_texts", seen)
+    monkeypatch.setattr(peer_routes, "CHANNEL", replace(CHANNEL, asks=seen))
     answers = await asyncio.gather(*(across(alice, bob.did, "1") for _ in range(TOGETHER)))
     assert [answer.status_code for answer in answers] == [200] * TOGETHER
     await settle(pair.a, pair.b)
@@ -183,7 +181,7 @@ async def test_an_answer_has_several_transfers_in_one_text_only_for_a_registry_t
     )
     receipts = [await written(pair.b, pair.a, answer(received_store.received_of_row(row))) for row in rows]
     for asks, expected in (({}, 2), ({"reads_transfers": True}, 1)):
-        said_back = await pair.b.call(pair.a, "POST", exchange.PATH, {"messages": receipts, **asks})
+        said_back = await pair.b.call(pair.a, "POST", PATH, {"messages": receipts, **asks})
         document = json.loads(said_back.body)
         assert (len(document["messages"]), document["reads_transfers"]) == (expected, True)
 
@@ -221,7 +219,7 @@ async def test_a_full_queue_to_a_peer_refuses_new_transfers_and_nothing_is_reser
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     assert (await across(alice, bob.did, "1")).status_code == 200
-    monkeypatch.setattr(outbox, "WAITING_MAX", 0)
+    monkeypatch.setattr(send_queue, "WAITING_MAX", 0)
     answer = await across(alice, bob.did, "1")
     assert await refusal(answer) == (503, "SERVICE_UNAVAILABLE")
     assert answer.headers["Retry-After"] == "1"

@@ -9,6 +9,7 @@ import pytest
 
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.rooms import federation, ledger
+from hansa.rooms.federation.mailbox import delivery
 from hansa.rooms.notifications import OWNER_NOTICES
 from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours
@@ -265,7 +266,7 @@ async def test_a_payer_that_is_suspended_before_commit_pays_nothing(
         return answer
 
     now = datetime.now(UTC)
-    monkeypatch.setattr(federation, "call_peer", suspended_meanwhile)
+    monkeypatch.setattr(delivery, "call_peer", suspended_meanwhile)
     assert await refusal(await across(alice, bob.did, "10")) == (403, "AGENT_BLOCKED")
     monkeypatch.undo()
     await settle(pair.a, pair.b)

@@ -12,7 +12,7 @@ from hansa.rooms import transfers
 from hansa.rooms.commerce.settlements.settlement import Claim, Direction, Settlement, Status
 from hansa.rooms.commerce.settlements.store import add as add_settlement
 from hansa.rooms.commerce.settlements.store import write as write_settlement
-from hansa.rooms.federation.peers import pause_peer, posting, remove_peer
+from hansa.rooms.federation.peers import pause_peer, remove_peer
 from hansa.rooms.federation.peers.acts import quarantine_peer
 from hansa.rooms.transfers.bridge.sagas import ENDED, State
 from hansa.rooms.transfers.crossing import HIGH_WATER, HighWater
@@ -38,7 +38,7 @@ from tests.operation.registry_process import until_async
 from tests.registry import DatabaseFarm, TestAgent
 from tests.running_jobs import run_due, run_scheduled_transactions
 
-SAGAS, SAGAS_DUE = transfers.BRIDGE_JOBS
+SAGAS, SAGAS_DUE = transfers.BRIDGE_OUTBOX.kinds
 UNIT_OF_B = "AVT.b.example"
 OPEN_SETTLEMENTS = (
     (Direction.OUTGOING, Status.PENDING_SLASH, Status.FAILED),
@@ -76,7 +76,7 @@ class Silent:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         LostCalls(patch).loses = lambda _: "request"
-        LostCalls(patch, posting).loses = lambda _: "request"
+        LostCalls(patch).loses = lambda _: "request"
 
 
 async def restored_without_file(pair: Neighbours) -> None:
@@ -323,7 +323,7 @@ async def test_a_saga_that_was_abandoned_is_locked_again_where_the_peer_shows_th
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     with monkeypatch.context() as patch:
-        LostCalls(patch, posting).loses = lambda _: "answer"
+        LostCalls(patch).loses = lambda _: "answer"
         begun = await ask(alice, "transfer", receiver_did=bob.did, amount="10")
         assert begun.json()["state"] == "MINT_REQUESTED", begun.text
         await abandon(pair)

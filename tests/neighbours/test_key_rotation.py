@@ -13,8 +13,8 @@ from hansa.rooms.auditor.witnessing import follow_peers
 from hansa.rooms.catalogue.peer_acts import HINTS
 from hansa.rooms.federation.peers import READ_A_PEER
 from hansa.rooms.transfers.crossing import store
+from hansa.rooms.transfers.crossing.channel import PATH
 from hansa.rooms.transfers.crossing.envelope import signed_text
-from hansa.rooms.transfers.crossing.exchange import PATH
 from hansa.rooms.transfers.crossing.messages import Message, MessageType
 from hansa_verify import AuditorKey, log, read_auditor_keys
 from tests.neighbours.crossing_scene import across, run, settle

@@ -10,11 +10,11 @@ import pytest
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import federation, transfers
-from hansa.rooms.commerce.settlements.envelope import read_receipt
+from hansa.rooms.commerce.settlements.envelope import SignedReceipt, read_receipt
 from hansa.rooms.commerce.settlements.settlement import PAID_BY_ANOTHER_AWARD, Direction
 from hansa.rooms.commerce.settlements.store import SHOWN_MAX_CHARACTERS
 from hansa.rooms.commerce.settlements.taking_in import Sent, take_receipt
-from hansa.rooms.federation.peers import posting
+from hansa.rooms.federation.mailbox import delivery
 from tests.conversations.test_slash_settlements import Court, awards, typed, verified
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import across, refusal, run, settle
@@ -57,7 +57,7 @@ class HeldAnswers:
             self.texts += json.loads(answer.body)["messages"]
             raise HostUnreachable
 
-        patch.setattr(posting, "call_peer", call)
+        patch.setattr(delivery, "call_peer", call)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,12 @@ async def test_a_late_receipt_of_a_lost_award_does_not_end_the_one_that_was_rule
     # As much is slashed for the same request, and less is given for it.
     assert (await court.rule(dispute_id, slash="8", compensation="5")).status_code == 200
     calls.are_held = False
-    (late,) = [read for text in calls.texts if (read := read_receipt(text, peer))]
+    (late,) = [
+        read
+        for text in calls.texts
+        for read in read_receipt(text, federation.keys_in_force(peer))
+        if isinstance(read, SignedReceipt)
+    ]
     sent = Sent(Direction.AWARDED, sent_at)
     await runtime.database.act(lambda tx: take_receipt(tx, peer, late, sent))
     assert (await award.awarded(dispute_id))["status"] == "SLASHED"

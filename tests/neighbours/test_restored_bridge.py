@@ -8,9 +8,8 @@ import pytest
 
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import federation, ledger, transfers
-from hansa.rooms.federation.peers import posting
+from hansa.rooms.transfers.bridge.channel import PATH
 from hansa.rooms.transfers.bridge.envelope import signed_text
-from hansa.rooms.transfers.bridge.exchange import PATH
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
 from hansa.rooms.transfers.crossing import HIGH_WATER, HighWater
 from hansa.rooms.transfers.crossing.high_water import FILE
@@ -21,7 +20,7 @@ from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm, TestAgent
 from tests.running_jobs import run_due, run_scheduled_transactions
 
-DELIVERY, DUE = transfers.BRIDGE_JOBS
+DELIVERY, DUE = transfers.BRIDGE_OUTBOX.kinds
 UNIT_OF_A = "AVT.a.example"
 
 
@@ -129,7 +128,7 @@ async def test_a_mint_of_which_the_source_kept_nothing_is_shown_to_it_without_a_
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     await heal(pair)
     backup = await backed_up(pair.a)
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "answer" if made == 1 else None
     answer = await ask(alice, "transfer", receiver_did=bob.did, amount="10")
     assert answer.json()["state"] == "MINT_REQUESTED"
@@ -195,7 +194,7 @@ async def test_what_was_cancelled_before_a_restore_and_carried_out_after_it_is_t
     source, destination = (pair.a, pair.b) if is_wrap else (pair.b, pair.a)
     sender, receiver = (alice, bob) if is_wrap else (bob, alice)
     backup = await backed_up(destination)
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "request" if made == 1 else None
     more = {} if is_wrap else {"wrapped_currency": UNIT_OF_A}
     act = "transfer" if is_wrap else "redeem"

@@ -59,7 +59,7 @@ ROOM = Room(
         contracts.CONTRACT_STATEMENTS,
         across.ACCEPTANCES_ABROAD,
         disputes.DISPUTE_DEADLINES,
-        *settlements.EXCHANGE_JOBS,
+        *settlements.SETTLEMENTS_OUTBOX.kinds,
         *settlements.SLASHING_JOBS,
         *payments.JOBS,
     ),

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.idempotency import KeyReused, Repeatable
-from hansa.foundation.plumbing.outgoing import Answer, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.outgoing import Answer
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.values.errors import Conflict, Refused, Unavailable
 from hansa.rooms import federation, transfers
@@ -122,8 +121,8 @@ async def relay(
         "body": dict(act.body),
     }
     try:
-        answer = await federation.call_peer(runtime, peer, "POST", PATH, body)
-    except (OutgoingTrouble, PeerClosed, federation.FederationOff):
+        answer = await federation.mailbox.post(runtime, peer, PATH, body)
+    except federation.mailbox.PeerUnavailable:
         raise ContractorRegistrySilent(retry_after=5) from None
     if answer.status not in SUCCESSES:
         raise _refusal_of(answer)

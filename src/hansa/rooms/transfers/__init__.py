@@ -1,5 +1,5 @@
 from hansa.rooms.transfers.bridge import (
-    BRIDGE_JOBS,
+    BRIDGE_OUTBOX,
     AgentHoldsWrapped,
     WrappedSupply,
     require_no_wrapped,
@@ -7,12 +7,10 @@ from hansa.rooms.transfers.bridge import (
 )
 from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.crossing import (
-    ADDRESSEE_MAX_CHARACTERS,
     CONTRACT,
     CROSSING_JOBS,
     CROSSING_REFUSALS,
     DROPPING,
-    NO_HEAD,
     NOWHERE,
     PAIR_ENDED,
     PAIR_REOPENED,
@@ -65,14 +63,12 @@ from hansa.rooms.transfers.pools import history as pool_history
 from hansa.rooms.transfers.pools import states as pool_states
 
 __all__ = [
-    "ADDRESSEE_MAX_CHARACTERS",
-    "BRIDGE_JOBS",
+    "BRIDGE_OUTBOX",
     "CONTRACT",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "DROPPING",
     "NOWHERE",
-    "NO_HEAD",
     "PAIR_ENDED",
     "PAIR_REOPENED",
     "PASSING_CODES",

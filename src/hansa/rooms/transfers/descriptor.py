@@ -5,7 +5,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 
-from .bridge import BRIDGE_JOBS, is_settled
+from .bridge import BRIDGE_OUTBOX, is_settled
 from .bridge import end_with as end_sagas_with
 from .bridge import peer_router as bridge_peer_router
 from .bridge import router as bridge_router
@@ -20,7 +20,7 @@ from .crossing import (
     Corridor,
     end_with,
     is_settled_with,
-    open_outbox,
+    open_send_queues,
     peer_router,
 )
 from .crossing_routes import crossing_router, crossing_state_router
@@ -60,7 +60,7 @@ ROOM = Room(
         Routes(170, fx_peer_router),
         Routes(180, pools_admin_router),
     ),
-    jobs=(*CROSSING_JOBS, DROPPING, *BRIDGE_JOBS, *POOL_JOBS),
+    jobs=(*CROSSING_JOBS, DROPPING, *BRIDGE_OUTBOX.kinds, *POOL_JOBS),
     settings=frozenset(
         {
             "agent_rbac_mode",
@@ -79,7 +79,7 @@ ROOM = Room(
             "trust_domain",
         }
     ),
-    background=(open_outbox,),
+    background=(open_send_queues,),
     rounds=(HIGH_WATER_TASK,),
     offers=(
         PAIR_ENDED,

@@ -8,11 +8,8 @@ from time import monotonic
 import structlog
 
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation, ledger, transfers
-from hansa_verify import NotCanonical, read_json
 
 from . import store
 from .rules import ALIKE, SwapTotals, Totals, compare, compare_at_place, compare_swaps
@@ -21,8 +18,6 @@ from .statements import StatementRefused, read_statement, signed_statement
 ROUTE = "/api/v1/federation/totals"
 AT_ONCE = 16
 AWAIT_SECONDS, LOOK_SECONDS = 5.0, 0.2
-LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
-OK = 200
 
 _NOTHING = Totals(0, 0, 0)
 _log = structlog.get_logger()
@@ -64,10 +59,8 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
         before = await runtime.database.read_replicated(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
         try:
             stated = await _request_totals(runtime, peer, before)
-        except (OutgoingTrouble, PeerClosed, StatementRefused, federation.FederationOff) as trouble:
-            _log.info(
-                "totals could not be compared", peer=ledger_id, error=str(trouble) or type(trouble).__name__
-            )
+        except (federation.mailbox.PeerUnavailable, StatementRefused) as error:
+            _log.info("totals could not be compared", peer=ledger_id, error=str(error))
             return
         after = await runtime.database.read(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
         exact = await _compare_at_place(runtime, peer, stated)
@@ -122,30 +115,18 @@ async def _compare_at_place(runtime: Runtime, peer: federation.PeerRecord, state
 
 
 async def _request_totals(runtime: Runtime, peer: federation.PeerRecord, own: Totals) -> Totals:
-    """What the peer states now, in answer to what this registry states. Raises: StatementRefused, OutgoingTrouble."""
+    """What the peer states now, in answer to what this registry states. Raises: StatementRefused, PeerUnavailable."""
     nonce = token_urlsafe(24)
     statements = await state_totals(runtime, peer, own, [nonce])
-    answer = await federation.call_peer(runtime, peer, "POST", ROUTE, {"messages": statements}, limits=LIMITS)
-    if answer.status != OK:
-        raise StatementRefused(f"the peer answered {answer.status}")
-    message = _only_message(answer.body)
-    peer = await federation.with_present_keys(runtime, peer, [message])
+    answers = (await federation.mailbox.post_messages(runtime, peer, ROUTE, statements)).messages
+    if len(answers) != 1:
+        raise StatementRefused("the answer has not one message")
+    (message,) = answers
+    peer = await federation.with_present_keys(runtime, peer, answers)
     stated, answered = read_statement(message, peer, reader=own_id(runtime))
     if answered != nonce:
         raise StatementRefused("the statement is an answer to another question")
     return stated
-
-
-def _only_message(body: bytes) -> str:
-    try:
-        document = read_json(body.decode())
-    except (NotCanonical, UnicodeDecodeError) as trouble:
-        raise StatementRefused(f"the answer cannot be read: {trouble}") from None
-    messages = document.get("messages") if isinstance(document, dict) else None
-    match messages:
-        case [str() as message]:
-            return message
-    raise StatementRefused("the answer has not one message")
 
 
 def own_id(runtime: Runtime) -> str:

@@ -8,17 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import federation
-from hansa_verify import encoded
-from hansa_verify.jws import read_compact
 
 from .rules import ALIKE, Comparison, Place, SwapTotals, Totals
 
-TYPE = "fed-totals+jws"
 KIND = "fed.totals.v1"
 STATEMENT_MAX_CHARACTERS = 4096
+ENVELOPE = federation.mailbox.Envelope("fed-totals+jws", STATEMENT_MAX_CHARACTERS)
 NONCE_MAX_CHARACTERS = 64
 NUMBER_MAX = 2**53
 CURRENCIES_MAX = 16
@@ -35,7 +32,7 @@ def signed_statement(
     key: federation.SigningKey, totals: Totals, *, author: str, reader: str, nonce: str
 ) -> str:
     """The totals with the signature of this registry; `author` and `reader` are SPIFFE ids."""
-    members = {
+    members: dict[str, Any] = {
         "kind": KIND,
         "type": "totals",
         "author": author,
@@ -44,7 +41,6 @@ def signed_statement(
         "out": format_amount(totals.out),
         "in": format_amount(totals.in_),
         "confirmed": format_amount(totals.confirmed),
-        "iat": int(key.now.timestamp()),
         "judged": {
             "surplus": format_amount(totals.judged.surplus),
             "deficit": format_amount(totals.judged.deficit),
@@ -62,20 +58,15 @@ def signed_statement(
         ]
     if totals.place is not None:
         members["at"] = {"epoch": totals.place[0], "seq": totals.place[1]}
-    payload = canonical_json(members)
-    entry = federation.detached_signature(key, payload, {"typ": TYPE})
-    return f"{entry['protected']}.{encoded(payload)}.{entry['signature']}"
+    return ENVELOPE.sign(key, members)
 
 
 def read_statement(text: object, peer: federation.PeerRecord, *, reader: str) -> tuple[Totals, str]:
     """What a peer states to this registry, and the nonce. Raises: StatementRefused."""
-    signature = read_compact(text, TYPE, STATEMENT_MAX_CHARACTERS)
-    if signature is None:
-        raise StatementRefused("the text is no compact JWS of this type")
-    key = federation.keys_in_force(peer).get(signature.entry.kid or "")
-    if key is None or not signature.is_by(key):
-        raise StatementRefused("no key of this peer signed the statement")
-    payload = signature.payload
+    try:
+        payload = ENVELOPE.verify(text, federation.keys_in_force(peer))
+    except federation.mailbox.MalformedMessage:
+        raise StatementRefused("it is no statement of totals that this peer signed") from None
     if (payload.get("kind"), payload.get("author"), payload.get("reader")) != (KIND, peer.spiffe_id, reader):
         raise StatementRefused("the statement is of another kind, author or reader")
     nonce = payload.get("nonce")

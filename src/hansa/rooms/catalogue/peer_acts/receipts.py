@@ -13,13 +13,12 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.catalogue.rules import BIGINT_MAX, DID_MAX
 from hansa.rooms.federation import PeerRecord
-from hansa_verify import canonical_json, encoded
-from hansa_verify.jws import read_compact
 
 from . import store
 from .records import AppliedAct, Receipt
 
-KIND, TYPE = "fed.receipt.v1", "federation-receipt+jws"
+KIND = "fed.receipt.v1"
+ENVELOPE = federation.mailbox.Envelope("federation-receipt+jws", 4096, is_dated=False)
 PATH = "/api/v1/federation/enforcement/receipts"
 SENT_AT_ONCE = 500
 ACTS = ("suspended", "reinstated", "revoked")
@@ -53,13 +52,11 @@ async def receive_receipts(tx: Tx, peer: PeerRecord, texts: Sequence[str]) -> in
 
 def read_receipt(text: str, peer: PeerRecord) -> Receipt | None:
     """The receipt, if the peer signed it and says of itself that it applied an act."""
-    signed = read_compact(text, TYPE)
-    if signed is None:
+    try:
+        payload = ENVELOPE.verify(text, federation.keys_in_force(peer))
+    except federation.mailbox.MalformedMessage:
         return None
-    key = federation.keys_in_force(peer).get(signed.entry.kid or "")
-    if key is None or not signed.is_by(key):
-        return None
-    return _receipt(signed.payload, text, peer.ledger_id)
+    return _receipt(payload, text, peer.ledger_id)
 
 
 def _receipt(payload: Any, text: str, ledger_id: str | None) -> Receipt | None:
@@ -88,17 +85,14 @@ def _moment(text: object) -> datetime | None:
 
 
 def _signed(act: AppliedAct, key: federation.SigningKey, ledger_id: str) -> str:
-    payload = canonical_json(
-        {
-            "kind": KIND,
-            "agent_did": act.agent_did,
-            "act": act.act,
-            "version": act.version,
-            "applied_at": act.applied_at.isoformat(),
-            "log_position": act.position,
-            "by": ledger_id,
-            "mode": act.mode,
-        }
-    )
-    signature = federation.detached_signature(key, payload, {"typ": TYPE})
-    return f"{signature['protected']}.{encoded(payload)}.{signature['signature']}"
+    members = {
+        "kind": KIND,
+        "agent_did": act.agent_did,
+        "act": act.act,
+        "version": act.version,
+        "applied_at": act.applied_at.isoformat(),
+        "log_position": act.position,
+        "by": ledger_id,
+        "mode": act.mode,
+    }
+    return ENVELOPE.sign(key, members)

@@ -3,7 +3,7 @@
 from .abandoning import end_with
 from .awarding import Awarded, begin_award
 from .beginning import RuledAbroad, begin, peer_of_party
-from .exchange import EXCHANGE_JOBS, SIGNED_VERDICT
+from .channel import SETTLEMENTS_OUTBOX, SIGNED_VERDICT
 from .paid_awards import paid_before
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth
@@ -11,8 +11,8 @@ from .slashing import SLASHING_JOBS
 from .store import compensated_before, lock_peer, reopen
 
 __all__ = [
-    "EXCHANGE_JOBS",
     "SAME_UNIT",
+    "SETTLEMENTS_OUTBOX",
     "SIGNED_VERDICT",
     "SLASHING_JOBS",
     "Awarded",

@@ -1,36 +1,96 @@
-"""Messages about settlements as they travel: compact JWS by the key of the author's registry, `fed-slash+jws`."""
+"""Messages about settlements as they travel: compact JWS by the key of the author's registry, `fed-slash+jws`.
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+Each type of message is a shape with its limits, and a value that the acts of the room take and return.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation, transfers
-from hansa_verify.jws import read_compact
 
 from .settlement import Award, Claim, Outcome, Receipt, Status
 
-TYPE = "fed-slash+jws"
 KIND = "fed.slash.v1"
 MESSAGE_MAX_CHARACTERS = 800_000
 PROOF_MAX_CHARACTERS = 16_384
 PAYMENT_MAX_CHARACTERS = 200
 BIGINT_MAX = 2**63 - 1
+ENVELOPE = federation.mailbox.Envelope("fed-slash+jws", MESSAGE_MAX_CHARACTERS)
+MalformedMessage = federation.mailbox.MalformedMessage
 
 Did = Annotated[str, msgspec.Meta(min_length=1, max_length=DID_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")]
 Number = Annotated[int, msgspec.Meta(ge=1, le=BIGINT_MAX)]
 Amount = Annotated[str, msgspec.Meta(max_length=32)]
-Place = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-Head = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+TxId = Annotated[str, msgspec.Meta(max_length=64)]
 Payment = Annotated[
     str, msgspec.Meta(min_length=1, max_length=PAYMENT_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")
 ]
 Text = Annotated[str, msgspec.Meta(max_length=500, pattern=r"\A[^\x00]*\Z")]
 
 
-class _Claim(msgspec.Struct, frozen=True, kw_only=True):
+class SettlementRequest(msgspec.Struct, frozen=True):
+    """The claim of the author with the facts that it signed; `proof` is what it shows of the addressee, not verified yet."""
+
+    claim: Claim
+    verdict: dict[str, Any]
+    proof: str | None
+    payment: str | None
+    text: str = ""
+
+
+class Confirmation(msgspec.Struct, frozen=True):
+    """What the author states about a claim of the addressee, as it came; `positions` are nowhere where it states none."""
+
+    outcome: Outcome
+    positions: transfers.Message
+    text: str = ""
+    settlement_id: int = 0
+
+
+class SignedAward(msgspec.Struct, frozen=True):
+    """An award with the facts of its dispute, and the positions of the chains; nowhere where it states none."""
+
+    claim: Claim
+    award: Award
+    verdict: dict[str, Any]
+    positions: transfers.Message
+    text: str = ""
+
+
+class Paid(msgspec.Struct, frozen=True):
+    """An award of the addressee that the author has paid; `proof` is the text by which it was awarded, not verified yet.
+
+    `award`: what the author names itself; None where it names nothing.
+    """
+
+    claim: Claim
+    award: Award | None
+    proof: str
+    positions: transfers.Message
+    text: str = ""
+
+    def is_of(self, signed: SignedAward) -> bool:
+        """Whether the author states that it paid this award."""
+        is_named = self.award is None or self.award.is_same(signed.award)
+        return is_named and signed.claim == self.claim
+
+
+class SignedReceipt(msgspec.Struct, frozen=True):
+    """A receipt as it came; `positions` are nowhere where it states none."""
+
+    stated: Receipt
+    text: str
+    positions: transfers.Message
+
+
+Message: TypeAlias = SettlementRequest | Confirmation | SignedAward | Paid | SignedReceipt
+
+
+class _Claim(federation.mailbox.Placed, frozen=True, kw_only=True):
     kind: Literal["fed.slash.v1"]
     dispute_id: Number
     defendant_did: Did
@@ -48,71 +108,138 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True):
             self.currency,
         )
 
-
-class _Position(msgspec.Struct, frozen=True):
-    epoch: Place
-    seq: Place
-    head: Head
-
-    @property
-    def place(self) -> transfers.Position:
-        return transfers.Position(self.epoch, self.seq, self.head)
-
-
-class _Placed(_Claim, frozen=True, kw_only=True):
-    epoch: Place = 0
-    seq: Place = 0
-    head: Head = transfers.NO_HEAD
-    seen: _Position | None = None
-    to: Annotated[str, msgspec.Meta(max_length=transfers.ADDRESSEE_MAX_CHARACTERS)] | None = None
-
     def positions(self, text: str) -> transfers.Message:
         """Where the two chains of the pair were when this text was signed; nowhere where it states none."""
-        own = transfers.Position(self.epoch, self.seq, self.head)
-        seen = transfers.NOWHERE if self.seen is None else self.seen.place
-        return transfers.positions_at(own, seen, self.to, text)
+        return transfers.positions_at(self.own_position, self.seen_position, self.to, text)
 
 
-class _Request(_Claim, frozen=True, kw_only=True):
-    type: Literal["slash-request"]
+class _Named(_Claim, frozen=True, kw_only=True):
+    """The members that distinguish an award from another one of the same dispute."""
+
+    slashed_amount: Amount | None = None
+    compensation_amount: Amount | None = None
+    payment: Payment | None = None
+
+    def award(self) -> Award | None:
+        """Raises: NotAnAmount."""
+        if self.slashed_amount is None or self.compensation_amount is None:
+            return None
+        amounts = parse_amount(self.slashed_amount), parse_amount(self.compensation_amount)
+        return Award(*amounts, payment=self.payment)
+
+
+class _Request(_Claim, frozen=True, kw_only=True, tag_field="type", tag="slash-request"):
     verdict: dict[str, Any]
     proof: Annotated[str, msgspec.Meta(max_length=PROOF_MAX_CHARACTERS)] | None = None
     payment: Payment | None = None
 
+    def message(self, text: str) -> SettlementRequest:
+        """Raises: NotAnAmount."""
+        return SettlementRequest(self.claim(), self.verdict, self.proof, self.payment, text)
 
-class _Confirmation(_Placed, frozen=True, kw_only=True):
-    type: Literal["slash-confirmation"]
+
+class _Confirmation(_Claim, frozen=True, kw_only=True, tag_field="type", tag="slash-confirmation"):
     settlement_id: Number
     status: Status
     slashed_amount: Amount
-    tx_id: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    tx_id: TxId | None = None
     reason: Text | None = None
 
+    def message(self, text: str) -> Confirmation:
+        """Raises: NotAnAmount."""
+        slashed = parse_amount(self.slashed_amount)
+        outcome = Outcome(self.claim(), self.status, slashed, self.tx_id, self.reason)
+        return Confirmation(outcome, self.positions(text), text, self.settlement_id)
 
-class _Award(_Placed, frozen=True, kw_only=True):
-    type: Literal["slash-award"]
+
+class _Award(_Claim, frozen=True, kw_only=True, tag_field="type", tag="slash-award"):
     slashed_amount: Amount
     compensation_amount: Amount
     verdict: dict[str, Any]
-    tx_id: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    tx_id: TxId | None = None
     payment: Payment | None = None
 
+    def message(self, text: str) -> SignedAward:
+        """Raises: NotAnAmount."""
+        amounts = parse_amount(self.slashed_amount), parse_amount(self.compensation_amount)
+        award = Award(*amounts, self.tx_id, self.payment)
+        return SignedAward(self.claim(), award, self.verdict, self.positions(text), text)
 
-class _Paid(_Placed, frozen=True, kw_only=True):
-    type: Literal["slash-paid"]
+
+class _Paid(_Named, frozen=True, kw_only=True, tag_field="type", tag="slash-paid"):
     proof: Annotated[str, msgspec.Meta(max_length=MESSAGE_MAX_CHARACTERS)]
-    slashed_amount: Amount | None = None
-    compensation_amount: Amount | None = None
-    payment: Payment | None = None
+
+    def message(self, text: str) -> Paid:
+        """Raises: NotAnAmount."""
+        return Paid(self.claim(), self.award(), self.proof, self.positions(text), text)
 
 
-class _Receipt(_Placed, frozen=True, kw_only=True):
-    type: Literal["slash-receipt"]
+class _Receipt(_Named, frozen=True, kw_only=True, tag_field="type", tag="slash-receipt"):
     status: Status
     reason: Text | None = None
-    slashed_amount: Amount | None = None
-    compensation_amount: Amount | None = None
-    payment: Payment | None = None
+
+    def message(self, text: str) -> SignedReceipt:
+        """Raises: NotAnAmount."""
+        receipt = Receipt(self.claim(), self.status, self.reason, self.award())
+        return SignedReceipt(receipt, text, self.positions(text))
+
+
+def read_request(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
+    """What the peer with these keys asks for. Raises: MalformedMessage."""
+    return [_read(text, keys, _Request)]
+
+
+def read_confirmation(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
+    """What the peer with these keys answers to a request. Raises: MalformedMessage."""
+    return [_read(text, keys, _Confirmation)]
+
+
+def read_statement(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
+    """An outcome, an award, or the payment of one, by the peer with these keys. Raises: MalformedMessage."""
+    return [_read(text, keys, _Confirmation | _Award | _Paid)]
+
+
+def read_receipt(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
+    """What the peer with these keys did with a statement. Raises: MalformedMessage."""
+    return [_read(text, keys, _Receipt)]
+
+
+def own_outcome(text: str, own_keys: Mapping[str, bytes]) -> Outcome:
+    """What this registry, which has or had these keys, stated about a claim. Raises: MalformedMessage."""
+    if len(text) > PROOF_MAX_CHARACTERS:
+        raise MalformedMessage("form")
+    outcome: Outcome = _read(text, own_keys, _Confirmation).outcome
+    return outcome
+
+
+def own_award(text: str, own_keys: Mapping[str, bytes]) -> SignedAward:
+    """What this registry, which has or had these keys, awarded. Raises: MalformedMessage."""
+    award: SignedAward = _read(text, own_keys, _Award)
+    return award
+
+
+def _read(text: str, keys: Mapping[str, bytes], shape: Any) -> Any:
+    stated = ENVELOPE.verify_as(text, keys, shape)
+    try:
+        return stated.message(text)
+    except NotAnAmount as error:
+        raise MalformedMessage("amount") from error
+
+
+def signed_text(key: federation.SigningKey, message: Message) -> str:
+    """The message with the signature of this registry."""
+    match message:
+        case SettlementRequest():
+            return signed_request(key, message.claim, message.verdict, message.proof, message.payment)
+        case Confirmation():
+            return signed_confirmation(key, message.settlement_id, message.outcome, message.positions)
+        case SignedAward():
+            return signed_award(key, message.claim, message.award, message.verdict, message.positions)
+        case Paid():
+            assert message.award is not None
+            return signed_paid(key, message.claim, message.award, message.proof, message.positions)
+        case SignedReceipt():
+            return signed_receipt(key, message.stated, message.positions)
 
 
 def signed_request(
@@ -193,167 +320,8 @@ def _named(award: Award) -> dict[str, Any]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _named_award(stated: _Paid | _Receipt) -> Award | None:
-    """Raises: NotAnAmount."""
-    if stated.slashed_amount is None or stated.compensation_amount is None:
-        return None
-    amounts = parse_amount(stated.slashed_amount), parse_amount(stated.compensation_amount)
-    return Award(*amounts, payment=stated.payment)
-
-
-class SettlementRequest(msgspec.Struct, frozen=True):
-    """The claim of a peer with the facts that it signed; `proof` is what it shows of this registry, not verified yet."""
-
-    claim: Claim
-    verdict: dict[str, Any]
-    proof: str | None
-    payment: str | None
-
-
-def read_request(text: str, peer: federation.PeerRecord) -> SettlementRequest | None:
-    """What this peer asks for; None where the text is no request."""
-    payload = federation.read_signed(text, TYPE, _Request, peer, most_characters=MESSAGE_MAX_CHARACTERS)
-    try:
-        if payload is None:
-            return None
-        return SettlementRequest(payload.claim(), payload.verdict, payload.proof, payload.payment)
-    except NotAnAmount:
-        return None
-
-
-def own_outcome(text: str, own_keys: Mapping[str, bytes]) -> Outcome | None:
-    """What this registry, which has or had these keys, stated about a claim; None where it signed no such statement."""
-    payload = _own_payload(text, own_keys, PROOF_MAX_CHARACTERS)
-    try:
-        return None if payload is None else _outcome(msgspec.convert(payload, _Confirmation))
-    except (msgspec.ValidationError, NotAnAmount):
-        return None
-
-
-def _own_payload(text: str, own_keys: Mapping[str, bytes], most_characters: int) -> dict[str, Any] | None:
-    signature = read_compact(text, TYPE, most_characters)
-    key = None if signature is None else own_keys.get(signature.entry.kid or "")
-    if signature is None or key is None or not signature.is_by(key):
-        return None
-    return dict(signature.payload)
-
-
-class Confirmation(msgspec.Struct, frozen=True):
-    """What a peer states about a claim of this registry, as it came; `positions` are nowhere where it states none."""
-
-    outcome: Outcome
-    positions: transfers.Message
-    text: str
-
-
-def read_confirmation(text: str, peer: federation.PeerRecord) -> Confirmation | None:
-    """What this peer states about a claim of this registry; None where the text is no such statement."""
-    payload = federation.read_signed(text, TYPE, _Confirmation, peer, most_characters=MESSAGE_MAX_CHARACTERS)
-    try:
-        if payload is None:
-            return None
-        return Confirmation(_outcome(payload), payload.positions(text), text)
-    except NotAnAmount:
-        return None
-
-
-def _outcome(stated: _Confirmation) -> Outcome:
-    slashed = parse_amount(stated.slashed_amount)
-    return Outcome(stated.claim(), stated.status, slashed, stated.tx_id, stated.reason)
-
-
-class SignedAward(msgspec.Struct, frozen=True):
-    """An award with the facts of its dispute, and the positions of the chains; nowhere where it states none."""
-
-    claim: Claim
-    award: Award
-    verdict: dict[str, Any]
-    positions: transfers.Message
-
-
-def read_award(text: str, peer: federation.PeerRecord) -> SignedAward | None:
-    """What this peer awarded to an agent here, and the facts that it signed; None where the text is no award."""
-    payload = federation.read_signed(text, TYPE, _Award, peer, most_characters=MESSAGE_MAX_CHARACTERS)
-    try:
-        return None if payload is None else _award(payload, text)
-    except NotAnAmount:
-        return None
-
-
-class Paid(msgspec.Struct, frozen=True):
-    """What a peer states that it paid; `proof` is the text by which this registry awarded it, not verified yet.
-
-    `award`: what the peer names itself; None where it names nothing.
-    """
-
-    claim: Claim
-    award: Award | None
-    proof: str
-    positions: transfers.Message
-    text: str
-
-    def is_of(self, signed: SignedAward) -> bool:
-        """Whether the peer states that it paid this award."""
-        is_named = self.award is None or self.award.is_same(signed.award)
-        return is_named and signed.claim == self.claim
-
-
-def read_paid(text: str, peer: federation.PeerRecord) -> Paid | None:
-    """Which award this peer has paid; None where the text is no such statement."""
-    payload = federation.read_signed(text, TYPE, _Paid, peer, most_characters=MESSAGE_MAX_CHARACTERS)
-    try:
-        if payload is None:
-            return None
-        return Paid(payload.claim(), _named_award(payload), payload.proof, payload.positions(text), text)
-    except NotAnAmount:
-        return None
-
-
-def own_award(text: str, own_keys: Mapping[str, bytes]) -> SignedAward | None:
-    """What this registry, which has or had these keys, awarded; None where it signed no such award."""
-    payload = _own_payload(text, own_keys, MESSAGE_MAX_CHARACTERS)
-    try:
-        return None if payload is None else _award(msgspec.convert(payload, _Award), text)
-    except (msgspec.ValidationError, NotAnAmount):
-        return None
-
-
-def _award(stated: _Award, text: str) -> SignedAward:
-    amounts = parse_amount(stated.slashed_amount), parse_amount(stated.compensation_amount)
-    award = Award(*amounts, stated.tx_id, stated.payment)
-    return SignedAward(stated.claim(), award, stated.verdict, stated.positions(text))
-
-
-class SignedReceipt(msgspec.Struct, frozen=True):
-    """A receipt of a peer as it came; `positions` are nowhere where it states none."""
-
-    stated: Receipt
-    text: str
-    positions: transfers.Message
-
-
-def read_receipt(text: str, peer: federation.PeerRecord) -> SignedReceipt | None:
-    """What this peer did with an outcome or an award of this registry; None where the text is no receipt."""
-    payload = federation.read_signed(text, TYPE, _Receipt, peer, most_characters=MESSAGE_MAX_CHARACTERS)
-    try:
-        if payload is None:
-            return None
-        receipt = Receipt(payload.claim(), payload.status, payload.reason, _named_award(payload))
-        return SignedReceipt(receipt, text, payload.positions(text))
-    except NotAnAmount:
-        return None
-
-
 def _places(positions: transfers.Message) -> dict[str, Any]:
-    own, seen = positions.own, positions.seen
-    addressee = {} if positions.to is None else {"to": positions.to}
-    return {
-        **addressee,
-        "epoch": own.epoch,
-        "seq": own.seq,
-        "head": own.head,
-        "seen": {"epoch": seen.epoch, "seq": seen.seq, "head": seen.head},
-    }
+    return federation.mailbox.placed_members(positions.own, positions.seen, positions.to)
 
 
 def _signed(key: federation.SigningKey, claim: Claim, members: dict[str, Any]) -> str:
@@ -365,4 +333,4 @@ def _signed(key: federation.SigningKey, claim: Claim, members: dict[str, Any]) -
         "amount": format_amount(claim.amount),
         "currency": claim.currency,
     }
-    return federation.signed_message(key, TYPE, {**stated, **members})
+    return ENVELOPE.sign(key, {**stated, **members})

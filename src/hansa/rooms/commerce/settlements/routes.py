@@ -22,8 +22,8 @@ from .administering import (
     reject,
     write_off,
 )
+from .channel import REQUESTS, STATEMENTS
 from .errors import EvidenceMissing, SettlementDecided, SettlementNotUncollected, SettlementUnknown
-from .exchange import answer_confirmations, answer_requests
 from .schemas import (
     SettlementDirection,
     SettlementEvidence,
@@ -151,7 +151,7 @@ async def request_slashes(body: SlashMessagesIn, caller: CurrentPeer, request: R
     """Take the slashes in that a peer asks for; a repeated request gets the present state of its settlement."""
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
-    return SlashMessagesOut(messages=await answer_requests(runtime, peer, body.messages))
+    return SlashMessagesOut(messages=await REQUESTS.receive(runtime, peer, body.messages))
 
 
 @peer_router.post("/slash-confirmation", responses=problems(*PEER_REFUSALS))
@@ -159,4 +159,4 @@ async def confirm_slashes(body: SlashMessagesIn, caller: CurrentPeer, request: R
     """Take in the outcomes of slashes that this registry asked for, and the awards to its agents; a signed receipt for each."""
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
-    return SlashMessagesOut(messages=await answer_confirmations(runtime, peer, body.messages))
+    return SlashMessagesOut(messages=await STATEMENTS.receive(runtime, peer, body.messages))

@@ -22,7 +22,6 @@ from .judging import CardRefused, ExpectedRegistry, judge_card
 from .keys_in_force import keys_in_force, with_present_keys
 from .meeting import bundle_in_document, read_publicly
 from .own_bundle import own_bundle, published_for
-from .posting import PeerSilent, post_messages, read_signed, signed_message
 from .public_routes import bundle_router, public_router
 from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
@@ -85,7 +84,6 @@ __all__ = [
     "PeerOut",
     "PeerRecord",
     "PeerRemoving",
-    "PeerSilent",
     "PeerStatus",
     "PeerType",
     "PeerUnknown",
@@ -131,13 +129,11 @@ __all__ = [
     "peers",
     "peers_admin_router",
     "peers_of_namespace",
-    "post_messages",
     "public_router",
     "published_for",
     "read_home",
     "read_if_changed",
     "read_publicly",
-    "read_signed",
     "read_topology",
     "refresh_peer",
     "refusals_of",
@@ -145,7 +141,6 @@ __all__ = [
     "require_name",
     "resume_peer",
     "set_auto_slash",
-    "signed_message",
     "store_card",
     "sync_by_name",
     "sync_peer",

@@ -1,7 +1,7 @@
 """The bridge: units that are locked at their home registry and held wrapped at another one."""
 
+from .channel import BRIDGE_OUTBOX
 from .errors import AgentHoldsWrapped
-from .exchange import BRIDGE_JOBS
 from .routes import peer_router, router
 from .store import is_settled
 from .taking_in import end_with
@@ -9,7 +9,7 @@ from .wrapped import require_no_wrapped, wrapped_supply
 from .wrapped_store import WrappedSupply
 
 __all__ = [
-    "BRIDGE_JOBS",
+    "BRIDGE_OUTBOX",
     "AgentHoldsWrapped",
     "WrappedSupply",
     "end_with",

@@ -25,6 +25,7 @@ from hansa.rooms.transfers.crossing.store import now, share_pair
 from hansa.rooms.transfers.homes import is_elsewhere, peer_of
 
 from . import sagas, store, wrapped_store
+from .channel import ask_now
 from .errors import (
     BridgeFrameOnly,
     ReceiverNotAtHome,
@@ -33,7 +34,6 @@ from .errors import (
     WrappedCurrencyUnknown,
     WrappedInsufficient,
 )
-from .exchange import ask_now
 from .messages import Direction, Terms
 from .taking_in import wrapped_amount
 

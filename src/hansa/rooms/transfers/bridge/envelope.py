@@ -10,29 +10,18 @@ import msgspec
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_positive
 from hansa.rooms import federation
-from hansa.rooms.transfers.crossing.messages import ADDRESSEE_MAX_CHARACTERS, NO_HEAD, NOWHERE, Position
-from hansa_verify.jws import CompactSignature, read_compact
 
 from .messages import Direction, Message, MessageType, Terms
 
-TYPE = "fed-bridge+jws"
 KIND = "fed.bridge.v1"
 MESSAGE_MAX_CHARACTERS = 16_384
+ENVELOPE = federation.mailbox.Envelope("fed-bridge+jws", MESSAGE_MAX_CHARACTERS)
+MalformedMessage = federation.mailbox.MalformedMessage
 
 Did = Annotated[str, msgspec.Meta(min_length=1, max_length=DID_MAX_CHARACTERS, pattern=r"\A[^\x00]*\Z")]
 
 
-Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-Head = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-
-
-class _Position(msgspec.Struct, frozen=True):
-    epoch: Number
-    seq: Number
-    head: Head
-
-
-class _Payload(msgspec.Struct, frozen=True):
+class _Payload(federation.mailbox.Placed, frozen=True, kw_only=True):
     kind: Literal["fed.bridge.v1"]
     type: MessageType
     direction: Direction
@@ -42,17 +31,12 @@ class _Payload(msgspec.Struct, frozen=True):
     amount: Annotated[str, msgspec.Meta(max_length=32)]
     currency: Annotated[str, msgspec.Meta(pattern=r"\A[A-Z0-9]{2,8}\Z")]
     code: Annotated[str, msgspec.Meta(pattern=r"\A[A-Z0-9_]{1,64}\Z")] | None = None
-    epoch: Number = 0
-    seq: Number = 0
-    head: Head = NO_HEAD
-    seen: _Position | None = None
-    to: Annotated[str, msgspec.Meta(max_length=ADDRESSEE_MAX_CHARACTERS)] | None = None
     proof: Annotated[str, msgspec.Meta(max_length=MESSAGE_MAX_CHARACTERS)] | None = None
 
 
 def signed_text(key: federation.SigningKey, message: Message) -> str:
     """The message with the signature of this registry."""
-    terms, own, seen = message.terms, message.own, message.seen
+    terms = message.terms
     members: dict[str, Any] = {
         "kind": KIND,
         "type": message.type.value,
@@ -64,34 +48,34 @@ def signed_text(key: federation.SigningKey, message: Message) -> str:
         "currency": terms.currency,
     }
     if message.has_positions:
-        members |= {"epoch": own.epoch, "seq": own.seq, "head": own.head}
-        members["seen"] = {"epoch": seen.epoch, "seq": seen.seq, "head": seen.head}
-    if message.to is not None:
+        members |= federation.mailbox.placed_members(message.own, message.seen, message.to)
+    elif message.to is not None:
         members["to"] = message.to
     if message.code is not None:
         members["code"] = message.code
     if message.proof is not None:
         members["proof"] = message.proof.raw
-    return federation.signed_message(key, TYPE, members)
+    return ENVELOPE.sign(key, members)
 
 
-def read_message(text: str, peer: federation.PeerRecord) -> Message | None:
-    """The message of this peer, its proof being a claim still; None where the text is none."""
-    return _signed_by(text, federation.keys_in_force(peer))
+def read_message(text: str, keys: Mapping[str, bytes]) -> Message:
+    """The message of the peer with these keys, its proof being a claim still. Raises: MalformedMessage."""
+    return _message(ENVELOPE.verify(text, keys), text)
 
 
-def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message | None:
-    """The message with its proof, if it bears a statement of this registry, which has or had these keys; None where it is none."""
+def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
+    """The message with its proof, if it bears a statement of this registry, which has or had these keys.
+
+    Raises: MalformedMessage.
+    """
     if message.claim is None:
         return message
-    proof = _signed_by(message.claim, own_keys)
-    return None if proof is None else replace(message, proof=proof)
+    return replace(message, proof=read_message(message.claim, own_keys))
 
 
-def kept_message(text: str) -> Message | None:
-    """A message that was verified before it was kept."""
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    return None if signature is None else _message(signature, text)
+def kept_message(text: str) -> Message:
+    """A message that was verified before it was kept. Raises: MalformedMessage."""
+    return _message(ENVELOPE.read(text).payload, text)
 
 
 def shortest(message: Message) -> str:
@@ -100,26 +84,26 @@ def shortest(message: Message) -> str:
     Else each restore would add a proof of a proof.
     """
     assert message.raw is not None
-    proof = None if message.claim is None else kept_message(message.claim)
-    first = None if proof is None or proof.claim is None else kept_message(proof.claim)
+    first = _first_statement(message)
     is_same = first is not None and (first.type, first.terms) == (message.type, message.terms)
     return first.raw if is_same and first is not None and first.raw is not None else message.raw
 
 
-def _signed_by(text: str, keys: Mapping[str, bytes]) -> Message | None:
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS)
-    key = None if signature is None else keys.get(signature.entry.kid or "")
-    if signature is None or key is None or not signature.is_by(key):
-        return None
-    return _message(signature, text)
-
-
-def _message(signature: CompactSignature, text: str) -> Message | None:
+def _first_statement(message: Message) -> Message | None:
+    """What the author stated before, as the addressee shows it in the proof; None where nothing of this is in the message."""
     try:
-        payload = msgspec.convert(dict(signature.payload), _Payload)
-        amount = parse_positive(payload.amount)
-    except (msgspec.ValidationError, NotAnAmount):
+        proof = None if message.claim is None else kept_message(message.claim)
+        return None if proof is None or proof.claim is None else kept_message(proof.claim)
+    except MalformedMessage:
         return None
+
+
+def _message(members: Mapping[str, Any], text: str) -> Message:
+    payload = federation.mailbox.in_shape(members, _Payload)
+    try:
+        amount = parse_positive(payload.amount)
+    except NotAnAmount as error:
+        raise MalformedMessage("amount") from error
     terms = Terms(
         str(payload.saga_id),
         payload.direction,
@@ -128,13 +112,12 @@ def _message(signature: CompactSignature, text: str) -> Message | None:
         amount,
         payload.currency,
     )
-    seen = payload.seen
     return Message(
         payload.type,
         terms,
         payload.code,
-        own=Position(payload.epoch, payload.seq, payload.head),
-        seen=NOWHERE if seen is None else Position(seen.epoch, seen.seq, seen.head),
+        own=payload.own_position,
+        seen=payload.seen_position,
         to=payload.to,
         raw=text,
         claim=payload.proof,

@@ -27,13 +27,12 @@ from hansa.rooms.transfers.asking import (
     approval_answer,
     one_approval,
 )
-from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.transferring import XREG_PERMISSION
 
 from . import wrapped_store
 from .acting import Begun, RedemptionRequest, WrapRequest, redeem, require_bridge, retry, wrap
+from .channel import CHANNEL
 from .errors import BRIDGE_REFUSALS, REDEEM_REFUSALS, TRANSFER_REFUSALS, SagaDirection, SagaUnknown
-from .exchange import signed, take_in_texts
 from .messages import Direction
 from .reading import find_saga
 from .schemas import (
@@ -183,8 +182,7 @@ async def bridge_messages(body: BridgeMessagesIn, caller: CurrentPeer, request: 
     """Take the messages of a peer in; a repeated message gets its stored answer."""
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
-    answers = await take_in_texts(runtime, Corridor.to(peer, runtime), body.messages)
-    return BridgeMessagesOut(messages=await signed(runtime, answers))
+    return BridgeMessagesOut(messages=await CHANNEL.receive(runtime, peer, body.messages))
 
 
 async def _step(

@@ -17,7 +17,6 @@ from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, federation, journal, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.pair_chain import Pair
-from hansa.rooms.transfers.crossing.peer_keys import own_keys
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
 from hansa.rooms.transfers.crossing.store import lock_pair
 
@@ -32,14 +31,14 @@ FORGOTTEN = frozenset({Money.RELOCK, Money.BURN_AGAIN})
 
 
 async def take_in(tx: Tx, corridor: Corridor, message: Message) -> Message | None:
-    """Apply a message whose signature was verified; the answer, if there is one, bears the positions after it."""
+    """Apply a message whose signature was verified; the answer, if there is one, bears the positions after it.
+
+    Raises: MalformedMessage where its proof is none.
+    """
     if not await _is_between(tx, corridor, message):
         await federation.count_refusal(tx, corridor.peer.id, "foreign_namespace")
         return None
-    proven = message if message.claim is None else proved(message, await own_keys(tx))
-    if proven is None:
-        await federation.count_refusal(tx, corridor.peer.id, "message_malformed")
-        return None
+    proven = message if message.claim is None else proved(message, await federation.mailbox.own_keys(tx))
     pair = await pairing.observe(tx, corridor, await lock_pair(tx, corridor.key), proven)
     if pair is None:
         return None

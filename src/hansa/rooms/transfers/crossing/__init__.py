@@ -26,16 +26,13 @@ from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .jobs_of_crossings import CROSSING_JOBS
 from .judging import is_withheld_abroad
 from .messages import (
-    ADDRESSEE_MAX_CHARACTERS,
     CONTRACT,
-    NO_HEAD,
     NOWHERE,
     PAYMENT_TOKEN,
     Message,
     Position,
     positions_at,
 )
-from .outbox import open_outbox
 from .paying import (
     CrossingPayment,
     ask_to_prepare,
@@ -68,12 +65,12 @@ from .schemas import (
     bounds_of,
     not_compared,
 )
+from .send_queue import open_send_queues
 from .swapped_totals import SwappedTotals, swapped_totals, swapped_with
 from .totals_at_place import confirmed_between, place_of, unconfirmed_before
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
 
 __all__ = [
-    "ADDRESSEE_MAX_CHARACTERS",
     "CONTRACT",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
@@ -81,7 +78,6 @@ __all__ = [
     "HIGH_WATER",
     "HIGH_WATER_TASK",
     "NOWHERE",
-    "NO_HEAD",
     "PAIR_ENDED",
     "PAIR_REOPENED",
     "PASSING_CODES",
@@ -129,7 +125,7 @@ __all__ = [
     "net_at_peer",
     "not_compared",
     "observe_in_chain",
-    "open_outbox",
+    "open_send_queues",
     "payments_received",
     "peer_router",
     "place_of",

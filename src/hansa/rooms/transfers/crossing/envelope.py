@@ -15,23 +15,22 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_amount, parse_positive
 from hansa.rooms import federation
-from hansa_verify import encoded, read_json
-from hansa_verify.jws import CompactSignature, read_compact
+from hansa_verify import read_json
+from hansa_verify.jws import CompactSignature
 
-from .messages import ADDRESSEE_MAX_CHARACTERS, Body, Code, Message, MessageType, Place, Position, Swap
+from .messages import Body, Code, Message, MessageType, Place, Position, Swap
 
-TYPE = "fed-transfer+jws"
 KIND = "fed.transfer.v1"
 MESSAGE_MAX_CHARACTERS = 16_384
+ENVELOPE = federation.mailbox.Envelope("fed-transfer+jws", MESSAGE_MAX_CHARACTERS)
+MalformedMessage = federation.mailbox.MalformedMessage
 MEMO_MAX_CHARACTERS = 256
 CODE_MAX_CHARACTERS = 64
 PURPOSE_MAX_CHARACTERS = 32
 PURPOSE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz_")
-NUMBER_MAX = 2**53
 AMOUNT_CHARACTERS, CURRENCY_CHARACTERS = 32, 8
 PARSED_MAX = 1024
 """Messages kept as they were parsed: those of the transfers under way with all peers."""
@@ -47,10 +46,6 @@ ESCAPED_CHARACTERS = 12
 
 _HEAD = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _SORTED = msgspec.json.Encoder(order="sorted")
-
-
-class MalformedMessage(Exception):
-    """The text is no message of that author."""
 
 
 def signed_texts(
@@ -75,16 +70,15 @@ def signed_texts(
 
 def signed_text(key: federation.SigningKey, message: Message) -> str:
     """One message with the signature of this registry."""
-    return _signed(key, _head_members(message, key) | _transfer_members(message))
+    return ENVELOPE.sign(key, _head_members(message) | _transfer_members(message))
 
 
 def _signed_at_once(key: federation.SigningKey, messages: Sequence[Message]) -> str:
     first = messages[0]
     if len(messages) == 1:
         return signed_text(key, first)
-    return _signed(
-        key, _head_members(first, key) | {"transfers": [_transfer_members(one) for one in messages]}
-    )
+    members = {"transfers": [_transfer_members(one) for one in messages]}
+    return ENVELOPE.sign(key, _head_members(first) | members)
 
 
 def _divided(messages: Iterable[Message]) -> Iterator[list[Message]]:
@@ -108,24 +102,13 @@ def _divided(messages: Iterable[Message]) -> Iterator[list[Message]]:
     yield part
 
 
-def _signed(key: federation.SigningKey, members: dict[str, Any]) -> str:
-    payload = canonical_json(members)
-    entry = federation.detached_signature(key, payload, {"typ": TYPE})
-    return f"{entry['protected']}.{encoded(payload)}.{entry['signature']}"
-
-
-def _head_members(message: Message, key: federation.SigningKey) -> dict[str, Any]:
-    members: dict[str, Any] = {
+def _head_members(message: Message) -> dict[str, Any]:
+    members = {
         "kind": KIND,
         "type": message.type.value,
-        "epoch": message.own.epoch,
-        "seq": message.own.seq,
-        "head": message.own.head,
-        "seen": {"epoch": message.seen.epoch, "seq": message.seen.seq, "head": message.seen.head},
-        "iat": int(key.now.timestamp()),
+        **federation.mailbox.placed_members(message.own, message.seen, message.to),
     }
     optional = {
-        "to": message.to,
         "code": message.code,
         "nonce": message.nonce,
         "place": {"epoch": message.place[0], "seq": message.place[1]} if message.place else None,
@@ -198,9 +181,7 @@ def _only(messages: tuple[Message, ...]) -> Message:
 
 def _signed_by(text: str, keys: Mapping[str, bytes]) -> tuple[Message, ...]:
     signature, messages = _parsed(text)
-    public_key = keys.get(signature.entry.kid or "")
-    if public_key is None or not signature.is_by(public_key):
-        raise MalformedMessage("signature")
+    federation.mailbox.require_signed(signature, keys)
     return messages
 
 
@@ -208,9 +189,7 @@ def _signed_by(text: str, keys: Mapping[str, bytes]) -> tuple[Message, ...]:
 @lru_cache(PARSED_MAX)
 def _parsed(text: str) -> tuple[CompactSignature, tuple[Message, ...]]:
     """The messages as they are written; their signature is not verified. Raises: MalformedMessage."""
-    signature = read_compact(text, TYPE, MESSAGE_MAX_CHARACTERS, _read_payload)
-    if signature is None:
-        raise MalformedMessage("form")
+    signature = ENVELOPE.read(text, _read_payload)
     try:
         return signature, _messages(signature.payload, text)
     except (ValueError, NotAnAmount) as trouble:
@@ -247,7 +226,7 @@ def _messages(payload: Mapping[str, Any], text: str) -> tuple[Message, ...]:
         seen=position_in(seen),
         claim=_optional(payload, "proof", MESSAGE_MAX_CHARACTERS),
         place=_place(payload),
-        to=_optional(payload, "to", ADDRESSEE_MAX_CHARACTERS),
+        to=_optional(payload, "to", federation.mailbox.ADDRESSEE_MAX_CHARACTERS),
         raw=text,
     )
     if "transfers" in payload:
@@ -331,7 +310,7 @@ def _place(payload: Mapping[str, Any]) -> Place | None:
 
 def _number(members: Mapping[str, Any], name: str) -> int:
     value = members.get(name)
-    if type(value) is not int or not 0 <= value <= NUMBER_MAX:
+    if type(value) is not int or not 0 <= value <= federation.mailbox.NUMBER_MAX:
         raise MalformedMessage(name)
     return value
 

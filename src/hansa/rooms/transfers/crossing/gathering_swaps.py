@@ -20,8 +20,8 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import ledger
 from hansa.rooms.transfers import pools
 
+from .channel import DELIVERY
 from .corridor import Corridor
-from .exchange import DELIVERY
 from .messages import Body
 from .money_orders import reserve_out
 from .reserving import NO_BUDGET, RESERVE, CrossingRequest, Reserved, body_of, kept_of, new_sent, text_of

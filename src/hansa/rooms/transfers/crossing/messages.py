@@ -9,11 +9,12 @@ from enum import StrEnum
 
 import msgspec
 
-NO_HEAD = "0" * 64
+from hansa.rooms import federation
+
+Position = federation.mailbox.Position
+NOWHERE = federation.mailbox.NOWHERE
 MESSAGES_MAX = 500
 """Of one request: of the texts, and of the messages in them."""
-ADDRESSEE_MAX_CHARACTERS = 2048
-"""Of a SPIFFE id."""
 SHOWN_MAX_CHARACTERS = 11_000
 """Of a text that is shown to its author: inside a message about the heads it is below the limit of a message."""
 DROPPED = ""
@@ -104,22 +105,6 @@ class Body(msgspec.Struct, frozen=True):
         swapped = () if self.swap is None else (self.swap.text,)
         text = "\n".join((*parts, "" if self.memo is None else "+" + self.memo, *swapped))
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-class Position(msgspec.Struct, frozen=True):
-    """A place in a chain of decisions and receipts; epoch 0 is the place before any."""
-
-    epoch: int = 0
-    seq: int = 0
-    head: str = NO_HEAD
-
-    def is_after(self, other: "Position") -> bool:
-        """Whether this place comes later, whatever the hashes are."""
-        return (self.epoch, self.seq) > (other.epoch, other.seq)
-
-
-NOWHERE = Position()
-"""What is known of a chain before its first message."""
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ The transfer is reserved in the transaction of the room above, and `PAYMENT_DECI
 decision. The name of a transfer is used once: what was reserved under it, or replayed after a restore, is not reserved again.
 """
 
+from contextlib import suppress
 from uuid import UUID
 
 import msgspec
@@ -14,9 +15,9 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger
 
 from . import sender, sent_store
+from .channel import CHANNEL
 from .corridor import Corridor
 from .errors import PeerRewound
-from .exchange import PeerSilent, exchange
 from .messages import Body
 from .money_orders import reserve_out
 from .reading import view_of_sent
@@ -117,8 +118,5 @@ async def ask_to_prepare(runtime: Runtime, transfer_id: UUID) -> None:
     peer = await database.look(lambda tx: federation.peer_by_spiffe_id(tx, row["peer"]))
     if peer is None or peer.ledger_id is None:
         return
-    corridor = Corridor.to(peer, runtime)
-    try:
-        await exchange(runtime, corridor, sender.outstanding(sent_store.sent_of(row)), rounds=1)
-    except PeerSilent:
-        return
+    with suppress(federation.mailbox.PeerUnavailable):
+        await CHANNEL.send(runtime, peer, sender.outstanding(sent_store.sent_of(row)))

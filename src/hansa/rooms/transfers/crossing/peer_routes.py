@@ -9,8 +9,7 @@ from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.values.errors import Invalid, Unavailable
 from hansa.rooms import federation
 
-from .corridor import Corridor
-from .exchange import signed, take_in_texts
+from .channel import CHANNEL
 from .schemas import TransferMessagesIn, TransferMessagesOut
 
 peer_router = APIRouter(tags=["federation"], route_class=DirectRoute)
@@ -26,7 +25,5 @@ async def transfer_messages(
     """Take the messages of a peer in; a repeated message gets its stored answer."""
     runtime = runtime_of(request)
     peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
-    answers = await take_in_texts(runtime, Corridor.to(peer, runtime), body.messages)
-    return TransferMessagesOut(
-        messages=await signed(runtime, answers, together=body.reads_transfers), reads_transfers=True
-    )
+    answers = await CHANNEL.receive(runtime, peer, body.messages, reads_transfers=body.reads_transfers)
+    return TransferMessagesOut(messages=answers, reads_transfers=True)

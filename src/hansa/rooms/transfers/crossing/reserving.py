@@ -19,10 +19,10 @@ from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers import pools
 
 from . import sent_store
+from .channel import DELIVERY
 from .corridor import Corridor
 from .destination import fee_of_peer
 from .errors import PeerRewound
-from .exchange import DELIVERY
 from .messages import Body, Message, Swap
 from .money_orders import reserve_out
 from .records import Bounds

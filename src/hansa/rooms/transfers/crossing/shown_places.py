@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 
-from hansa_verify.jws import read_compact
+from hansa.rooms import federation
 
-from .envelope import TYPE, MalformedMessage, position_in
+from .envelope import ENVELOPE, MalformedMessage, position_in
 from .messages import SHOWN_MAX_CHARACTERS, Position
 
-TYPES = (TYPE, "fed-bridge+jws", "fed-slash+jws")
+SHOWN = [
+    federation.mailbox.Envelope(typ, SHOWN_MAX_CHARACTERS)
+    for typ in (ENVELOPE.typ, "fed-bridge+jws", "fed-slash+jws")
+]
 
 
 def shown_place(text: str, own_keys: Mapping[str, bytes], peer: str) -> Position | None:
@@ -15,13 +18,10 @@ def shown_place(text: str, own_keys: Mapping[str, bytes], peer: str) -> Position
 
     A text for another peer proves nothing: its place is of another chain.
     """
-    for typ in TYPES:
-        signature = read_compact(text, typ, SHOWN_MAX_CHARACTERS)
-        key = None if signature is None else own_keys.get(signature.entry.kid or "")
-        if signature is None or key is None or signature.payload.get("to") != peer:
-            continue
+    for envelope in SHOWN:
         try:
-            return position_in(signature.payload) if signature.is_by(key) else None
+            payload = envelope.verify(text, own_keys)
+            return position_in(payload) if payload.get("to") == peer else None
         except MalformedMessage:
-            return None
+            continue
     return None

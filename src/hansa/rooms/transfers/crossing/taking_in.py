@@ -19,17 +19,12 @@ from .corridor import Corridor
 from .envelope import MalformedMessage, proved
 from .judging import NO_TERMS, Judge
 from .messages import NOWHERE, Code, Message, positions_at
-from .peer_keys import own_keys
 from .protocol import Findings
 from .reopening import reopen
 from .sender import Judgement
 from .shown_places import shown_place
 from .states import Received, ReceivedState, Sent, SentState, Step
 from .writing import Changes, write_changes
-
-
-class ApplyAlone(Exception):
-    """A message changes what was read for the others: each is to be applied in a transaction of its own."""
 
 
 def dids_in(messages: Sequence[Message]) -> set[str]:
@@ -113,7 +108,7 @@ class _Taking(msgspec.Struct):
         transfer_id = message.body.transfer_id
         if protocol.rests_on_proof(self.sent.get(transfer_id), self.received.get(transfer_id), message):
             try:
-                message = proved(message, await own_keys(self.tx))
+                message = proved(message, await federation.mailbox.own_keys(self.tx))
             except MalformedMessage:
                 return self._refuse("message_malformed")
         concerns_sent = protocol.concerns_sent(message)
@@ -129,7 +124,7 @@ class _Taking(msgspec.Struct):
         self.changes.pair = observed.pair
         if observed.resend:
             if not self.is_alone:
-                raise ApplyAlone
+                raise federation.mailbox.ApplyAlone
             # Before the row of the message itself is read anew and changed.
             await reopen(self.tx, self.corridor.key, self.corridor.reopened)
             await self._read_again(message)
@@ -139,7 +134,7 @@ class _Taking(msgspec.Struct):
         """A message about the heads with the own statement that it shows, if it is one for this peer."""
         if message.claim is None or message.type not in pair_chain.HEADS:
             return message
-        place = shown_place(message.claim, await own_keys(self.tx), self.corridor.key)
+        place = shown_place(message.claim, await federation.mailbox.own_keys(self.tx), self.corridor.key)
         return message if place is None else replace(message, proof=positions_at(place, NOWHERE))
 
     async def _read_again(self, message: Message) -> None:

@@ -21,16 +21,16 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 
 from . import sent_store, store
+from .channel import abort_now
 from .corridor import Corridor
 from .corridors import CORRIDORS
 from .errors import PeerRewound, refusal_of
-from .exchange import abort_now
 from .gathering_swaps import SWAPS_OUT
 from .messages import Message
-from .outbox import OUTBOX
 from .reading import view_of_answer
 from .records import Bounds, CrossingView
 from .reserving import CALLER_SECONDS, CrossingRequest, Reserved, kept_of, reserve
+from .send_queue import SEND_QUEUES
 from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
@@ -52,8 +52,8 @@ async def cross(
     Raises: what `agents.clear_payment` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, the refusals of swaps and
     quotes, and why the receiver's registry refused.
     """
-    outbox = OUTBOX.of(runtime)
-    outbox.require_room(corridor)
+    queues = SEND_QUEUES.of(runtime)
+    queues.require_room(corridor)
     reserved = await _reserved(runtime, agent, corridor, crossing_request)
     if isinstance(reserved, agents.Approval):
         return reserved
@@ -84,7 +84,7 @@ async def _decided(
     """The row once the peer answered; without an answer in time the transfer is aborted."""
     try:
         async with asyncio.timeout(CALLER_SECONDS):
-            row = await OUTBOX.of(runtime).decided(corridor, prepare)
+            row = await SEND_QUEUES.of(runtime).decided(corridor, prepare)
     except TimeoutError:
         await runtime.database.act(lambda tx: abort_now(tx, corridor, [transfer_id]))
         return await _outcome(runtime, transfer_id)

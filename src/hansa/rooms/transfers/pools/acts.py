@@ -13,8 +13,7 @@ import msgspec
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
+from hansa.foundation.plumbing.outgoing import CallLimits
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor, format_amount
@@ -87,11 +86,9 @@ async def send_acts(runtime: Runtime, spiffe_id: str) -> str | None:
 async def _send_act(runtime: Runtime, peer: federation.PeerRecord, row: asyncpg.Record) -> str | None:
     body = msgspec.json.decode(row["body"])
     try:
-        answer = await federation.call_peer(runtime, peer, "POST", PATH, body, limits=LIMITS)
-    except OutgoingTrouble as trouble:
-        return trouble.reason
-    except (PeerClosed, federation.FederationOff) as refusal:
-        return refusal.code.lower()
+        answer = await federation.mailbox.post(runtime, peer, PATH, body, limits=LIMITS)
+    except federation.mailbox.PeerUnavailable as unavailable:
+        return unavailable.reason
     is_refused = answer.status in {CONFLICT, UNPROCESSABLE} and row["kind"] == "propose"
     # The other side has closed the pool, and this one follows.
     is_moot = answer.status == NOT_FOUND and row["kind"] != "propose"

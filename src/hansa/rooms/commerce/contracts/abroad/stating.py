@@ -9,8 +9,6 @@ import msgspec
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import reading, store
@@ -40,11 +38,9 @@ async def _state(runtime: Runtime, job: jobs.Job) -> None:
     if statement is None:
         return
     try:
-        answer = await federation.call_peer(runtime, statement.peer, "POST", PATH, statement.body)
-    except OutgoingTrouble as trouble:
-        raise jobs.PutOff(trouble.reason) from None
-    except (PeerClosed, federation.FederationOff) as refusal:
-        raise jobs.PutOff(refusal.code.lower()) from None
+        answer = await federation.mailbox.post(runtime, statement.peer, PATH, statement.body)
+    except federation.mailbox.PeerUnavailable as unavailable:
+        raise jobs.PutOff(unavailable.reason) from None
     # 404: the registry has no such agent, or keeps no copies.
     if answer.status not in {OK, NOT_FOUND}:
         raise jobs.PutOff(f"status_{answer.status}")

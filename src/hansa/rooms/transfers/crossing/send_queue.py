@@ -17,10 +17,11 @@ import structlog
 
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Unavailable
+from hansa.rooms import federation
 
 from . import sent_store
+from .channel import BATCH, CHANNEL, abort_now
 from .corridor import Corridor
-from .exchange import BATCH, PeerSilent, abort_now, answers_to
 from .high_water import HIGH_WATER
 from .messages import Message, MessageType
 
@@ -41,7 +42,7 @@ class _Queue(msgspec.Struct):
     senders: set[asyncio.Task[None]] = msgspec.field(default_factory=set)
 
 
-class Outbox:
+class SendQueues:
     """The queues of one process."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -98,11 +99,13 @@ class Outbox:
                 for caller in callers.values():
                     caller.cancel()
 
-    async def _answered(self, corridor: Corridor, batch: Sequence[Message]) -> list[Message]:
+    async def _answered(self, corridor: Corridor, batch: Sequence[Message]) -> Sequence[Message]:
         try:
-            return await answers_to(self._runtime, corridor, batch)
-        except PeerSilent as silence:
-            _log.info("a peer did not answer", peer=corridor.frame, reason=silence.reason, count=len(batch))
+            return await CHANNEL.send(self._runtime, corridor.peer, batch)
+        except federation.mailbox.PeerUnavailable as unavailable:
+            _log.info(
+                "a peer did not answer", peer=corridor.frame, reason=unavailable.reason, count=len(batch)
+            )
             return []
 
     async def _return_rows(
@@ -124,17 +127,17 @@ class Outbox:
         return await self._runtime.database.look(lambda tx: sent_store.outcomes(tx, list(transfer_ids)))
 
 
-OUTBOX: Slot[Outbox] = Slot("transfers: messages that wait for peers", build=Outbox)
+SEND_QUEUES: Slot[SendQueues] = Slot("transfers: messages that wait for peers", build=SendQueues)
 
 
 @asynccontextmanager
-async def open_outbox(runtime: Runtime) -> AsyncIterator[None]:
+async def open_send_queues(runtime: Runtime) -> AsyncIterator[None]:
     """Before the process serves, judge whether its database is the last one; at the end, end what is under way."""
     await HIGH_WATER.of(runtime).compare()
     try:
         yield
     finally:
-        await OUTBOX.of(runtime).close()
+        await SEND_QUEUES.of(runtime).close()
 
 
 def _callers_of(queue: _Queue, batch: Sequence[Message]) -> dict[UUID, "asyncio.Future[asyncpg.Record]"]:

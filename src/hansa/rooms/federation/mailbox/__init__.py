@@ -1,0 +1,40 @@
+"""The mailbox: signed messages between this registry and its peers. One way in, one way out, for every subject."""
+
+from .channel import ApplyAlone, Channel, Exchange
+from .delivery import Answers, PeerUnavailable, post, post_messages
+from .envelope import Envelope, MalformedMessage, in_shape, own_keys, require_signed
+from .outbox import Outbox, Sending, converse
+from .positions import (
+    ADDRESSEE_MAX_CHARACTERS,
+    NO_HEAD,
+    NOWHERE,
+    NUMBER_MAX,
+    Placed,
+    Position,
+    placed_members,
+)
+
+__all__ = [
+    "ADDRESSEE_MAX_CHARACTERS",
+    "NOWHERE",
+    "NO_HEAD",
+    "NUMBER_MAX",
+    "Answers",
+    "ApplyAlone",
+    "Channel",
+    "Envelope",
+    "Exchange",
+    "MalformedMessage",
+    "Outbox",
+    "PeerUnavailable",
+    "Placed",
+    "Position",
+    "Sending",
+    "converse",
+    "in_shape",
+    "own_keys",
+    "placed_members",
+    "post",
+    "post_messages",
+    "require_signed",
+]

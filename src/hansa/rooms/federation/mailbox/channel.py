@@ -1,0 +1,161 @@
+"""A channel: the messages on one subject between this registry and its peers, sent and received alike.
+
+- A room declares what its messages are: how a text is read, which agents a message names, how it is applied, how an answer is signed.
+- Messages are applied in a transaction, which undoes what is refused. What is lost in transit or refused its author sends again.
+- Nothing here is called within a transaction.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+import structlog
+
+from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.rooms.federation.did_claims import FrameSilent, learn_holders
+from hansa.rooms.federation.peers import PeerRecord, count_refusal, keys_in_force, with_present_keys
+
+from .delivery import post_messages
+from .envelope import MalformedMessage
+
+M = TypeVar("M")
+
+MALFORMED = "message_malformed"
+
+_log = structlog.get_logger()
+
+
+class ApplyAlone(Exception):
+    """A message changes what was read for the others: each is to be applied in a transaction of its own."""
+
+
+class Exchange(msgspec.Struct, Generic[M], frozen=True):
+    """One request between two registries, as those who apply its messages see it.
+
+    `sent`: the messages of this registry to which the peer answers; empty where the peer asks.
+    """
+
+    runtime: Runtime
+    peer: PeerRecord
+    sent: Sequence[M] = ()
+
+    @property
+    def spiffe_id(self) -> str:
+        """The name of the peer in every row."""
+        assert self.peer.spiffe_id is not None
+        return self.peer.spiffe_id
+
+
+Read = Callable[[str, Mapping[str, bytes]], Sequence[M]]
+"""Return the messages of one text by the holder of these keys. Raises: MalformedMessage."""
+Apply = Callable[[Tx, Exchange[M], Sequence[M]], Awaitable[Sequence[M]]]
+"""Apply messages in order; the answers to them. Raises: MalformedMessage, ApplyAlone, Refused."""
+Sign = Callable[[Runtime, Sequence[M], bool], Awaitable[list[str]]]
+"""Sign messages, several in one text where the reader reads that."""
+Stamp = Callable[[Runtime, PeerRecord, Sequence[M]], Awaitable[Sequence[M]]]
+"""Return messages with the positions of this moment."""
+
+
+class Channel(msgspec.Struct, Generic[M], frozen=True):
+    """The messages on one subject.
+
+    `asks` reads what comes to the own route, `answers` what a peer answers; `parties` are the agents that a message names.
+    `stamp` is called before messages are sent. `is_together`: the messages of one request are one transaction; otherwise each is
+    its own. `messages_max`: of one request; those beyond it are counted as malformed. `readers`: SPIFFE ids of the peers whose last
+    answer to this process said that they read several messages in one text; None where none are signed so.
+    """
+
+    path: str
+    asks: Read[M]
+    answers: Read[M]
+    parties: Callable[[M], Collection[str]]
+    apply: Apply[M]
+    sign: Sign[M]
+    stamp: Stamp[M] | None = None
+    is_together: bool = False
+    messages_max: int | None = None
+    readers: Slot[set[str]] | None = None
+
+    async def receive(
+        self, runtime: Runtime, peer: PeerRecord, texts: Sequence[str], *, reads_transfers: bool = False
+    ) -> list[str]:
+        """Apply what a peer sent to the own route; the signed answers."""
+        answers = await self._apply_texts(Exchange(runtime, peer), self.asks, texts)
+        return await self.sign(runtime, answers, reads_transfers) if answers else []
+
+    async def send(self, runtime: Runtime, peer: PeerRecord, messages: Sequence[M]) -> Sequence[M]:
+        """Send messages and apply the answers; what follows from these. Raises: PeerUnavailable."""
+        if self.stamp is not None:
+            messages = await self.stamp(runtime, peer, messages)
+        exchange = Exchange(runtime, peer, messages)
+        answers = await self._post(exchange, messages)
+        return await self._apply_texts(exchange, self.answers, answers)
+
+    async def _post(self, exchange: Exchange[M], messages: Sequence[M]) -> list[str]:
+        runtime, peer = exchange.runtime, exchange.peer
+        if self.readers is None:
+            texts = await self.sign(runtime, messages, False)
+            return (await post_messages(runtime, peer, self.path, texts)).messages
+        readers = self.readers.of(runtime)
+        texts = await self.sign(runtime, messages, exchange.spiffe_id in readers)
+        stated = await post_messages(runtime, peer, self.path, texts, reads_transfers=True)
+        (readers.add if stated.reads_transfers else readers.discard)(exchange.spiffe_id)
+        return stated.messages
+
+    async def _apply_texts(self, exchange: Exchange[M], read: Read[M], texts: Sequence[str]) -> list[M]:
+        peer = await with_present_keys(exchange.runtime, exchange.peer, texts)
+        exchange = msgspec.structs.replace(exchange, peer=peer)
+        messages, malformed = _read(read, texts, exchange.peer)
+        if self.messages_max is not None and len(messages) > self.messages_max:
+            malformed += len(messages) - self.messages_max
+            del messages[self.messages_max :]
+        if malformed:
+            await _count_malformed(exchange, malformed)
+        parts = [messages] if self.is_together and messages else [[one] for one in messages]
+        return [answer for part in parts for answer in await self._apply_known(exchange, part)]
+
+    async def _apply_known(self, exchange: Exchange[M], messages: Sequence[M]) -> Sequence[M]:
+        """Apply messages once it is known which registries have their agents; none while the frame of this trust domain is silent."""
+        runtime = exchange.runtime
+        if exchange.peer.trust_domain == runtime.settings.trust_domain:
+            try:
+                await learn_holders(runtime, {did for one in messages for did in self.parties(one)})
+            except FrameSilent as silence:
+                # Nothing was changed; the peer sends them again.
+                _log.warning("messages of a peer not applied", path=self.path, code=silence.code)
+                return ()
+        return await self._apply(exchange, messages)
+
+    async def _apply(self, exchange: Exchange[M], messages: Sequence[M]) -> Sequence[M]:
+        try:
+            return await exchange.runtime.database.act(lambda tx: self.apply(tx, exchange, messages))
+        except ApplyAlone:
+            pass
+        except MalformedMessage:
+            await _count_malformed(exchange, len(messages))
+            return ()
+        except Refused as refusal:
+            # Nothing was changed; what is not answered the peer sends again.
+            if len(messages) == 1 or isinstance(refusal, Unavailable):
+                _log.warning("messages of a peer not applied", path=self.path, code=refusal.code)
+                return ()
+        return [answer for one in messages for answer in await self._apply(exchange, [one])]
+
+
+def _read(read: Read[M], texts: Iterable[str], peer: PeerRecord) -> tuple[list[M], int]:
+    """The messages of the peer, and how many texts are none."""
+    keys = keys_in_force(peer)
+    messages: list[M] = []
+    malformed = 0
+    for text in texts:
+        try:
+            messages += read(text, keys)
+        except MalformedMessage:
+            malformed += 1
+    return messages, malformed
+
+
+async def _count_malformed(exchange: Exchange[M], times: int) -> None:
+    await exchange.runtime.database.act(lambda tx: count_refusal(tx, exchange.peer.id, MALFORMED, times))
