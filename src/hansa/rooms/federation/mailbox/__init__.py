@@ -1,4 +1,4 @@
-"""The mailbox: signed messages between this registry and its peers. One way in, one way out, for every subject."""
+"""The mailbox: signed messages between this registry and its peers, sent, received and applied alike for every subject."""
 
 from .channel import ApplyAlone, Channel, Exchange
 from .delivery import Answers, PeerUnavailable, post, post_messages

@@ -73,9 +73,12 @@ def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
     return replace(message, proof=read_message(message.claim, own_keys))
 
 
-def kept_message(text: str) -> Message:
-    """A message that was verified before it was kept. Raises: MalformedMessage."""
-    return _message(ENVELOPE.read(text).payload, text)
+def kept_message(text: str) -> Message | None:
+    """A message that was verified before it was kept; None where it cannot be read any more."""
+    try:
+        return _message(ENVELOPE.read(text).payload, text)
+    except MalformedMessage:
+        return None
 
 
 def shortest(message: Message) -> str:
@@ -84,18 +87,10 @@ def shortest(message: Message) -> str:
     Else each restore would add a proof of a proof.
     """
     assert message.raw is not None
-    first = _first_statement(message)
+    proof = None if message.claim is None else kept_message(message.claim)
+    first = None if proof is None or proof.claim is None else kept_message(proof.claim)
     is_same = first is not None and (first.type, first.terms) == (message.type, message.terms)
     return first.raw if is_same and first is not None and first.raw is not None else message.raw
-
-
-def _first_statement(message: Message) -> Message | None:
-    """What the author stated before, as the addressee shows it in the proof; None where nothing of this is in the message."""
-    try:
-        proof = None if message.claim is None else kept_message(message.claim)
-        return None if proof is None or proof.claim is None else kept_message(proof.claim)
-    except MalformedMessage:
-        return None
 
 
 def _message(members: Mapping[str, Any], text: str) -> Message:
