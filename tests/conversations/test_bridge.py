@@ -323,7 +323,7 @@ async def test_a_repeated_request_gets_its_first_answer_once_the_saga_has_moved_
     pair: Neighbours, monkeypatch: pytest.MonkeyPatch
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "answer" if made == 1 else None
     wanted = {"receiver_did": bob.did, "amount": "10"}
     first = await ask(alice, "transfer", key="moved-on", **wanted)
@@ -352,7 +352,7 @@ async def test_a_repeated_redemption_gets_its_first_answer_once_the_saga_has_mov
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     await wrapped(alice, bob, "10")
-    calls = LostCalls(monkeypatch, posting)
+    calls = LostCalls(monkeypatch)
     calls.loses = lambda made: "answer" if made == 1 else None
     wanted = {"wrapped_currency": "AVT.a.example", "amount": "10", "receiver_did": alice.did}
     first = await ask(bob, "redeem", key="moved-on", **wanted)
