@@ -13,7 +13,8 @@ import typer.main
 from hansa.doors.commands.program import app
 
 # `hansa serve` configures its log inside the block that words the failures of a start.
-SET_UP_BY_HAND = {"serve"}
+# `hansa config` states every fault that would end `settings_from`, and logs nothing.
+SET_UP_BY_HAND = {"serve", "config"}
 LOGGING_COMMAND = """
 import structlog
 from hansa.doors.commands.execution import settings_from

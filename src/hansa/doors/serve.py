@@ -58,6 +58,7 @@ from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.settings import (
     Settings,
     applied_settings_file,
+    exposure,
     misspelt_settings,
     without_secrets,
 )
@@ -139,6 +140,8 @@ async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
     )
     for name, meant in misspelt_settings().items():
         _log.warning("unknown environment variable, similar to a setting", variable=name, meant=meant)
+    if exposed := exposure(applied_settings_file()):
+        _log.warning("secrets are exposed", trouble=exposed, remedy=f"chmod 0640 {applied_settings_file()}")
     if not await has_administrator(dsn):
         command = _command_for_an_administrator(settings)
         _log.info("no administrator exists; create one", command=command)

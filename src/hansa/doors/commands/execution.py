@@ -48,6 +48,15 @@ def use_settings_file(path: Path) -> None:
         fail(str(error))
 
 
+def name_settings_file(path: Path) -> None:
+    """Leave the reading of a settings file to this command."""
+    import os
+
+    from hansa.foundation.plumbing.settings import CONFIG_VARIABLE
+
+    os.environ[CONFIG_VARIABLE] = str(path)
+
+
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
     """The result of the coroutine, in an event loop of its own."""
     import asyncio

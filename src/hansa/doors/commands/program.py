@@ -10,6 +10,7 @@ from hansa.doors.commands import (
     administrators,
     background_jobs,
     completion,
+    configuration,
     crossings,
     database,
     demonstration,
@@ -24,7 +25,7 @@ from hansa.doors.commands import (
     supply,
     verification,
 )
-from hansa.doors.commands.execution import use_settings_file
+from hansa.doors.commands.execution import name_settings_file, use_settings_file
 from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT
 from hansa.doors.commands.presentation import HELP_OPTIONS, PROGRAM, CommandsByPurpose
 from hansa_client.commands.verbs import add_verbs
@@ -48,6 +49,7 @@ app = typer.Typer(
 
 @app.callback()
 def hansa(
+    context: typer.Context,
     *,
     version: Annotated[
         bool,
@@ -65,11 +67,25 @@ def hansa(
 ) -> None:
     """What every command shares."""
     del version
-    if config is not None:
+    if config is None:
+        return
+    if context.invoked_subcommand == "config":
+        # This command states every fault of the file, not the first one.
+        name_settings_file(config)
+    else:
         use_settings_file(config)
 
 
-for top_level in (serving, stopping, demonstration, supply, inspection, completion, development):
+for top_level in (
+    serving,
+    stopping,
+    demonstration,
+    supply,
+    inspection,
+    configuration,
+    completion,
+    development,
+):
     app.add_typer(top_level.app)
 add_verbs(app, program="hansa")
 app.add_typer(registry_keys.bundle_app)

@@ -17,7 +17,12 @@ from hansa.foundation.plumbing.migrate import (
     LAST_COMMIT_OF_FORMER_CHAIN,
     is_before_baseline,
 )
-from hansa.foundation.plumbing.settings import BadSetting, applied_settings_file, misspelt_settings
+from hansa.foundation.plumbing.settings import (
+    BadSetting,
+    applied_settings_file,
+    exposure,
+    misspelt_settings,
+)
 from hansa.foundation.plumbing.workload_api import require_agent
 from hansa.foundation.values.money import parse_amount
 
@@ -60,6 +65,9 @@ def _versions(facts: Facts) -> Iterator[Finding]:
 
 
 def _settings(facts: Facts) -> Iterator[Finding]:
+    file = facts.processes[0].settings_file if facts.processes else applied_settings_file()
+    if exposed := exposure(file):
+        yield Finding("warning", "settings", exposed, f"chmod 0640 {file}")
     misspelt = misspelt_settings()
     for name, meant in misspelt.items():
         yield Finding("warning", "settings", f"{name} is not a setting", f"rename it to {meant}")
@@ -72,7 +80,6 @@ def _settings(facts: Facts) -> Iterator[Finding]:
             "restart the registry",
         )
     elif not misspelt:
-        file = facts.processes[0].settings_file if facts.processes else applied_settings_file()
         whose = f"of process {facts.processes[0].pid}" if facts.processes else "of this command"
         place = f" (settings file {file})" if file else ""
         yield Finding("ok", "settings", f"the settings {whose}{place} have allowed values")

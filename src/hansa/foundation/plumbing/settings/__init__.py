@@ -3,10 +3,17 @@
 A bad value stops the start with one line that names the variable, the value and what is allowed. `values` holds what is
 allowed, `model` the settings, `federation` those on other registries, `unbuilt` those whose feature is not built yet,
 `jurisdiction` the file that one of them names,
-`spelling` finds names that are close to one, `file` reads a settings file.
+`spelling` finds names that are close to one, `file` reads a settings file, `secrets_shown` hides secrets.
 """
 
-from .file import CONFIG_VARIABLE, applied_settings_file, apply_settings_file, read_settings_file
+from .file import (
+    CONFIG_VARIABLE,
+    applied_file,
+    applied_settings_file,
+    apply_settings_file,
+    apply_sound_lines,
+    read_settings_file,
+)
 from .jurisdiction import JurisdictionProfile, RegulatedAction, read_profile
 from .model import (
     ARE_A_SECRET,
@@ -14,30 +21,41 @@ from .model import (
     HOLD_A_PASSWORD,
     BadSetting,
     Settings,
+    data_dir_at_home,
+    judge_settings,
     read_settings,
     without_secrets,
 )
-from .spelling import misspelt_settings, require_spelling
+from .secrets_shown import exposure, shown_value
+from .spelling import DECISIVE, KEY_NAMES, misspelt_settings, require_spelling
 from .values import SECRET, SECRET_SHORT_BELOW, is_operator_name
 
 __all__ = [
     "ARE_A_SECRET",
     "CAUTIOUS_MODE",
     "CONFIG_VARIABLE",
+    "DECISIVE",
     "HOLD_A_PASSWORD",
+    "KEY_NAMES",
     "SECRET",
     "SECRET_SHORT_BELOW",
     "BadSetting",
     "JurisdictionProfile",
     "RegulatedAction",
     "Settings",
+    "applied_file",
     "applied_settings_file",
     "apply_settings_file",
+    "apply_sound_lines",
+    "data_dir_at_home",
+    "exposure",
     "is_operator_name",
+    "judge_settings",
     "misspelt_settings",
     "read_profile",
     "read_settings",
     "read_settings_file",
     "require_spelling",
+    "shown_value",
     "without_secrets",
 ]

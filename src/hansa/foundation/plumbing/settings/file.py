@@ -7,8 +7,9 @@
 
 import os
 import re
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
+from typing import NamedTuple
 
 from .model import BadSetting
 from .spelling import misspelt_settings
@@ -16,8 +17,17 @@ from .spelling import misspelt_settings
 CONFIG_VARIABLE = "HANSA_CONFIG"
 FILE_MAX_BYTES = 1 << 16
 _LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.ASCII)
-_applied: list[str] = []
 _QUOTED = re.compile(r"(?P<quote>['\"])(?P<value>.*)(?P=quote)")
+
+
+class AppliedFile(NamedTuple):
+    """A settings file that this process has read, and the variables that it set."""
+
+    path: Path
+    names: frozenset[str]
+
+
+_applied: list[AppliedFile] = []
 
 
 def apply_settings_file(path: Path, environment: MutableMapping[str, str] = os.environ) -> None:
@@ -26,31 +36,67 @@ def apply_settings_file(path: Path, environment: MutableMapping[str, str] = os.e
     The variable that names the file is emptied: processes that this one starts get the values, not the file, which may
     have changed by then.
     """
-    for name, value in read_settings_file(path).items():
-        environment.setdefault(name, value)
-    environment[CONFIG_VARIABLE] = ""
-    _applied.append(str(path.absolute()))
+    _apply(path, read_settings_file(path), environment)
+
+
+def apply_sound_lines(path: Path) -> list[str]:
+    """Set the variables of the file that are not set and return the faults of its other lines, one sentence each."""
+    values, faults = examine_settings_file(path)
+    _apply(path, values, os.environ)
+    return faults
+
+
+def applied_file() -> AppliedFile | None:
+    """The settings file that this process has read."""
+    return _applied[-1] if _applied else None
 
 
 def applied_settings_file() -> str | None:
     """The path of the settings file that this process has read."""
-    return _applied[-1] if _applied else None
+    applied = applied_file()
+    return None if applied is None else str(applied.path)
 
 
 def read_settings_file(path: Path) -> dict[str, str]:
     """Values of a settings file by their names. Raises: BadSetting, which names the file and the line."""
+    values, faults = examine_settings_file(path)
+    if faults:
+        raise BadSetting(faults[0])
+    return values
+
+
+def examine_settings_file(path: Path) -> tuple[dict[str, str], list[str]]:
+    """Values of a settings file by their names, and a sentence for each fault, which names the file and the line."""
     found: dict[str, str] = {}
-    for number, line in enumerate(_text_of(path).splitlines(), 1):
+    try:
+        text = _text_of(path)
+    except BadSetting as fault:
+        return found, [str(fault)]
+    faults = []
+    for number, line in enumerate(text.splitlines(), 1):
         stated = line.strip()
         if not stated or stated[0] in "#;":
             continue
-        name, value = _assignment(stated, f"{path}, line {number}")
+        at = f"{path}, line {number}"
+        try:
+            name, value = _assignment(stated, at)
+        except BadSetting as fault:
+            faults.append(str(fault))
+            continue
         if name in found:
-            raise BadSetting(f"{path}, line {number}: {name} is set twice; state it once")
-        found[name] = value
-    for name, meant in misspelt_settings(found).items():
-        raise BadSetting(f"{path}: {name} is no setting; is {meant} meant?")
-    return found
+            faults.append(f"{at}: {name} is set twice; state it once")
+        found.setdefault(name, value)
+    misspelt = misspelt_settings(found).items()
+    faults += [f"{path}: {name} is no setting; is {meant} meant?" for name, meant in misspelt]
+    return found, faults
+
+
+def _apply(path: Path, values: Mapping[str, str], environment: MutableMapping[str, str]) -> None:
+    names = frozenset(name for name in values if name not in environment)
+    for name in names:
+        environment[name] = values[name]
+    environment[CONFIG_VARIABLE] = ""
+    _applied.append(AppliedFile(path.absolute(), names))
 
 
 def _assignment(line: str, at: str) -> tuple[str, str]:

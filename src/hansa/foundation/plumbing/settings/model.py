@@ -304,11 +304,21 @@ def read_settings(**overrides: object) -> Settings:
 
     Raises: BadSetting, one line.
     """
+    settings, faults = judge_settings(**overrides)
+    if settings is None:
+        raise BadSetting(faults[0])
+    return settings
+
+
+def judge_settings(**overrides: object) -> tuple[Settings | None, list[str]]:
+    """The settings of the environment, or None and a sentence for each fault; `overrides` (from the command line) win."""
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)  # type: ignore[arg-type]
+        return Settings(**given), []  # type: ignore[arg-type]
+    except BadSetting as fault:
+        return None, [str(fault)]
     except ValidationError as trouble:
-        raise BadSetting(_one_line(trouble.errors()[0])) from None
+        return None, [_one_line(error) for error in trouble.errors()]
 
 
 def _one_line(error: ErrorDetails) -> str:

@@ -20,6 +20,7 @@ from hansa.foundation.values.money import (
 )
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, NotAKey, read_verifier_key
+from hansa_verify.licence import kind_of_plan
 
 TEXT_MAX_BYTES = 262_144
 SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
@@ -77,6 +78,8 @@ def sha256(value: str) -> str:
 def plan(value: str) -> str:
     if not _PLAN.fullmatch(value):
         raise ValueError("1 to 40 lower-case letters, digits and hyphens")
+    if kind_of_plan(value) != "operator":
+        raise ValueError("the name of a plan of this frame, other than genesis and the plans of frames")
     return value
 
 

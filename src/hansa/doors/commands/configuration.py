@@ -1,0 +1,65 @@
+"""`hansa config`: the settings in effect, and whether a start would take them."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
+from hansa.doors.commands.outcome import FAILED, print_outcome
+
+if TYPE_CHECKING:
+    from hansa.foundation.plumbing.effective_settings import Examination
+
+app = typer.Typer()
+
+
+@app.command(
+    "config",
+    rich_help_panel=INSPECT,
+    epilog=examples(
+        "hansa config", "hansa config --check --config /etc/hansa/hansa.env", "hansa config --json"
+    ),
+)
+def show_config(
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Print faults alone; exit 1 if a start would be refused.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the settings in effect, each with its source: environment, file, default. Secrets are hidden; needs no server."""
+    from msgspec.structs import asdict
+
+    from hansa.foundation.plumbing.effective_settings import examine_settings
+
+    found = examine_settings(data_dir)
+    is_sound = not found.faults
+    for sentence in () if as_json else (*found.faults, *(f"warning: {one}" for one in found.warnings)):
+        typer.echo(f"hansa: {sentence}", err=True)
+    settings = [] if check else [asdict(one) for one in found.settings]
+    shown = {
+        "sound": is_sound,
+        "settings_file": found.settings_file,
+        **({} if check else {"settings": settings}),
+        "faults": found.faults,
+        "warnings": found.warnings,
+    }
+    if as_json or is_sound:
+        print_outcome("the settings have allowed values" if check else _table(found), shown, as_json=as_json)
+    sys.exit(0 if is_sound else FAILED)
+
+
+def _table(found: "Examination") -> str:
+    width = max(len(one.name) for one in found.settings)
+    rows = (f"{one.name:<{width}}  {one.source:<11}  {_text(one.value)}" for one in found.settings)
+    return "\n".join([f"settings file: {found.settings_file or 'none'}", *rows])
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
