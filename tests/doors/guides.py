@@ -3,6 +3,8 @@
 import asyncio
 import re
 import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -85,6 +87,12 @@ async def blocks_of_guide(guide: str, registry_address: str) -> list[str]:
     return _Commands(answer.text).blocks
 
 
+def settings_of_guide(guide: str) -> list[dict[str, str]]:
+    """Settings files of a guide, in its order."""
+    files = re.findall(r"^```properties\n(.*?)^```$", (GUIDES / guide).read_text(), re.MULTILINE | re.DOTALL)
+    return [dict(line.split("=", 1) for line in file.splitlines()) for file in files]
+
+
 def blocks_of_readme(registry_address: str) -> list[str]:
     """Blocks of commands of the README, which names the address of a registry after `make run`."""
     page = MarkdownIt("commonmark").render((ROOT / "README.md").read_text())
@@ -98,12 +106,31 @@ async def follow(
     return await paste(await blocks_of_guide(guide, registry_address), home, shell=shell, directory=directory)
 
 
-async def paste(blocks: list[str], home: Path, *, shell: str = "bash", directory: Path = ROOT) -> str:
-    """Output of these blocks, pasted one after the other into one interactive shell of a user; every command succeeds."""
-    return await asyncio.to_thread(_paste, blocks, home, shell, directory)
+async def paste(
+    blocks: list[str],
+    home: Path,
+    *,
+    shell: str = "bash",
+    directory: Path = ROOT,
+    as_account: Sequence[str] = (),
+) -> str:
+    """Output of these blocks, pasted one after the other into one interactive shell of a user; every command succeeds.
+
+    `as_account` is a command in front of the shell that makes it another account's.
+    """
+    return await asyncio.to_thread(_paste, blocks, home, shell, directory, as_account)
 
 
-def _paste(blocks: list[str], home: Path, shell: str, directory: Path) -> str:
+def _paste(blocks: list[str], home: Path, shell: str, directory: Path, as_account: Sequence[str]) -> str:
+    with open_shell(home, shell=shell, directory=directory, as_account=as_account) as run:
+        return "".join(map(run, blocks))
+
+
+@contextmanager
+def open_shell(
+    home: Path, *, shell: str = "bash", directory: Path = ROOT, as_account: Sequence[str] = ()
+) -> Iterator[Callable[[str], str]]:
+    """An interactive shell of a user: a function that pastes a block, whose commands all succeed, and returns the output."""
     name, text = START_FILES[shell]
     (home / name).write_text(text)
     environment = {
@@ -113,9 +140,10 @@ def _paste(blocks: list[str], home: Path, shell: str, directory: Path) -> str:
         "LANG": "C.UTF-8",
         "TMPDIR": str(home),
     }
+    program, *arguments = [*as_account, program_of(shell), "-i"]
     terminal = pexpect.spawn(
-        program_of(shell),
-        ["-i"],
+        program,
+        arguments,
         cwd=str(directory),
         env=environment,  # type: ignore[arg-type]
         encoding="utf-8",
@@ -124,7 +152,7 @@ def _paste(blocks: list[str], home: Path, shell: str, directory: Path) -> str:
     )
     try:
         terminal.expect_exact(PROMPT)
-        return "".join(_paste_block(terminal, block.rstrip("\n")) for block in blocks)
+        yield lambda block: _paste_block(terminal, block.rstrip("\n"))
     finally:
         terminal.close(force=True)
 

@@ -10,7 +10,16 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.client import clean_environment
-from tests.doors.guides import GUIDES, ROOT, SHELLS, blocks_of_guide, blocks_of_readme, paste
+from tests.data_directories import copy_data_directory
+from tests.doors.guides import (
+    GUIDES,
+    ROOT,
+    SHELLS,
+    blocks_of_guide,
+    blocks_of_readme,
+    paste,
+    settings_of_guide,
+)
 from tests.made_once import made_once
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, free_port, until_async
@@ -18,22 +27,32 @@ from tests.properties.scale import by_tier
 
 README = "README.md"
 PAID = {"be-paid.md", "pay-for-a-call.md"}
-# Its commands name the data directory of the account of the registry.
+# Walked as the account of the registry, on a PostgreSQL of its own: tests/operation/test_production_walked.py.
 OF_AN_ACCOUNT = "production.md"
 # A guide that promises it is walked; one for several machines has a test of its own.
 PROMISE = re.compile(r"Run the\s+commands")
-WALKED = sorted(guide.name for guide in GUIDES.glob("*.md") if PROMISE.search(guide.read_text()))
+WALKED = sorted(
+    guide.name
+    for guide in GUIDES.glob("*.md")
+    if guide.name != OF_AN_ACCOUNT and PROMISE.search(guide.read_text())
+)
 
 
 @pytest.fixture(scope="module")
 async def operated(
     tmp_path_factory: pytest.TempPathFactory, founded_data: Path
 ) -> AsyncIterator[RegistryProcess]:
-    """A registry as its operator starts it, with a listener for services."""
+    """A registry as its operator starts it, with the listener for services that their guide sets in the settings file."""
+    home = tmp_path_factory.mktemp("home")
     # The data directory that commands use without a setting: the one below the home of their user.
-    data_dir = tmp_path_factory.mktemp("home") / ".local" / "share" / "hansa"
+    data_dir = home / ".local" / "share" / "hansa"
     data_dir.parent.mkdir(parents=True)
-    registry = RegistryProcess(data_dir, founded=founded_data, FEDERATION_PORT=str(free_port()))
+    copy_data_directory(founded_data, data_dir)
+    stated = settings_of_guide("services.md")[0]
+    assert stated.keys() == {"FEDERATION_PORT"}
+    file = home / "hansa.env"
+    file.write_text(f"FEDERATION_PORT={free_port()}\n")
+    registry = RegistryProcess(data_dir, HANSA_CONFIG=str(file))
     try:
         await registry.start()
         # The auditor has written its first record; a reader comes later than that.
@@ -93,6 +112,4 @@ async def test_each_guide_works_after_every_other(
         assert shown.split()[-1] == "88.945"
         return
     blocks = await blocks_of_guide(guide, operated.url)
-    if guide == OF_AN_ACCOUNT:
-        blocks.insert(0, f"export HANSA_DATA_DIR={operated.data_dir}")
     await paste(blocks, home, shell=shell, directory=customer if guide in PAID else ROOT)

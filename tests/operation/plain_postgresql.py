@@ -45,6 +45,15 @@ class PlainPostgresql:
         self.run("initdb", *options, f"--pgdata={cluster}")
         return cluster
 
+    def ask_for_passwords(self, cluster: Path) -> None:
+        """Let connections over TCP state a password, but for the superuser."""
+        lines = [
+            "local all all trust",
+            "host all hansa 127.0.0.1/32 trust",
+            "host all all 127.0.0.1/32 scram-sha-256",
+        ]
+        (cluster / "pg_hba.conf").write_text("\n".join([*lines, ""]))
+
     def make_directory(self, path: Path) -> None:
         """A directory of that account."""
         path.mkdir(mode=0o700)
