@@ -7,6 +7,7 @@ import pytest
 
 from hansa_client import AgentCredentials, ApiKey, DeveloperTokens
 from hansa_client.errors import (
+    Conflict,
     CredentialMissing,
     Forbidden,
     NotFound,
@@ -47,6 +48,17 @@ async def test_an_api_key_is_a_developer_until_it_is_revoked(connect: Open):
     await developer.accounts.revoke_api_key(made.api_key_info.id)
     with pytest.raises(Unauthorized):
         await script.accounts.profile()
+
+
+async def test_the_present_terms_are_accepted_by_their_version(connect: Open):
+    developer = await registered(connect)
+    version = (await developer.config()).tos_version
+    accepted = await developer.accounts.accept_terms(version)
+    assert accepted == await developer.accounts.profile()
+    assert (accepted.tos_reconsent_required, accepted.tos_accepted_at is None) == (False, False)
+    with pytest.raises(Conflict) as refused:
+        await developer.accounts.accept_terms(f"{version}0")
+    assert refused.value.code == "TOS_VERSION_NOT_PRESENT"
 
 
 async def test_an_access_token_that_ended_is_refreshed_and_the_new_pair_is_kept(connect: Open):

@@ -44,6 +44,18 @@ class FileKeyring(KeyringBackend):
 """
 
 
+async def test_the_present_terms_are_accepted_by_a_command(
+    terminal: Callable[..., Terminal], address: str, registry: TestRegistry
+):
+    at = terminal()
+    await logged_in(at, address)
+    version = registry.settings.tos_version
+    assert await at.run("accept-terms", version) == f"Version {version} of the terms is accepted.\n"
+    assert (await at.json("accept-terms", version))["tos_accepted_at"]
+    refused = await at.run("accept-terms", "0.9", code=1)
+    assert "TOS_VERSION_NOT_PRESENT" in refused
+
+
 async def test_a_user_registers_creates_agents_and_sends_units(
     terminal: Callable[..., Terminal], address: str, registry: TestRegistry
 ):

@@ -1,6 +1,7 @@
 """Accounts: registration, login, sessions, profile, verification of the e-mail address."""
 
 import re
+from datetime import datetime
 
 import pytest
 
@@ -344,6 +345,7 @@ async def test_the_profile_is_the_developers_own(registry):
     assert isinstance(body.pop("id"), int)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*(Z|\+00:00)", body.pop("created_at"))
     assert re.fullmatch("[0-9a-f]{32}", body.pop("recovery_keys_version"))
+    assert body.pop("tos_accepted_at") == answer.json()["created_at"]
     assert body == {
         "name": "Ada Lovelace",
         "email": "ada@example.org",
@@ -364,11 +366,33 @@ async def test_a_developer_who_accepted_older_terms_accepts_the_present_ones(sta
     change = "UPDATE people_developer SET tos_version = '1.0'"
     await registry.database.act(lambda tx: tx.execute(change))
     before = (await registry.get("/auth/profile", headers=who)).json()
-    assert before["tos_reconsent_required"] is True
-    for _ in range(2):
-        accepted = await accept_terms(registry, who, "1.1")
-        assert (accepted.status_code, accepted.json()) == (200, {**before, "tos_reconsent_required": False})
+    assert before.pop("tos_reconsent_required") is True
+    first_accepted_at = before.pop("tos_accepted_at")
+    accepted = await accept_terms(registry, who, "1.1")
+    assert accepted.status_code == 200
+    accepted_at = accepted.json()["tos_accepted_at"]
+    assert accepted.json() == {**before, "tos_reconsent_required": False, "tos_accepted_at": accepted_at}
+    assert datetime.fromisoformat(accepted_at) > datetime.fromisoformat(first_accepted_at)
+    # A repeated acceptance changes nothing.
+    assert (await accept_terms(registry, who, "1.1")).json() == accepted.json()
     assert (await registry.get("/auth/profile", headers=who)).json() == accepted.json()
+
+
+async def test_a_consent_whose_time_is_not_known_gets_one_when_it_is_repeated(start_registry):
+    registry = await start_registry(tos_version="1.1")
+    who = {"Authorization": f"Bearer {(await session(registry))['access_token']}"}
+    change = "UPDATE people_developer SET tos_accepted_at = NULL"
+    await registry.database.act(lambda tx: tx.execute(change))
+    assert (await registry.get("/auth/profile", headers=who)).json()["tos_accepted_at"] is None
+    assert (await accept_terms(registry, who, "1.1")).json()["tos_accepted_at"] is not None
+
+
+async def test_an_account_without_consent_has_no_time_of_it(start_registry):
+    registry = await start_registry(tos_consent_required=False)
+    assert (await register(registry, tos_accepted=False)).status_code == 201
+    login = await registry.post("/auth/login", data={"username": "ada@example.org", "password": PASSWORD})
+    who = {"Authorization": f"Bearer {login.json()['access_token']}"}
+    assert (await registry.get("/auth/profile", headers=who)).json()["tos_accepted_at"] is None
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "1.1 "])

@@ -93,11 +93,13 @@ async def test_a_refused_sign_up_says_why_beside_the_field_and_keeps_the_rest(
     assert len(secrets_on(browser)) == 3
 
 
-async def test_where_an_invitation_is_required_a_link_brings_its_code(start_registry):
+async def test_an_invitation_code_in_a_query_is_ignored_and_a_sign_up_without_a_code_refused(start_registry):
     registry = await start_registry(beta_invite_required=True)
     browser = BrowserOf(registry)
-    await browser.open("/sign-up?invite=some-code")
-    assert dict(browser.form("/sign-up").fields)["invite_code"] == "some-code"
+    for name in ("invite", "invite_code"):
+        await browser.open(f"/sign-up?{name}=some-code")
+        assert dict(browser.form("/sign-up").fields)["invite_code"] == ""
+        assert "some-code" not in browser.text
     await browser.send("/sign-up", **{**SIGN_UP, "invite_code": ""})
     assert "This registry requires an invitation code." in browser.text
 

@@ -869,6 +869,7 @@ _.tokens_fees_collected
 _.tokens_issued
 _.tombstones
 _.tos_accepted
+_.tos_accepted_at
 _.tos_reconsent_required
 _.tos_url
 _.tos_version

@@ -1,4 +1,4 @@
-"""`register`, `login`, `logout` and `profile`: who the commands act for."""
+"""`register`, `accept-terms`, `login`, `logout` and `profile`: who the commands act for."""
 
 from typing import Annotated
 
@@ -132,6 +132,23 @@ def logout(profile: ProfileName = None, *, as_json: AsJson = False) -> None:
         for secret in (opening.ACCESS, opening.REFRESH, opening.EXPIRY, opening.API_KEY):
             delete_secret(name, secret)
         opening.show("Logged out.", {"profile": name}, as_json=as_json)
+
+
+@app.command("accept-terms", rich_help_panel=USE, epilog=examples("hansa-client accept-terms 1.1"))
+def accept_terms(
+    version: Annotated[
+        str, typer.Argument(help="Version of the terms that you read, as the page /terms states it.")
+    ],
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Accept the present terms of the registry, where they are newer than the accepted ones."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        accepted = registry.accounts.accept_terms(version)
+        show(f"Version {version} of the terms is accepted.", accepted, as_json=as_json)
 
 
 @profile_app.command("list", epilog=examples("hansa-client profile list --json"))

@@ -44,6 +44,7 @@ class Profile(Record, frozen=True):
     is_admin: bool
     created_at: datetime
     tos_reconsent_required: bool
+    tos_accepted_at: datetime | None = None
     recovery_keys_version: str | None = None
 
 

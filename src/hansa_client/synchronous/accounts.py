@@ -76,6 +76,12 @@ class Accounts:
         """The developer who is logged in."""
         return self._transport.answer(Call("GET", "/api/v1/auth/profile"), Profile, self._login)
 
+    def accept_terms(self, tos_version: str) -> Profile:
+        """Accept the terms of this version, which must be the present one. Raises: Conflict."""
+        body = {"tos_version": tos_version}
+        call = Call("POST", "/api/v1/auth/accept-terms", json=body, is_idempotent=True)
+        return self._transport.answer(call, Profile, self._login)
+
     def create_api_key(
         self, name: str, *, scopes: Sequence[str] | None = None, expires_in_days: int | None = None
     ) -> NewApiKey:

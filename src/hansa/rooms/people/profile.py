@@ -22,6 +22,7 @@ async def own_profile(tx: Tx, developer: Developer, settings: Settings) -> Profi
         is_admin=developer.is_admin,
         created_at=profile.created_at,
         tos_reconsent_required=settings.tos_consent_required and profile.tos_version != settings.tos_version,
+        tos_accepted_at=profile.tos_accepted_at,
         recovery_keys_version=await recovery_keys.present_version(tx, developer.id),
     )
 

@@ -175,6 +175,9 @@ class ProfileOut(LazyModel):
     is_admin: bool = Field(description="Made an administrator by the operator, never by an invitation.")
     created_at: datetime
     tos_reconsent_required: bool
+    tos_accepted_at: datetime | None = Field(
+        description="When the accepted version of the terms was accepted; null without consent, or if it is not known."
+    )
     recovery_keys_version: str = Field(
         description="For If-Match of POST /auth/recovery-keys; changes when a key is used, and with new keys."
     )

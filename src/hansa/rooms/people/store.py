@@ -72,6 +72,7 @@ class Profile(msgspec.Struct, frozen=True):
     email: str
     is_verified: bool
     tos_version: str | None
+    tos_accepted_at: datetime | None
     created_at: datetime
 
 
@@ -86,7 +87,8 @@ async def add_developer(tx: Tx, new: NewDeveloper) -> int | None:
     """The new id, or None when a unique key is taken: waits for a rival registration to commit or fail."""
     developer_id: int | None = await tx.fetchval(
         "INSERT INTO people_developer (name, name_as_written, name_in_lower_case, email, password_hash, is_verified,"
-        " age_confirmed, tos_version, is_admin, areas) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+        " age_confirmed, tos_version, tos_accepted_at, is_admin, areas)"
+        " VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text, CASE WHEN $8 IS NOT NULL THEN now() END, $9, $10)"
         " ON CONFLICT DO NOTHING RETURNING id",
         new.name,
         new.name_as_written,
@@ -158,7 +160,7 @@ async def password_hash_of(tx: Tx, developer_id: int) -> str:
 
 async def profile_of(tx: Tx, developer_id: int) -> Profile:
     row = await tx.fetchrow(
-        "SELECT id, name, email, is_verified, tos_version, created_at FROM people_developer WHERE id = $1",
+        "SELECT id, name, email, is_verified, tos_version, tos_accepted_at, created_at FROM people_developer WHERE id = $1",
         developer_id,
     )
     assert row is not None
@@ -166,9 +168,11 @@ async def profile_of(tx: Tx, developer_id: int) -> Profile:
 
 
 async def accept_terms(tx: Tx, developer_id: int, version: str) -> bool:
-    """Write the accepted version; False where the account is closed."""
+    """Write the accepted version with its time; False where the account is closed. A version keeps the time of its first acceptance."""
     accepted = await tx.fetchval(
-        "UPDATE people_developer SET tos_version = $2 WHERE id = $1 AND closed_at IS NULL RETURNING true",
+        "UPDATE people_developer SET tos_version = $2,"
+        " tos_accepted_at = CASE WHEN tos_version = $2 THEN coalesce(tos_accepted_at, now()) ELSE now() END"
+        " WHERE id = $1 AND closed_at IS NULL RETURNING true",
         developer_id,
         version,
     )

@@ -1,8 +1,6 @@
 """Sign up: an account with three recovery keys that are shown once."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
@@ -27,7 +25,6 @@ from .text_file import text_file
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
-INVITE_MAX_CHARACTERS = 64
 # What a form calls otherwise than the API.
 SENTENCES = {
     "TOS_NOT_ACCEPTED": "Accept the terms of use and the privacy statement to sign up.",
@@ -43,14 +40,9 @@ class SignedUp(LazyModel):
 
 
 @router.get("/sign-up", dependencies=[Depends(within_read_limit)])
-async def show_sign_up(
-    _: Public,
-    request: Request,
-    visitor: Visitor,
-    invite: Annotated[str, Query(max_length=INVITE_MAX_CHARACTERS)] = "",
-) -> Response:
-    """The form of a new account; a link may bring the invitation code."""
-    return _form(request, visitor, SentForm([("invite_code", invite)]))
+async def show_sign_up(_: Public, request: Request, visitor: Visitor) -> Response:
+    """The form of a new account. A link brings the invitation code in its fragment, which no server receives."""
+    return _form(request, visitor, SentForm())
 
 
 @router.post("/sign-up", dependencies=[Depends(limited(people.REGISTRATIONS))])

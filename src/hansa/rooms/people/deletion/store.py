@@ -62,7 +62,7 @@ _ERASE = (
 # The name and the address are free for others from now on; nobody can register what stands in their place.
 _ERASE_DEVELOPER = """
 UPDATE people_developer SET name = '(deleted)', name_as_written = $2, name_in_lower_case = $3,
-  email = 'deleted ' || id, is_verified = false, age_confirmed = false, tos_version = NULL,
+  email = 'deleted ' || id, is_verified = false, age_confirmed = false, tos_version = NULL, tos_accepted_at = NULL,
   verification_resent_at = NULL, reset_mailed_at = NULL
 WHERE id = $1
 """
