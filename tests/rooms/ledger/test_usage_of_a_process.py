@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from hansa.rooms.ledger.batch import BUSY_WHOLE_MAX, WHOLE_MAX, Usage
+from hansa.rooms.ledger.batch import BUSY_SPLIT_MIN, SPLIT_MIN, Usage
 
 
 @pytest.mark.parametrize(
-    ("part", "whole"), [(0.0, WHOLE_MAX), (0.4, WHOLE_MAX), (0.6, BUSY_WHOLE_MAX), (1.0, BUSY_WHOLE_MAX)]
+    ("part", "whole"), [(0.0, SPLIT_MIN), (0.4, SPLIT_MIN), (0.6, BUSY_SPLIT_MIN), (1.0, BUSY_SPLIT_MIN)]
 )
 def test_a_process_is_busy_whose_thread_runs_for_half_of_the_time(
     monkeypatch: pytest.MonkeyPatch, part: float, whole: int
@@ -17,7 +17,7 @@ def test_a_process_is_busy_whose_thread_runs_for_half_of_the_time(
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(time, "thread_time", lambda: clock[0] * part)
     usage = Usage()
-    assert usage.whole == WHOLE_MAX
+    assert usage.whole == SPLIT_MIN
     for _ in range(40):
         clock[0] += 0.005
         usage.measure()
@@ -28,7 +28,7 @@ def test_two_batches_that_end_at_the_same_moment_change_nothing(monkeypatch: pyt
     monkeypatch.setattr(time, "monotonic", lambda: 1.0)
     usage = Usage()
     usage.measure()
-    assert usage.whole == WHOLE_MAX
+    assert usage.whole == SPLIT_MIN
 
 
 def test_a_process_that_was_busy_is_not_after_some_quiet_batches(monkeypatch: pytest.MonkeyPatch):
@@ -40,4 +40,4 @@ def test_a_process_that_was_busy_is_not_after_some_quiet_batches(monkeypatch: py
         clock[0] += 0.005
         ran[0] += 0.005 if busy else 0.0
         usage.measure()
-    assert usage.whole == WHOLE_MAX
+    assert usage.whole == SPLIT_MIN

@@ -18,7 +18,7 @@ from hansa.rooms.ledger.administering import (
     issue_by_administrator,
     treasury_grants_after,
 )
-from hansa.rooms.ledger.batch import GROUP_COMMIT, GroupCommit, OrderAnswer
+from hansa.rooms.ledger.batch import GROUP_COMMIT, GroupCommit, OrderAnswer, try_in_batch
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.bridging import (
     BridgeAmount,
@@ -245,6 +245,7 @@ __all__ = [
     "transfer",
     "transfer_all",
     "treasury_grants_after",
+    "try_in_batch",
     "unclaimed_units",
     "uncovered",
     "unlock",

@@ -14,9 +14,9 @@ import asyncio
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import asyncpg
 import msgspec
@@ -33,21 +33,24 @@ from hansa.foundation.values.money import Minor
 from . import orders, rules
 from .book import Book
 from .engine import CARRIED_OUT, decide, refusal_of
+from .extensions import ClaimRefused
 from .orders import Order, TransferOrder
 from .posting import Preview, Receipt, is_of_receipts, kept_receipts, preview
 
 # Both in orders. Of those given together a batch takes few, so that single transfers do not wait long for it.
 BATCH_MAX = 500
-TOGETHER_MAX = 100
+GROUP_LINES_MAX = 100
 WAITING_MAX = 4000
 # Fewer are not halved: a batch by itself costs about as much as the transfers of 32.
-WHOLE_MAX = 32
+SPLIT_MIN = 32
 BATCHES_MAX = 2
 """How many are under way at a time."""
 BUSY_FROM = 0.5
 """From which part of the time on a process counts as busy: its thread runs so much of it."""
-BUSY_WHOLE_MAX = 64
+BUSY_SPLIT_MIN = 64
 """How many wait before a busy process sends a second batch."""
+
+T = TypeVar("T")
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -161,7 +164,7 @@ class Usage:
     @property
     def whole(self) -> int:
         """How many wait before a second batch is sent."""
-        return BUSY_WHOLE_MAX if self._part >= BUSY_FROM else WHOLE_MAX
+        return BUSY_SPLIT_MIN if self._part >= BUSY_FROM else SPLIT_MIN
 
 
 class GroupCommit:
@@ -285,7 +288,7 @@ class GroupCommit:
         """
         about = len(self._waiting) + still_to_come
         share = len(self._waiting) if self._under_way else (about + 1) // 2
-        tickets = self._taken(min(max(WHOLE_MAX, share), BATCH_MAX))
+        tickets = self._taken(min(max(SPLIT_MIN, share), BATCH_MAX))
         batch_size.observe(len(tickets))
         return tickets
 
@@ -297,7 +300,7 @@ class GroupCommit:
             size = len(self._waiting[0].orders)
             together += size if size > 1 else 0
             lines += size
-            if tickets and (lines > BATCH_MAX or together > TOGETHER_MAX):
+            if tickets and (lines > BATCH_MAX or together > GROUP_LINES_MAX):
                 break
             tickets.append(self._waiting.popleft())
         transfers_waiting.set(len(self._waiting))
@@ -339,6 +342,21 @@ GROUP_COMMIT: Slot[GroupCommit] = Slot(
     "ledger: group commit", build=lambda runtime: GroupCommit(runtime.database, Book.of(runtime.settings))
 )
 """Batch of the transfers of this process."""
+
+
+async def try_in_batch(act: Awaitable[T], *, final: tuple[type[Refused], ...] = ()) -> T | None:
+    """Await an act in the batch; None where it is refused there: it is then carried out alone, which gives the reason.
+
+    Raises: Unavailable, and the refusals in `final`, which an act alone would meet as well.
+    """
+    try:
+        return await act
+    except Unavailable:
+        raise
+    except final:
+        raise
+    except (Refused, ClaimRefused):
+        return None
 
 
 async def post_batch(tx: Tx, tickets: Sequence[Ticket], book: Book) -> list[Sequence[Row]]:

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger
 
 from . import rules, store
@@ -76,12 +76,8 @@ class Approvals:
         def render(receipts: Sequence[ledger.Receipt]) -> str:
             return _answer(receipts[0], shown, settings)
 
-        try:
-            return await group.submit([order_of(judged, keep=request is not None)], request, render)
-        except (KeyReused, KeyInProgress, Unavailable):
-            raise
-        except (Refused, ledger.ClaimRefused):
-            return None
+        submitted = group.submit([order_of(judged, keep=request is not None)], request, render)
+        return await ledger.try_in_batch(submitted, final=(KeyReused, KeyInProgress))
 
     async def _load(self, contract_ids: Sequence[int]) -> dict[int, Judged]:
         return await self._runtime.database.look(lambda tx: judged_of(tx, contract_ids))

@@ -12,7 +12,6 @@ from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import agents, ledger
 
@@ -54,13 +53,9 @@ class Gathered:
             return answer.repeated_receipt(receipts[0])
 
         group = ledger.GROUP_COMMIT.of(self._runtime)
-        try:
-            written = AUTHORIZE.alone(authorization).compared(agent.did, agent.version)
-            return await group.submit([written], answer.request, render, answer.repeated)
-        except (KeyReused, KeyInProgress, AnswerUnreadable, Unavailable):
-            raise
-        except (Refused, ledger.ClaimRefused):
-            return None
+        written = AUTHORIZE.alone(authorization).compared(agent.did, agent.version)
+        submitted = group.submit([written], answer.request, render, answer.repeated)
+        return await ledger.try_in_batch(submitted, final=(KeyReused, KeyInProgress, AnswerUnreadable))
 
     async def settle(self, order: SettleOrder, caller_version: int | None) -> Token | None:
         """The token, settled; None where it has to be judged by itself. Raises: CallerChanged, Unavailable."""
@@ -92,13 +87,8 @@ class Gathered:
         return replace(token, status="released", ended_at=RELEASE.outcome_of(receipt).ended_at)
 
     async def _carried_out(self, order: ledger.Order) -> ledger.Receipt | None:
-        try:
-            (receipt,) = await ledger.GROUP_COMMIT.of(self._runtime).carry_out([order])
-        except Unavailable:
-            raise
-        except (Refused, ledger.ClaimRefused):
-            return None
-        return receipt
+        receipts = await ledger.try_in_batch(ledger.GROUP_COMMIT.of(self._runtime).carry_out([order]))
+        return None if receipts is None else receipts[0]
 
     async def _load(self, hashes: Sequence[bytes]) -> dict[bytes, Token]:
         return await self._runtime.database.look(lambda tx: store.find_by_hashes(tx, hashes))
