@@ -1,7 +1,9 @@
 """The history of the dumped registry: at least one row of everything that a registry stores, and its answers about it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import pyotp
@@ -56,10 +58,17 @@ class History:
         self.expected.setdefault("agents", {})[name] = {"did": agent.did, "owner": owner, **credentials}
         return agent
 
-    async def ask(self, by: str, method: str, path: str, **request: Any) -> Any:
+    async def ask(
+        self,
+        by: str,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        **request: Any,
+    ) -> Any:
         """A request that succeeds; returns the answer's body."""
         answer = await self.registry.http.request(
-            method, f"/api/v1{path}", headers=self.headers(by), **request
+            method, f"/api/v1{path}", headers={**self.headers(by), **headers}, **request
         )
         assert answer.status_code < 300, f"{method} {path}: {answer.text}"
         return answer.json() if answer.content else None
@@ -81,6 +90,7 @@ async def make_history(registry: TestRegistry, host: AgentHost, receiver: Receiv
     await _rights(history)
     await _cards(history)
     await _webhooks(history, receiver)
+    await _commerce(history)
     await _operator(history)
     await _stopped(history)
     await _audits(history)
@@ -197,6 +207,42 @@ async def _webhooks(history: History, receiver: Receiver) -> None:
     history.expected["webhook"] = {"id": made.id, "secret": made.secret, "waiting": waiting}
 
 
+async def _commerce(history: History) -> None:
+    """Tokens and contracts of alice with bob: one of each that is over, one that is still to be settled or approved."""
+    bob = history.agents["bob"].did
+    authorize = {"target_agent_did": bob, "amount": "0.5"}
+    settled, reserved, waiting = [
+        await history.ask("alice", "POST", "/a2a-payment/authorize", json={**authorize, **more})
+        for more in ({}, {"reserve": True}, {"reserve": True, "ttl_seconds": 3600})
+    ]
+    answer = await history.ask(
+        "alice", "POST", "/a2a-payment/settle", json={"token": settled["token"]}, headers={"Prefer": "wait=5"}
+    )
+    assert answer["status"] == "settled", answer
+    await history.ask("alice", "POST", "/a2a-payment/release", json={"token": reserved["token"]})
+    proposal = {
+        "provider_did": bob,
+        "title": "Translate a manual",
+        "contract_type": "service",
+        "amount": "1.5",
+        "terms": "German to English, 40 pages.",
+        "acceptance_criteria": ["Every page is translated."],
+    }
+    work = {"deliverable": {"uri": "https://work.example.org/1", "sha256": "0" * 64}}
+    contracts = [await history.ask("alice", "POST", "/contracts", json=proposal) for _ in range(2)]
+    for contract in contracts:
+        path = f"/contracts/{contract['id']}"
+        await history.ask("bob", "POST", f"{path}/accept", json={})
+        await history.ask("bob", "POST", f"{path}/submit", json=work)
+    await history.ask("alice", "POST", f"/contracts/{contracts[0]['id']}/approve-completion", json={})
+    complaint = {"defendant_did": bob, "reason_code": "POOR_QUALITY", "description": "Half is missing."}
+    complaint |= {"contract_id": contracts[0]["id"]}
+    dispute = await history.ask("alice", "POST", "/disputes/", json=complaint)
+    history.expected["token"] = waiting["token"]
+    history.expected["contracts"] = [contract["id"] for contract in contracts]
+    history.expected["dispute"] = dispute["id"]
+
+
 async def _operator(history: History) -> None:
     for _ in range(2):
         await history.ask("root", "POST", "/admin/registry-signing-key/rotate", json={"reason": "Test."})
@@ -260,6 +306,8 @@ async def _read(history: History) -> None:
             )
         ),
         ("carol", "/staking/history"),
+        *(("alice", f"/contracts/{contract}") for contract in history.expected["contracts"]),
+        ("bob", f"/disputes/{history.expected['dispute']}"),
         ("alma", "/agents/capabilities/mine"),
         ("alma", "/agents/me/spend-approvals"),
         ("ada", "/agents"),

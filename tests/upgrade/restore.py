@@ -29,6 +29,9 @@ LASTING = {
     "plumbing_letter": ("written_at", "next_try_at", "good_until"),
     "agents_spend_approval": ("created_at", "expires_at", "decided_at"),
     "agents_capability": ("created_at", "expires_at"),
+    "commerce_payment_token": ("created_at", "expires_at"),
+    "commerce_dispute": ("opened_at", "evidence_until", "rule_by"),
+    "ledger_hold": ("opened_at", "expires_at"),
     "ledger_stake_position": ("staked_at", "unlocks_at", "rewarded_until"),
 }
 

@@ -25,6 +25,7 @@ MOVED = {
     "/agents/me/spend-approvals": {"created_at", "expires_at", "decided_at"},
     "/developers/webhooks/": {"next_try_at", "created_at", "last_tried_at"},
     "/staking/my-positions": {"staked_at", "unlocks_at"},
+    "/disputes/": {"opened_at", "evidence_until", "rule_by"},
     "/account/deletion-status": {"requested_at", "effective_at"},
 }
 
@@ -202,6 +203,20 @@ async def test_a_capability_and_pending_approvals_can_be_used(upgraded: Upgraded
     path = f"/agents/{alma.did}/spend-approvals/{approvals['pending']}/approve"
     assert (await registry.post(path, headers=ada.headers)).status_code == 200
     assert (await alma.transfer(bob, "5", approval_id=approvals["pending"])).status_code == 200
+
+
+async def test_an_open_payment_token_is_settled_and_submitted_work_is_approved(upgraded: Upgraded):
+    registry, alice = upgraded.registry, await upgraded.agent("alice")
+    bob = upgraded.expected["agents"]["bob"]["did"]
+    before = (await read_balances(registry))[f"{bob} liquid"]
+    order = {"token": upgraded.expected["token"]}
+    headers = {**alice.headers, "Prefer": "wait=5"}
+    settled = await registry.post("/a2a-payment/settle", json=order, headers=headers)
+    assert (settled.status_code, settled.json()["status"]) == (200, "settled"), settled.text
+    path = f"/contracts/{upgraded.expected['contracts'][1]}/approve-completion"
+    approved = await registry.post(path, json={}, headers=alice.headers)
+    assert (approved.status_code, approved.json()["status"]) == (200, "COMPLETED"), approved.text
+    assert (await read_balances(registry))[f"{bob} liquid"] == before + units(2)
 
 
 async def test_pending_webhooks_and_e_mails_are_sent(upgraded: Upgraded):

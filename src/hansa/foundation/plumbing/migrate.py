@@ -37,7 +37,7 @@ LOCK_TIMEOUT = "10s"
 
 BASELINE = "2026112901"
 FORMER_CHAIN_END = "0258"
-LAST_COMMIT_OF_FORMER_CHAIN = "bc17c1ec9c3f"
+LAST_COMMIT_OF_FORMER_CHAIN = "0e102f495c39"
 """Commit whose migrations end with `FORMER_CHAIN_END`: it brings an older database to there."""
 
 _FORMER_REVISION = re.compile(r"\d{4}")
