@@ -49,7 +49,7 @@ def database_migrate(data_dir: DataDir = None) -> None:
         typer.echo("the schema is up to date: nothing was applied")
 
 
-@app.command("adopt", epilog=examples("REGISTRY_NAME=north hansa db adopt --data-dir /srv/hansa"))
+@app.command("adopt", epilog=examples("hansa db adopt --config /etc/hansa/hansa.env --data-dir /srv/hansa"))
 def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Record REGISTRY_NAME and the keys in DIR/keys as those of the registry, after a rename or a loss of keys.
 
