@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.errors import Refused
@@ -75,7 +76,7 @@ class Scene:
 
     async def held(self, *, is_auto: bool = False) -> int:
         claim = self.claim(against_own=True)
-        moment = await self.purses.registry.database.look(store.now)
+        moment = await self.purses.registry.database.look(clock.seconds)
         return await self.kept(protocol.claimed(claim, None, moment, is_auto=is_auto))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyotp
 
 from hansa.doors.console.access import new_form_key
+from hansa.foundation.plumbing import clock
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue
 from hansa.rooms.people.two_factor.codes import close_seed
@@ -57,7 +58,7 @@ async def _empty(stage: Any) -> FilledForm:
 
 async def _anybodys(stage: Any, **fields: str) -> FilledForm:
     """A form that needs no login, opened now."""
-    now = await stage.registry.database.now()
+    now = await stage.registry.database.look(clock.now)
     return FilledForm({"form_key": new_form_key(stage.registry.runtime.seal, None, now), **fields})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hansa.doors.console.access import new_form_key
+from hansa.foundation.plumbing import clock
 from tests.browsing import BrowserOf
 from tests.doors.pages_read import ReadPage
 from tests.hostile.console_forms import CONSOLE_FORMS, form_key, headers_of_a_page
@@ -41,7 +42,7 @@ async def fresh_key(stage: Stage, operation: str) -> str:
     """The key of a form that was opened now."""
     if operation.startswith(OF_A_PERSON):
         return await form_key(stage.registry, stage.developer)
-    now = await stage.registry.database.now()
+    now = await stage.registry.database.look(clock.now)
     return new_form_key(stage.registry.runtime.seal, None, now)
 
 

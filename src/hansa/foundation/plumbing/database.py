@@ -12,7 +12,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -199,11 +198,6 @@ class Database:
         if self._again is not None:
             self._again.terminate()
             self._again = None
-
-    async def now(self) -> datetime:
-        """The database's time."""
-        moment: datetime = await self.look(lambda tx: tx.fetchval("SELECT clock_timestamp()"))
-        return moment
 
     @contextmanager
     def _reached(self) -> Iterator[None]:

@@ -170,12 +170,6 @@ async def wait_for_turn(tx: Tx) -> None:
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('auditor checkpoint', 1))")
 
 
-async def moment(tx: Tx) -> datetime:
-    """When the transaction began."""
-    now: datetime = await tx.fetchval("SELECT now()")
-    return now
-
-
 async def read_checkpoint(tx: Tx) -> Checkpoint | None:
     """The checkpoint, or None before the first."""
     row = await tx.fetchrow("SELECT * FROM auditor_checkpoint")

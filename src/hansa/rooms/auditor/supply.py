@@ -4,12 +4,12 @@ from datetime import datetime
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import supply_delta
 from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
 
-from . import store
 from .checkpoint import current_checkpoint
 
 
@@ -58,7 +58,7 @@ async def read_live(tx: Tx) -> LiveReading:
     fold = await journal.fold_supply(tx, kept.folded_from, horizon)
     supply = await weigh(tx, kept.terms + fold.settled + fold.pending, horizon.as_of_seq)
     supply_delta.set(supply.delta)
-    return LiveReading(supply, fold.transactions, await store.moment(tx))
+    return LiveReading(supply, fold.transactions, await clock.began_at(tx))
 
 
 async def weigh(tx: Tx, terms: journal.SupplyTerms, as_of_seq: int) -> SupplyVerdict:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 
 from .rules import Basis, DeveloperSuspension, HardSuspension, Suspension
@@ -69,8 +70,7 @@ WHERE did = ANY($1) AND NOT soft AND suspended_at <= $2 AND (lifted_at IS NULL O
 
 async def today(tx: Tx) -> date:
     """The day in UTC, by the database's clock."""
-    day: date = await tx.fetchval("SELECT (now() AT TIME ZONE 'UTC')::date")
-    return day
+    return (await clock.began_at(tx)).date()
 
 
 async def lock(tx: Tx, dids: Collection[str]) -> dict[str, bool]:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.gather import Gathering
 from hansa.foundation.plumbing.runtime import Slot
@@ -57,7 +58,7 @@ async def count_all(tx: Tx) -> Counts:
     """Count every type and find both ends; `tx` must be one snapshot (Database.read)."""
     first, last = await counting_store.edge(tx, newest=False), await counting_store.edge(tx, newest=True)
     by_type = await counting_store.counts(tx)
-    as_of: datetime = await counting_store.moment(tx)
+    as_of: datetime = await clock.began_at(tx)
     return Counts(by_type, first and Edge(*first), last and Edge(*last), as_of)
 
 

@@ -54,12 +54,6 @@ async def edge(tx: Tx, *, newest: bool) -> tuple[int, datetime] | None:
     return (row["seq"], row["recorded_at"]) if row else None
 
 
-async def moment(tx: Tx) -> datetime:
-    """The time of this reading."""
-    now: datetime = await tx.fetchval("SELECT now()")
-    return now
-
-
 async def lock_counted(tx: Tx) -> int:
     """The transaction before which everything is counted."""
     before_xid: int = await tx.fetchval("SELECT before_xid FROM journal_counted FOR UPDATE")

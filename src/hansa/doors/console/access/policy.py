@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.caller import AdminNeeds2fa, AreaMissing, AreasWithheld, Developer
 from hansa.foundation.plumbing.runtime import runtime_of
 from hansa.foundation.plumbing.seal import Seal
@@ -170,7 +171,7 @@ async def open_form(request: Request) -> SentForm:
 async def visiting(request: Request) -> Visiting:
     """The visitor who opens a form that needs no login."""
     runtime = runtime_of(request)
-    return Visiting(runtime.seal, await runtime.database.now())
+    return Visiting(runtime.seal, await runtime.database.look(clock.now))
 
 
 async def visitor_acting(request: Request) -> Visiting:

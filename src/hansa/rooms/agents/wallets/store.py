@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 
 from .rules import Challenge, Wallet
@@ -59,8 +60,7 @@ async def take_challenge(tx: Tx, did: str) -> Challenge | None:
 
 async def end_of(tx: Tx, lifetime: timedelta) -> datetime:
     """The moment so much later than now, in whole seconds."""
-    end: datetime = await tx.fetchval("SELECT date_trunc('second', now()) + $1", lifetime)
-    return end
+    return (await clock.began_at(tx)).replace(microsecond=0) + lifetime
 
 
 async def bind(tx: Tx, did: str, address: bytes, public_key: bytes) -> Wallet | None:

@@ -7,6 +7,7 @@ from time import monotonic
 
 import structlog
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation, ledger, transfers
@@ -55,7 +56,7 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
     assert spiffe_id is not None
     book = ledger.Book.of(runtime.settings)
     async with turns:
-        read_at = await runtime.database.look(store.moment)
+        read_at = await runtime.database.look(clock.now)
         before = await runtime.database.read_replicated(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
         try:
             stated = await _request_totals(runtime, peer, before)
@@ -95,7 +96,7 @@ async def _compare_at_place(runtime: Runtime, peer: federation.PeerRecord, state
     if place is None:
         return store.AtPlace()
     base = last.base if last.base is not None and last.base[0] == place[0] and last.base <= place else None
-    answered_at = await runtime.database.now()
+    answered_at = await runtime.database.look(clock.now)
 
     async def unconfirmed_and_confirmed(tx: Tx) -> tuple[int, int]:
         unconfirmed = await transfers.unconfirmed_before(tx, spiffe_id, answered_at)

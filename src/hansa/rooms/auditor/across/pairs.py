@@ -6,6 +6,7 @@ from datetime import datetime
 import msgspec
 from pydantic import Field
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
@@ -101,7 +102,7 @@ class CrossFrameAudit(LazyModel):
 async def cross_frame_audit(tx: Tx, currency: str) -> CrossFrameAudit:
     """The audit across registries, with the own currency; `tx` must be one snapshot."""
     names = {peer.ledger_id: peer.name for peer in await federation.peers(tx)}
-    now = await store.moment(tx)
+    now = await clock.now(tx)
     flows = await _flows(tx, currency)
     return CrossFrameAudit(
         pairs=[

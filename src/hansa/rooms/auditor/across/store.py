@@ -105,9 +105,3 @@ async def compared_swaps(tx: Tx) -> dict[tuple[str, str], ComparedPair]:
         )
         for row in await tx.fetch(_ALL_SWAPS)
     }
-
-
-async def moment(tx: Tx) -> datetime:
-    """The database's time."""
-    now: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return now

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.auditor.transparency import Inclusion, prove_objects
 
@@ -30,7 +31,7 @@ class Watch(msgspec.Struct, frozen=True):
 
 async def read_watch(tx: Tx, frame: str) -> Watch:
     """Whether the auditor is at work."""
-    return Watch(await store.head(tx, frame), await store.now(tx))
+    return Watch(await store.head(tx, frame), await clock.now(tx))
 
 
 async def read_head(tx: Tx, frame: str) -> Attestation:

@@ -5,7 +5,6 @@ that was waited for is read anew. Times are of the clock, and always after the r
 """
 
 import json
-from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
@@ -171,12 +170,6 @@ async def find_of_cycle(tx: Tx, audit_row_id: int) -> Attestation | None:
     """The record of one audit cycle."""
     row = await tx.fetchrow(_OF_CYCLE, audit_row_id)
     return Attestation(**row) if row else None
-
-
-async def now(tx: Tx) -> datetime:
-    """The database's clock."""
-    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return moment
 
 
 async def sealed_current_key(tx: Tx) -> tuple[str, bytes] | None:

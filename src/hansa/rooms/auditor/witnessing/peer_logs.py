@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import msgspec
 import structlog
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
@@ -109,7 +110,7 @@ async def follow_in_turns(runtime: Runtime) -> None:
 
     What the two compare is the same, whichever of them reads. Peers whose keys are due to be read are read in any minute.
     """
-    minute = int((await runtime.database.now()).timestamp()) // FOLLOW_SECONDS
+    minute = int((await runtime.database.look(clock.now)).timestamp()) // FOLLOW_SECONDS
     await follow_peers(runtime, minute)
 
 

@@ -6,6 +6,7 @@ A page ends before the oldest open transaction, so that a reader who goes on aft
 from collections.abc import Sequence
 from datetime import datetime
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.positions import FIRST_POSITION, first_position
 from hansa.rooms.catalogue.changes import TOMBSTONE_DAYS
@@ -107,7 +108,7 @@ async def has_acts_after(tx: Tx, place: Place) -> tuple[bool, int, datetime]:
 
 async def epoch_and_time(tx: Tx) -> tuple[int, datetime]:
     """The epoch of the feeds, which grows when the database is restored elsewhere, and the time."""
-    return await first_position(tx), await tx.fetchval("SELECT clock_timestamp()")
+    return await first_position(tx), await clock.now(tx)
 
 
 async def position_since(tx: Tx, moment: datetime) -> int:

@@ -6,6 +6,7 @@ A hint only says that there is something to read. Where it does not arrive the p
 from datetime import datetime
 
 from hansa.foundation.events import AgentReinstated, AgentRevoked, AgentSuspended
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries, enqueue
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
@@ -61,7 +62,7 @@ async def _send_hint(runtime: Runtime, job: Job) -> None:
 
 
 async def _place_and_time(tx: Tx) -> tuple[str, datetime]:
-    return await newest_act(tx), await tx.fetchval("SELECT clock_timestamp()")
+    return await newest_act(tx), await clock.now(tx)
 
 
 HINTS = LeasedKind(federation.HINT_KIND, _send_hint, at_once=16, retries=Retries(None, pause_seconds=1.0))

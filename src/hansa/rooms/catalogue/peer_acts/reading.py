@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.catalogue.reading import card_of_agent
 
@@ -22,4 +23,4 @@ async def notices_of_agent(tx: Tx, did: str, limit: int, offset: int) -> Notices
     """Read one page, the newest act first. Raises: CardUnknown."""
     await card_of_agent(tx, did)
     notices, total = await store.of_agent(tx, did, limit, offset)
-    return NoticesOfAgent(notices, total, await store.now(tx))
+    return NoticesOfAgent(notices, total, await clock.now(tx))

@@ -92,12 +92,6 @@ async def of_agent(tx: Tx, did: str, limit: int, offset: int) -> tuple[list[Noti
     return [Notice(**{name: value for name, value in row.items() if name != "total"}) for row in rows], total
 
 
-async def now(tx: Tx) -> datetime:
-    """The database's time."""
-    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return moment
-
-
 async def peers_to_receipt(tx: Tx) -> list[int]:
     """The peers to which receipts are due."""
     return [row["peer_id"] for row in await tx.fetch(_PEERS_TO_RECEIPT)]

@@ -50,7 +50,7 @@ from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
-from hansa.rooms.commerce.contracts.store import counts, find, now
+from hansa.rooms.commerce.contracts.store import counts, find
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 from hansa.rooms.commerce.contracts.work import submit
 
@@ -88,7 +88,6 @@ __all__ = [
     "link_router",
     "list_contracts",
     "names_of_parts",
-    "now",
     "open_contracts_of",
     "overpaid_at",
     "paid_by",

@@ -4,6 +4,7 @@ from uuid import UUID
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -38,7 +39,7 @@ async def propose(
     rules.require_sound(proposal.terms)
     terms = rules.with_requirement(proposal.terms)
     if terms.dates:
-        rules.require_ahead(terms, await store.now(tx))
+        rules.require_ahead(terms, await clock.now(tx))
     abroad = await _require_provider(tx, terms, settings)
     # Locked, so that the agent does not end while the contract comes to be, and proposes one after the other.
     owned = await agents.lock_owner_and_status(tx, agent.did)

@@ -164,12 +164,6 @@ WHERE (contractor_did = $1 OR provider_did = $1)
 """
 
 
-async def now(tx: Tx) -> datetime:
-    """The database's clock."""
-    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return moment
-
-
 async def open_proposals_of(tx: Tx, dids: Collection[str]) -> dict[str, tuple[int, datetime]]:
     """How many proposals of each of these agents are open, and the clock."""
     return {row["did"]: (row["open"], row["now"]) for row in await tx.fetch(_OPEN_PROPOSALS, list(dids))}

@@ -6,6 +6,7 @@ What ends is only read, because it does not change any more; a contract is locke
 from datetime import timedelta
 from uuid import UUID
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import ZERO
@@ -61,7 +62,7 @@ async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta
         )
     if token.tx_id is None and not await payments.was_used(tx, token.id):
         raise PaymentNotEnded("The payment token was never used and paid nothing.")
-    rules.require_recent(token.ended_at + window, await contracts.now(tx))
+    rules.require_recent(token.ended_at + window, await clock.now(tx))
     return Subject(
         f"token:{token.id}",
         token.caller,
@@ -84,7 +85,7 @@ async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, window: timedel
     rules.require_parties(complaint, (paid.payer, paid.payee))
     if complaint.complainant_did != paid.payer:
         raise PayerOnly
-    rules.require_recent(paid.recorded_at + window, await contracts.now(tx))
+    rules.require_recent(paid.recorded_at + window, await clock.now(tx))
     return Subject(
         f"transaction:{tx_id}", paid.payer, paid.amount, paid.fee, Funds(paid.amount, ZERO), tx_id=tx_id
     )

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.canonical import canonical_json
@@ -87,7 +88,7 @@ async def read_quote(tx: Tx, caller: str, order: AuthorizeOrder, token: str) -> 
         raise QuoteOfAnother
     if terms["payee"] != order.payee or parse_amount(terms["amount"]) != order.amount:
         raise QuoteMismatch
-    if await store.now(tx) > datetime.fromtimestamp(terms["exp"], UTC):
+    if await clock.began_at(tx) > datetime.fromtimestamp(terms["exp"], UTC):
         raise QuoteExpired
     quote_id = UUID(terms["jti"])
     # A refusal that follows undoes it with the rest of the transaction.

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing import idempotency
+from hansa.foundation.plumbing import clock, idempotency
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
@@ -167,7 +167,7 @@ class Purchases:
             return made
         await store.mark_bought(tx, made.token.id)
         token_id = str(made.token.id)
-        due_at = await store.now(tx) + timedelta(seconds=order.timeout_seconds) + TURN + SPARE / 2
+        due_at = await clock.began_at(tx) + timedelta(seconds=order.timeout_seconds) + TURN + SPARE / 2
         payload = {"token_id": token_id, "settle_on_timeout": order.settle_on_timeout}
         await enqueue(tx, ENDS, token_id, payload, due_at)
         if request:

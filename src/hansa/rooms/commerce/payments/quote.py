@@ -7,13 +7,13 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, ZERO, Minor
 from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import rules
-from .store import now
 
 # A price may have more digits than the 28 of an ordinary context: rounded to those, its amount would not cover it.
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -94,7 +94,7 @@ async def quote(
         amount=amount,
         amount_received=received,
         fee=None if amount is None else await _fee(tx, caller, payee, amount, book),
-        expires_at=(await now(tx)).replace(microsecond=0) + QUOTED_FOR,
+        expires_at=(await clock.began_at(tx)).replace(microsecond=0) + QUOTED_FOR,
         swap_rate=rate,
     )
 

@@ -330,12 +330,6 @@ async def settle_paid_across(tx: Tx, token_id: UUID, tx_id: int, book: ledger.Bo
     )
 
 
-async def now(tx: Tx) -> datetime:
-    """The time by the clock of the database."""
-    moment: datetime = await tx.fetchval("SELECT now()")
-    return moment
-
-
 async def end(tx: Tx, token_id: UUID, status: Status, reason: str | None = None) -> Token:
     """End a locked token without a payment."""
     ended = _token(await tx.fetchrow(_END, token_id, status, reason))

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.admin_acts import record_admin_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -89,6 +90,6 @@ async def _pending(tx: Tx, administrator: Developer, settlement_id: int) -> Kept
     if kept is None:
         raise SettlementUnknown
     await _require_of_others(tx, administrator, kept)
-    if not protocol.may_be_decided(kept.settlement, await store.now(tx)):
+    if not protocol.may_be_decided(kept.settlement, await clock.seconds(tx)):
         raise SettlementDecided(context={"status": kept.settlement.status.value})
     return kept

@@ -7,6 +7,7 @@ registry that paid then shows the award, until the one that ruled has confirmed 
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
@@ -40,7 +41,7 @@ async def begin_award(tx: Tx, peer: federation.PeerRecord, ruled: Awarded) -> No
     assert peer.ledger_id is not None
     if not ruled.slashed:
         return
-    moment = await store.now(tx)
+    moment = await clock.seconds(tx)
     new = protocol.awarded(ruled.claim, ruled.slashed, ruled.compensation, moment, ruled.payment)
     settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)
     await store.write(tx, settlement_id, new, store.Written(tx_id=ruled.tx_id))
@@ -68,7 +69,7 @@ async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Se
     if admitted.known is not None:
         return admitted.known.settlement
     refusal = await _why_refused(tx, request, award, settings)
-    moment = await store.now(tx)
+    moment = await clock.seconds(tx)
     after = protocol.compensated(request.claim, award, refusal, moment)
     settlement_id = await open_settlement(tx, request, after, is_due=False)
     if settlement_id is None:
@@ -84,7 +85,7 @@ async def _answer_beside(tx: Tx, paid: Kept, claim: Claim, award: Award) -> Sett
     """
     if await store.show_paid(tx, paid.settlement_id, in_seconds=0):
         return None
-    return protocol.compensated(claim, award, protocol.PAID_BY_ANOTHER_AWARD, await store.now(tx))
+    return protocol.compensated(claim, award, protocol.PAID_BY_ANOTHER_AWARD, await clock.seconds(tx))
 
 
 async def _issue(

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import federation, transfers
@@ -34,6 +35,6 @@ async def begin(tx: Tx, peer: federation.PeerRecord, ruled: RuledAbroad) -> None
     """Open the settlement."""
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
-    moment = await store.now(tx)
+    moment = await clock.seconds(tx)
     new = settlement.opened(ruled.claim, ruled.compensation, moment, ruled.rate, ruled.payment)
     await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)

@@ -9,6 +9,7 @@ import json
 import msgspec
 from msgspec.structs import replace
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
@@ -75,7 +76,7 @@ async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: 
     reference = f"{ledger.DISPUTE_REFERENCE}{claim.dispute_id}:paid:{already}"
     slash = Slash(claim, Minor(left), reference)
     done = await destroy(tx, slash, slash_bond, settings) if left else None
-    moment = await store.now(tx)
+    moment = await clock.seconds(tx)
     before = replace(protocol.awarded(claim, 0, 0, moment, payment), status=Status.SLASHING)
     after = protocol.after_payment(
         before if known is None else known.settlement, award, 0 if done is None else done.amount

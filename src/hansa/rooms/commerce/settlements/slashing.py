@@ -1,5 +1,6 @@
 """Apply a slash that another registry asked for and that was approved: the bond first, then liquid units as far as they reach."""
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep_of
 from hansa.foundation.plumbing.runtime import Runtime
@@ -55,7 +56,7 @@ async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, setting
 
 async def expire_overdue(tx: Tx) -> None:
     """End what was not decided in 24 hours; an outgoing settlement only shows it until the peer's signed outcome is here."""
-    moment = await store.now(tx)
+    moment = await clock.seconds(tx)
     for kept in await store.overdue(tx, EXPIRED_AT_ONCE):
         after = protocol.on_time(kept.settlement, moment)
         is_decided = kept.settlement.direction is Direction.INCOMING

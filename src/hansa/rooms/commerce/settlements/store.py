@@ -1,7 +1,6 @@
 """Every SQL statement of settlements. A settlement is locked before agents, bonds and accounts are."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -307,12 +306,6 @@ async def page(
     rows = await tx.fetch(_LIST, direction, status, limit, offset)
     total: int = rows[0]["total"] if rows else await tx.fetchval(_COUNT, direction, status)
     return rows, total
-
-
-async def now(tx: Tx) -> float:
-    """The time of the database, in seconds since 1970."""
-    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return moment.timestamp()
 
 
 def kept(row: asyncpg.Record) -> Kept:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import msgspec
 
 from hansa.foundation.events import DisputeCompensationMinted, DisputeCompensationRefused
-from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing import clock, jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
@@ -36,7 +36,7 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
     assert request.peer.spiffe_id is not None
     before = await store.slashed_before(tx, request.peer.spiffe_id, request.claim, request.payment)
     is_auto = refusal is None and before is None and await _is_auto_approved(tx, request)
-    moment = await store.now(tx)
+    moment = await clock.seconds(tx)
     new = protocol.claimed(request.claim, refusal, moment, is_auto=is_auto, payment=request.payment)
     if before is not None and refusal is None:
         new = protocol.approved(new)
@@ -49,7 +49,7 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
 async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outcome) -> int | None:
     """The peer shows what this registry had signed before it was restored: that is what it decided."""
     before = None if known is None else known.settlement
-    after = protocol.decided_before(shown.claim, before, shown, await store.now(tx))
+    after = protocol.decided_before(shown.claim, before, shown, await clock.seconds(tx))
     if known is None:
         assert after is not None
         settlement_id = await open_settlement(tx, request, after, is_due=False)

@@ -32,9 +32,3 @@ async def find(tx: Tx, address: bytes, nonce: bytes) -> Used | None:
         nonce,
     )
     return Used(**row) if row else None
-
-
-async def now(tx: Tx) -> int:
-    """The time of the database, in seconds since 1970."""
-    seconds: int = await tx.fetchval("SELECT floor(extract(epoch FROM clock_timestamp()))::bigint")
-    return seconds

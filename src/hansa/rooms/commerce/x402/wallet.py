@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.caller import Agent, require_permission
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.settings import Settings
@@ -138,7 +139,7 @@ async def _parties(
 ) -> tuple[Agent, str]:
     """The payer, which may pay, and the payee's DID. Raises: PaymentInvalid, AgentSuspended, AgentRevoked, PermissionMissing."""
     authorization = payment.authorization
-    judging.require_within_window(authorization, await store.now(tx))
+    judging.require_within_window(authorization, int(await clock.seconds(tx)))
     if wallet is None or not ethereum.verify(wallet.public_key, payment.digest, authorization.signature):
         raise PaymentInvalid(
             judging.WRONG_SIGNATURE,

@@ -5,6 +5,7 @@ The newest claims are looked up at the frame; while some are lacking, these are 
 
 from collections.abc import Sequence
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
 from hansa.foundation.plumbing.runtime import Runtime
 
@@ -20,7 +21,7 @@ LAST_DIGEST = b"\xff" * 32
 
 async def confirm_claims(runtime: Runtime) -> int:
     """Claim again what the frame lacks; how many those were. Raises: PutOff."""
-    place = OwnDid(await runtime.database.look(store.now), LAST_DIGEST)
+    place = OwnDid(await runtime.database.look(clock.now), LAST_DIGEST)
     count = 0
     while page := await _before(runtime, place):
         lacking = await _lacking(runtime, [one.digest for one in page])

@@ -144,9 +144,3 @@ async def own_before(tx: Tx, place: OwnDid, most: int) -> list[OwnDid]:
     """Own DIDs that the frame has confirmed, the newest first, from this place on."""
     rows = await tx.fetch(_OWN_BEFORE, place.claimed_at, place.digest, most)
     return [OwnDid(row["claimed_at"], row["digest"]) for row in rows]
-
-
-async def now(tx: Tx) -> datetime:
-    """The database's time."""
-    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return moment

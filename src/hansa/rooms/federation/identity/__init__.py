@@ -2,7 +2,7 @@
 
 from .certifying import OPERATOR_LIFETIME, IssuedLeaf, certify
 from .errors import CertificatesRefused, FederationOff, IdentityMissing, NotEnrolled
-from .own import OWN_IDENTITY, OwnIdentity, identity_followed
+from .own import OWN_IDENTITY, OwnIdentity, identity_followed, own_identity
 from .receiving import (
     SEALED_IDENTITY_KEYS,
     SEALED_REQUESTED_KEYS,
@@ -36,6 +36,7 @@ __all__ = [
     "identities_of",
     "identity_followed",
     "is_renewal_due",
+    "own_identity",
     "own_roots",
     "prepare_requests",
     "read_requests",

@@ -49,7 +49,8 @@ class OwnIdentity(ABC):
         """The roots of the own trust domain. Raises: FederationOff, IdentityMissing."""
 
 
-def _own_identity(runtime: Runtime) -> OwnIdentity:
+def own_identity(runtime: Runtime) -> OwnIdentity:
+    """Make the identity of a process."""
     if runtime.settings.is_operator:
         return ReceivedIdentity(runtime)
     if runtime.settings.uses_workload_api:
@@ -57,7 +58,7 @@ def _own_identity(runtime: Runtime) -> OwnIdentity:
     return IssuedIdentity(runtime.authority, runtime.settings)
 
 
-OWN_IDENTITY: Slot[OwnIdentity] = Slot("federation: the identity shown to peers", build=_own_identity)
+OWN_IDENTITY: Slot[OwnIdentity] = Slot("federation: the identity shown to peers", build=own_identity)
 
 
 @asynccontextmanager

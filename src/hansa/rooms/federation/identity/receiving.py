@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_private_key,
 )
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
@@ -63,7 +64,7 @@ async def receive_certificates(
     tx: Tx, requested: Sequence[Requested], certificates: Sequence[str], bundle: TrustBundle
 ) -> None:
     """Take what was issued for the requests, all of it or nothing. Raises: CertificatesRefused."""
-    moment = await store.now(tx)
+    moment = await clock.now(tx)
     leaves = [_leaf(text, bundle, moment) for text in certificates]
     for one in requested:
         found = [

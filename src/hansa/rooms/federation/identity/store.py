@@ -44,8 +44,6 @@ SELECT EXISTS (SELECT FROM federation_identity
   WHERE certificate IS NOT NULL AND clock_timestamp() > begins_at + (expires_at - begins_at) / 2)
 """
 
-_NOW = "SELECT clock_timestamp()"
-
 
 @dataclass(frozen=True)
 class HeldLeaf:
@@ -109,9 +107,3 @@ async def is_renewal_due(tx: Tx) -> bool:
     """Whether a certificate is past half of its lifetime."""
     is_due: bool = await tx.fetchval(_IS_DUE)
     return is_due
-
-
-async def now(tx: Tx) -> datetime:
-    """The time by which certificates are judged."""
-    moment: datetime = await tx.fetchval(_NOW)
-    return moment

@@ -4,6 +4,7 @@
 - Nothing is issued under a certificate that has ended.
 """
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import LicenceVerdict, verify_licence
@@ -37,7 +38,7 @@ async def held_licence(tx: Tx, settings: Settings) -> OwnLicence | None:
         network.certificate,
         network.chain,
         root_hash=settings.federation_root_hash,
-        at=await store.moment(tx),
+        at=await clock.now(tx),
     )
     return OwnLicence(network, state_of(verdict))
 

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from hansa.foundation.events import FederationLicenseIssued
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -98,7 +99,7 @@ async def reissue_operators(tx: Tx, administrator: Developer | None, settings: S
 
     The row of the list is locked. Raises: LicensingKeySealed, CertificateRefused, CertificateState.
     """
-    now = (await store.moment(tx)).replace(microsecond=0)
+    now = (await clock.now(tx)).replace(microsecond=0)
     key = await present_key(tx, seal)
     licence, network = await _own_network(tx, settings, key)
     issuer = {"iss": _issuer(settings, key, licence), "network": network}

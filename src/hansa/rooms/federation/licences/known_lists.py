@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.federation.notices import judge_licences_soon
@@ -26,7 +27,7 @@ async def known_lists(tx: Tx, settings: Settings) -> dict[str, int]:
 async def judge_if_newer(tx: Tx, stated: Mapping[str, int]) -> bool:
     """Let licences be judged at once where a peer states a newer list of an issuer than is kept; whether they are."""
     kept = await verdicts_store.newest_lists(tx)
-    latest = (await store.moment(tx)).timestamp() + CLOCK_SKEW_SECONDS
+    latest = (await clock.now(tx)).timestamp() + CLOCK_SKEW_SECONDS
     if not any(kept[issuer] < at <= latest for issuer, at in stated.items() if issuer in kept):
         return False
     await judge_licences_soon(tx)

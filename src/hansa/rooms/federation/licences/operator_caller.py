@@ -10,6 +10,7 @@ import msgspec
 from cryptography.x509 import Certificate
 from fastapi import Depends, Request
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.client_certificate import shown_certificate
 from hansa.foundation.plumbing.declared_refusals import refuses_with
 from hansa.foundation.plumbing.early_authentication import evaluated_once
@@ -19,8 +20,6 @@ from hansa.foundation.plumbing.settings import is_operator_name
 from hansa.foundation.plumbing.trust_bundle import LeafRefused, bundle_of
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff
-
-from . import store
 
 
 class NotAnOperator(Forbidden):
@@ -49,7 +48,7 @@ async def operator_caller(request: Request, _: Annotated[Any, Depends(CERTIFICAT
 
 
 async def _recognised(runtime: Runtime, certificate: Certificate) -> Operator:
-    now = await runtime.database.look(store.moment)
+    now = await runtime.database.look(clock.now)
     trust_domain = runtime.settings.trust_domain
     try:
         roots = bundle_of(trust_domain, await OWN_IDENTITY.of(runtime).roots_pem(), 0)

@@ -4,6 +4,7 @@ from datetime import datetime
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import Certificate, read_certificate
@@ -31,7 +32,7 @@ async def licence_by_hash(tx: Tx, settings: Settings, cert_hash: str) -> FoundLi
     """The certificate with this hash that was issued here or is held here. Raises: CertificateUnknown."""
     issued = await store.find(tx, cert_hash)
     if issued is not None and issued.hash == cert_hash:
-        now = await store.moment(tx)
+        now = await clock.now(tx)
         return FoundLicence(read_certificate(issued.certificate), issued.state, issued.updated_at, now)
     own = await held_licence(tx, settings)
     if own is not None and own.network.hash == cert_hash:

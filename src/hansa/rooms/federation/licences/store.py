@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 
 from .records import CertificateFilter, IssuedCertificate, ListState, NetworkCertificate
@@ -108,13 +109,7 @@ _ADD_KEY = "INSERT INTO federation_licensing_key (kid, public_key, sealed_key) V
 async def lock(tx: Tx) -> datetime:
     """Let nobody else issue, change or install until the transaction ends; the database's time."""
     await tx.execute("SELECT FROM federation_issued_list FOR UPDATE")
-    return (await moment(tx)).replace(microsecond=0)
-
-
-async def moment(tx: Tx) -> datetime:
-    """The database's time."""
-    now: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return now
+    return (await clock.now(tx)).replace(microsecond=0)
 
 
 async def add(tx: Tx, issued: IssuedCertificate) -> IssuedCertificate:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
@@ -86,7 +87,7 @@ async def judge_licence(
     tx: Tx, settings: Settings, ledger_id: str, trust_domain: str, held: Delivered | None
 ) -> LicenceVerdict:
     """Judge a certificate by the lists that are kept, and keep the verdict."""
-    now = await store.moment(tx)
+    now = await clock.now(tx)
     max_age = timedelta(days=settings.licence_list_max_age)
     if held is None:
         verdict = LicenceVerdict("unverified", (), "none_held: it holds no licence certificate")
@@ -126,7 +127,7 @@ async def keep_issued_list(tx: Tx, text: object, issuers: Sequence[Certificate])
     except BadLicence:
         return False
     trust_domain, kid = issued.issuer
-    if issued.generated_at > await store.moment(tx) + CLOCK_SKEW:
+    if issued.generated_at > await clock.now(tx) + CLOCK_SKEW:
         return False
     for one in issuers:
         key = one.public_key

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa_verify import LicenceVerdict, verify_licence
@@ -44,7 +45,7 @@ async def verify_issued_licence(
 
 
 async def _verified(tx: Tx, settings: Settings, certificate: str, chain: Sequence[str]) -> VerifiedLicence:
-    now = await store.moment(tx)
+    now = await clock.now(tx)
     kept = await verdicts_store.lists(tx, domains_of([certificate, *chain]))
     own_list = (await store.list_state(tx)).list
     verdict = verify_licence(

@@ -1,10 +1,10 @@
 """Every statement on the evidence of peer trust."""
 
-from datetime import datetime
 from typing import Any, Protocol
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 
 from .rules import HALF_LIFE_DAYS, TrustState
@@ -144,5 +144,4 @@ async def forget_old(tx: Tx) -> None:
 
 async def hour(tx: Tx) -> str:
     """The present hour by the database's clock."""
-    now: datetime = await tx.fetchval("SELECT date_trunc('hour', clock_timestamp() AT TIME ZONE 'UTC')")
-    return now.strftime("%Y-%m-%d %H")
+    return f"{await clock.now(tx):%Y-%m-%d %H}"

@@ -10,6 +10,7 @@ from datetime import datetime
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import peer_refusals_total
 from hansa.foundation.plumbing.peer_caller import NotAPeer, Peer
@@ -75,7 +76,7 @@ async def approval_of(runtime: Runtime, leaf: x509.Certificate) -> Approval | No
     uris = uris_of(leaf)
     spiffe_id = uris[0] if len(uris) == 1 else ""
     found = await runtime.database.look(lambda tx: _added(tx, spiffe_id))
-    now = await runtime.database.look(store.now)
+    now = await runtime.database.look(clock.now)
     for peer in found:
         if not peer.removing and _certifies(runtime, peer, leaf, now):
             return peer.approval

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.metrics import peer_refusals_total
 from hansa.foundation.plumbing.trust_bundle import TrustBundle
@@ -55,7 +56,7 @@ async def find_registry(tx: Tx, trust_domain: str, registry_name: str) -> PeerRe
 
 async def database_time(tx: Tx) -> datetime:
     """The time by which everything is judged."""
-    return await store.now(tx)
+    return await clock.now(tx)
 
 
 async def refusals_of(tx: Tx, found: list[PeerRecord]) -> dict[int, dict[str, int]]:

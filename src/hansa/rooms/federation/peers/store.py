@@ -151,12 +151,6 @@ async def page(tx: Tx, limit: int, offset: int) -> tuple[list[PeerRecord], int]:
     return [_peer(row) for row in rows], await tx.fetchval("SELECT count(*) FROM federation_peer")
 
 
-async def now(tx: Tx) -> datetime:
-    """The database's time."""
-    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return moment
-
-
 async def one(tx: Tx, peer_id: int) -> PeerRecord | None:
     """The peer with this id."""
     return _maybe(await tx.fetchrow(_ONE, peer_id))

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from datetime import timedelta
 
-from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing import clock, jobs
 from hansa.foundation.plumbing.admin_acts import record_act
 from hansa.foundation.plumbing.caller import Developer
 from hansa.foundation.plumbing.database import Tx
@@ -119,7 +119,7 @@ async def read_if_changed(tx: Tx, peer_id: int, stated: DocumentMarks) -> bool:
 async def enqueue_missing(tx: Tx, runtime: Runtime) -> None:
     """Let every peer that is read have its job; one that waits keeps its due time."""
     interval = timedelta(seconds=runtime.settings.federation_sync_interval_seconds)
-    due_at = await store.now(tx) + interval
+    due_at = await clock.now(tx) + interval
     ids = await store.read_at_intervals(tx)
     await jobs.enqueue_many(tx, JOB, [NewJob(str(peer_id), due_at) for peer_id in ids])
 

@@ -6,11 +6,11 @@ from datetime import datetime
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms.federation.charter import ReadLastAudit, read_card
 
-from . import store
 from .records import PeerRecord, PeerType
 from .slots import DiscoveredRegistry, ReadDiscovered
 from .views import PeerView, every_peer
@@ -77,7 +77,7 @@ async def read_topology(
             view, relay = relays[one.relay_ledger_id]
             nodes.append(_discovered(one, counts))
             edges.append(Edge(relay.name, nodes[-1].name, "discovered", nodes[-1].status, view.lag_seconds))
-    return Topology(own.name, [own, *nodes], edges, await store.now(tx))
+    return Topology(own.name, [own, *nodes], edges, await clock.now(tx))
 
 
 def _node(peer: PeerRecord, counts: Counter[str | None]) -> Node:

@@ -4,6 +4,7 @@ from datetime import datetime
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 
 from . import store
@@ -52,5 +53,5 @@ async def every_peer(tx: Tx) -> list[PeerView]:
 
 async def _views(tx: Tx, found: list[PeerRecord]) -> list[PeerView]:
     ids = [peer.id for peer in found]
-    refused, scores, now = await store.refusals(tx, ids), await store.scores(tx, ids), await store.now(tx)
+    refused, scores, now = await store.refusals(tx, ids), await store.scores(tx, ids), await clock.now(tx)
     return [PeerView(peer, refused[peer.id], scores.get(peer.id, PRIOR), now) for peer in found]

@@ -7,6 +7,7 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.database import Tx
 
@@ -35,7 +36,7 @@ async def enrol_service(
     """Certify a service. Certificates that it has stay in force until they end. Raises: ServiceNameRefused."""
     if not _NAME.fullmatch(name):
         raise ServiceNameRefused
-    spiffe_id, now = service_id_of(trust_domain, name), await store.now(tx)
+    spiffe_id, now = service_id_of(trust_domain, name), (await clock.now(tx)).replace(microsecond=0)
     svid = authority.issue(spiffe_id, now=now, lifetime=lifetime)
     certificate = x509.load_pem_x509_certificate(svid.certificate_pem.encode())
     await store.add(

@@ -6,8 +6,6 @@ from hansa.foundation.plumbing.database import Tx
 
 from .records import FoundCertificate, ServiceCertificate
 
-_NOW = "SELECT date_trunc('second', clock_timestamp())"
-
 _ADD = """
 INSERT INTO federation_service_certificate (fingerprint, name, spiffe_id, issued_at, expires_at)
 VALUES ($1, $2, $3, $4, $4::timestamptz + $5::interval)
@@ -30,12 +28,6 @@ SELECT clock_timestamp() AS now, (
   WHERE fingerprint = $1 AND revoked_at IS NULL AND expires_at > clock_timestamp()
 ) AS spiffe_id
 """
-
-
-async def now(tx: Tx) -> datetime:
-    """The database's time, in whole seconds as certificates have it."""
-    moment: datetime = await tx.fetchval(_NOW)
-    return moment
 
 
 async def add(

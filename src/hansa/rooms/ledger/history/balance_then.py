@@ -7,6 +7,7 @@ found by halving, each step by an index.
 import msgspec
 
 from hansa.foundation.events import ledger_key
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import journal
@@ -73,6 +74,6 @@ async def _require_past(tx: Tx, moment: Moment) -> None:
     if isinstance(moment, int):
         is_past = moment <= await journal.newest_sequence(tx)
     else:
-        is_past = moment <= await store.present(tx)
+        is_past = moment <= await clock.now(tx)
     if not is_past:
         raise MomentInvalid("`as_of` is in the future.", field="as_of")

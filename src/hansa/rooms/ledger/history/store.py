@@ -81,12 +81,6 @@ async def account_id(tx: Tx, did: str) -> int | None:
     return number
 
 
-async def present(tx: Tx) -> datetime:
-    """The time by the database's clock."""
-    now: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return now
-
-
 async def posting_up_to(tx: Tx, account: int, bucket: str, tx_id: int) -> Posting | None:
     """The newest posting of an account's bucket that is of this transaction or an older one."""
     row = await tx.fetchrow(_UP_TO, account, bucket, tx_id)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.secrets import new_name
 
@@ -26,7 +27,9 @@ async def enqueue_webhook(
     webhook_ids = await store.subscribed(tx, developer_id, event_type)
     if webhook_ids:
         deliveries = {webhook_id: _new_id() for webhook_id in webhook_ids}
-        await store.enqueue(tx, deliveries, event_type, _message(event_type, await store.now(tx), payload))
+        await store.enqueue(
+            tx, deliveries, event_type, _message(event_type, await clock.began_at(tx), payload)
+        )
         await schedule(tx, webhook_ids)
     return len(webhook_ids)
 
@@ -42,7 +45,7 @@ async def send_test(tx: Tx, developer_id: int, webhook_id: str) -> Delivery:
     Raises: WebhookUnknown, WebhookStopped.
     """
     await _lock_active(tx, developer_id, webhook_id)
-    message = _message(WebhookEvent.TEST, await store.now(tx), {"webhook_id": webhook_id})
+    message = _message(WebhookEvent.TEST, await clock.began_at(tx), {"webhook_id": webhook_id})
     delivery = await store.enqueue_at_once(tx, webhook_id, _new_id(), WebhookEvent.TEST, message)
     await schedule(tx, [webhook_id])
     return delivery

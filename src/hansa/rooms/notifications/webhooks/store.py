@@ -211,12 +211,6 @@ async def subscribed(tx: Tx, developer_id: int, event_type: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
-async def now(tx: Tx) -> datetime:
-    """When the transaction began."""
-    moment: datetime = await tx.fetchval("SELECT now()")
-    return moment
-
-
 async def enqueue(tx: Tx, deliveries: Mapping[str, str], event_type: str, payload: str) -> None:
     """Queue the payload for each of these locked webhooks; `deliveries` are new ids by webhook."""
     webhook_ids = list(deliveries)

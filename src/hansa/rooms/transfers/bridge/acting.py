@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from hansa.foundation.plumbing import idempotency
+from hansa.foundation.plumbing import clock, idempotency
 from hansa.foundation.plumbing.caller import Agent
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.idempotency import Repeatable
@@ -21,7 +21,7 @@ from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.errors import PeerRewound, ReceiverIsLocal, ReceiverRegistryUnknown
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
-from hansa.rooms.transfers.crossing.store import now, share_pair
+from hansa.rooms.transfers.crossing.store import share_pair
 from hansa.rooms.transfers.homes import is_elsewhere, peer_of
 
 from . import sagas, store, wrapped_store
@@ -207,7 +207,7 @@ async def _set_aside(
 async def _begun(
     tx: Tx, corridor: Corridor, terms: Terms, request: Repeatable | None, aside: _Aside
 ) -> Begun:
-    move = sagas.begin(terms, await now(tx))
+    move = sagas.begin(terms, await clock.seconds(tx))
     scope = None if request is None else request.scope
     await store.add(tx, store.NewSaga(move, corridor.key, corridor.frame, aside.hold_id, aside.held, scope))
     saga_id = UUID(terms.saga_id)

@@ -8,11 +8,12 @@ from uuid import UUID
 
 import structlog
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.transfers.crossing.corridor import Corridor
-from hansa.rooms.transfers.crossing.store import lock_pair, now
+from hansa.rooms.transfers.crossing.store import lock_pair
 
 from . import pairing, sagas, store
 from .envelope import read_message, signed_text
@@ -56,7 +57,7 @@ async def due_messages(tx: Tx, corridor: Corridor, only: UUID | None = None) -> 
     """What the peer is to be sent now, questions before decisions; deadlines that have passed are recorded first."""
     pair = await lock_pair(tx, corridor.key)
     messages: list[Message] = []
-    moment = await now(tx)
+    moment = await clock.seconds(tx)
     for kept in await store.take_due(tx, corridor.key, BATCH, only):
         move = sagas.on_due(kept.saga, moment)
         if move.passed:

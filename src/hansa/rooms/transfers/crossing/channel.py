@@ -6,7 +6,7 @@ What is lost in transit is sent again: rows of transfers say what the peer has n
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing import clock, jobs
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.runtime import Runtime, Slot
 from hansa.rooms import federation
@@ -76,7 +76,7 @@ async def due_messages(tx: Tx, corridor: Corridor) -> list[Message]:
     """What the peer is to be sent now; deadlines that have passed are decided first."""
     pair = await store.lock_pair(tx, corridor.key)
     changes = Changes(pair, pair)
-    now = await store.now(tx)
+    now = await clock.seconds(tx)
     messages: list[Message] = []
     for sent in await sent_store.take_due_sent(tx, corridor.key, BATCH // 2):
         step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), now)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import takewhile
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import scheduled
 from hansa.foundation.plumbing.runtime import Runtime, Slot
@@ -59,7 +60,7 @@ async def _before(tx: Tx, runtime: Runtime, peer: str) -> datetime | None:
     agreed = await TOTALS_AGREED.of(runtime)(tx, record.ledger_id)
     if agreed is None:
         return None
-    now = datetime.fromtimestamp(await store.now(tx), agreed.tzinfo)
+    now = datetime.fromtimestamp(await clock.seconds(tx), agreed.tzinfo)
     return min(agreed - MARGIN, now - timedelta(days=runtime.settings.crossing_retention_days))
 
 

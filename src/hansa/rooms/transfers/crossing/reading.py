@@ -6,11 +6,12 @@ from uuid import UUID
 from asyncpg import Record
 from msgspec.structs import replace
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 
-from . import received_store, sent_store, store
+from . import received_store, sent_store
 from .errors import TransferUnknown
 from .records import CrossingView
 
@@ -25,7 +26,7 @@ async def find_crossing(tx: Tx, transfer_id: UUID, did: str, book: ledger.Book) 
     received = await received_store.received_of(tx, transfer_id, did)
     if received is None:
         raise TransferUnknown
-    return _view_of_received(received, book.frame, await store.now(tx))
+    return _view_of_received(received, book.frame, await clock.seconds(tx))
 
 
 def view_of_sent(row: Record) -> CrossingView:

@@ -217,12 +217,6 @@ async def undecided(tx: Tx, most: int) -> list[asyncpg.Record]:
     return list(await tx.fetch(_UNDECIDED, most))
 
 
-async def now(tx: Tx) -> float:
-    """The time of the database, in seconds since 1970."""
-    seconds: float = await tx.fetchval("SELECT extract(epoch FROM clock_timestamp())::float8")
-    return seconds
-
-
 def _pair(row: asyncpg.Record) -> Pair:
     seen = Position(row["seen_epoch"], row["seen_seq"], row["seen_head"])
     return Pair(

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec.structs import replace
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms import federation
 
@@ -86,7 +87,7 @@ class _Taking(msgspec.Struct):
             received,
             await Judge.of(tx, corridor, messages, received),
             await federation.held_elsewhere(tx, dids_in(messages)) if corridor.is_within_frame else {},
-            await store.now(tx),
+            await clock.seconds(tx),
             is_alone=len(messages) == 1,
         )
 

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor
@@ -80,7 +81,7 @@ async def pool_of_receiver(tx: Tx, did: str, settings: Settings) -> Pool:
 async def state_of(tx: Tx, pool: Pool, settings: Settings) -> PoolState:
     """The pool with what is computed of it."""
     until = await closed_until(tx, pool, limits_of(settings).breaker)
-    return PoolState(pool, until, await store.now(tx))
+    return PoolState(pool, until, await clock.now(tx))
 
 
 async def states(tx: Tx, settings: Settings) -> list[PoolState]:

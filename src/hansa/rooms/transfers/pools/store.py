@@ -193,12 +193,6 @@ async def find_quote(tx: Tx, quote_id: UUID, agent_did: str) -> asyncpg.Record |
     return await tx.fetchrow(_QUOTE, quote_id, agent_did)
 
 
-async def now(tx: Tx) -> datetime:
-    """The time of the database."""
-    at: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return at
-
-
 async def forget_quotes(tx: Tx) -> None:
     """Delete quotes that expired long ago."""
     await tx.execute(_FORGET_QUOTES)
