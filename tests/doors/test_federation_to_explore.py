@@ -1,9 +1,6 @@
 """The three registries of `deploy/federation`: what the files say is what the registry takes, and what the guide names."""
 
-import asyncio
-import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,30 +64,6 @@ def test_a_service_that_uses_the_network_of_another_is_restarted_with_it():
         if "network_mode" in service:
             _, _, host = service["network_mode"].partition(":")
             assert service["depends_on"] == {host: {"condition": "service_started", "restart": True}}
-
-
-@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
-async def test_the_health_check_of_the_image_asks_whether_the_registry_is_ready(status: int, code: int):
-    (command,) = re.findall(r"^HEALTHCHECK .*\\\n  CMD (\[.*\])$", DOCKERFILE.read_text(), re.MULTILINE)
-    asked: list[str] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append((await reader.readuntil(b"\r\n\r\n")).decode().partition(" HTTP")[0])
-        writer.write(f"HTTP/1.1 {status} Any\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
-        check = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *json.loads(command)[1:],
-            env={"PORT": str(port)},
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        assert await check.wait() == code
-    assert asked == ["GET /readyz"]
 
 
 def test_the_guide_names_the_file_and_its_services():

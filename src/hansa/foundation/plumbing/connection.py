@@ -105,6 +105,8 @@ async def connect(
 ) -> DatabaseConnection:
     """Open a connection to a server that writes, and whose rows the synchronous standbys have.
 
+    No session outlives the recovery of its server, and one that recovers is refused here: no statement meets a recovery.
+
     Raises: OUT_OF_REACH of `database.py`.
     """
     try:

@@ -58,8 +58,6 @@ OUT_OF_REACH = (
     OSError,
     TimeoutError,
 )
-# A server that recovers states it in an error without a class of its own.
-_RECOVERING = "during recovery"
 _READ_ONLY = (asyncpg.ReadOnlySQLTransactionError, asyncpg.TargetServerAttributeNotMatched)
 
 
@@ -210,10 +208,6 @@ class Database:
             if isinstance(trouble, CommitNotReplicated):
                 self._replace_connections()
             raise Unavailable(retry_after=1) from trouble
-        except asyncpg.InternalServerError as trouble:
-            if _RECOVERING not in str(trouble):
-                raise
-            raise self._unwritable() from trouble
         except asyncpg.DataError as trouble:
             # The guards stop hostile text at the door; what slips past them is still the sender's mistake.
             raise Invalid("A value cannot be stored by the database.") from trouble

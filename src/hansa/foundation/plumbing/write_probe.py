@@ -35,7 +35,7 @@ class WriteProbe:
         self._database = database
         self._good_seconds = good_seconds
         self._good_until = 0.0
-        self._probing: asyncio.Task[None] | None = None
+        self._probing: asyncio.Task[Unavailable | None] | None = None
 
     async def require(self) -> None:
         """Raises: Unavailable, while the database cannot write."""
@@ -46,19 +46,25 @@ class WriteProbe:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 # One client going away does not end the probe for the others.
-                await asyncio.shield(self._probing)
+                trouble = await asyncio.shield(self._probing)
         except TimeoutError:
             raise Unavailable("The database does not commit at the moment.", retry_after=5) from None
+        if trouble is not None:
+            raise trouble
 
-    async def _probe(self) -> None:
+    async def _probe(self) -> Unavailable | None:
+        """Returns why the database cannot write. A failure of a task that nobody awaits any more would be logged with its traceback."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await self._database.act(_write)
                 # As a reading statement, which is cancelled at its end: nothing rests on this commit.
                 await self._database.look(lambda tx: tx.execute(_COMMIT))
         except TimeoutError:
-            raise Unavailable("The database does not commit at the moment.", retry_after=5) from None
+            return Unavailable("The database does not commit at the moment.", retry_after=5)
+        except Unavailable as trouble:
+            return trouble
         self._good_until = monotonic() + self._good_seconds
+        return None
 
 
 async def _write(tx: Tx) -> None:
