@@ -295,7 +295,9 @@ async def test_a_log_that_was_cosigned_is_judged_by_the_keys_and_the_size_that_a
 
     async def keep(key: Ed25519PrivateKey) -> None:
         stored = VerifierKey(origin, key.public_key().public_bytes_raw(), LOG_KEY)
-        await witness.database.act(lambda tx: store.keep_peer_log(tx, PeerLog("peer.example", [stored], [])))
+        kept = PeerLog("peer.example", [stored], [])
+        began = await witness.database.now()
+        await witness.database.act(lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began))
 
     def grown(by: OtherLog, old: int, size: int) -> str:
         return body(old, former.proof(old, size), by.note(size, origin))
@@ -435,7 +437,8 @@ async def test_of_many_peers_twelve_are_witnesses_so_that_a_checkpoint_stays_rea
         await add_peer(own, authority, card_of_peer(f"p{number}", ledger_id))
         raw = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
         kept = PeerLog(ledger_id, [], [verifier_key(ledger_id, raw)])
-        await own.database.act(lambda tx, kept=kept: store.keep_peer_log(tx, kept))
+        began = await own.database.now()
+        await own.database.act(lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began))
     await auditor.ask_witnesses(own.runtime)
     asked = (await own.http.get("/log/witnesses")).json()["witnesses"]
     names = {f"{FRAME}/registry/p{number}/witness" for number in range(PEERS_ASKED_MAX)}

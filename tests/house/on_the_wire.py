@@ -77,6 +77,7 @@ _.attempts
 _.attestation
 _.attestation_ids
 _.attestations
+_.auditor_kids
 _.authentication
 _.authority
 _.authorization

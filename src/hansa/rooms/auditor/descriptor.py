@@ -9,7 +9,7 @@ from hansa.rooms import federation, transfers
 from .across import agreed_at, compare_with_peers
 from .across import peer_router as totals_router
 from .across import router as across_router
-from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, root_router
+from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, present_kids, root_router
 from .card_figures import last_audit
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import balance_proof_router, liabilities_router
@@ -21,11 +21,13 @@ from .witnessing import (
     ASK_SECONDS,
     FOLLOW,
     FOLLOW_SECONDS,
+    PEER_KEYS,
     SEALED_WITNESS_KEYS,
     ask_witnesses,
     cosigning_router,
     follow_in_turns,
     forget_retired_witness_keys,
+    withdraw_unstated_keys,
     witness_router,
 )
 
@@ -50,6 +52,7 @@ ROOM = Room(
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),
         scheduled(FOLLOW, FOLLOW_SECONDS, follow_in_turns),
+        PEER_KEYS,
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
         sweep("auditor: forget retired keys of the witness", 3600, forget_retired_witness_keys),
     ),
@@ -68,7 +71,9 @@ ROOM = Room(
     ),
     sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
     fills=(
+        federation.AUDITOR_KIDS.filled_with(present_kids),
         federation.LAST_AUDIT.filled_with(last_audit),
+        federation.PEER_AUDITOR_KIDS.filled_with(withdraw_unstated_keys),
         transfers.TOTALS_AGREED.filled_with(agreed_at),
     ),
     metrics=(audit_status, supply_delta),

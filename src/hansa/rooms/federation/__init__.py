@@ -71,7 +71,7 @@ from hansa.rooms.federation.did_claims import (
     speaks_for,
     unconfirmed,
 )
-from hansa.rooms.federation.hints import stated_in_hint, take_hint
+from hansa.rooms.federation.hints import AUDITOR_KIDS, PEER_AUDITOR_KIDS, stated_in_hint, take_hint
 from hansa.rooms.federation.identity import (
     OPERATOR_LIFETIME,
     OWN_IDENTITY,
@@ -196,6 +196,7 @@ from hansa.rooms.federation.workloads import (
 
 __all__ = [
     "ATTESTED_CONTRACT",
+    "AUDITOR_KIDS",
     "BORDER_FEE",
     "CARD_PATHS",
     "DISCOVERED",
@@ -206,6 +207,7 @@ __all__ = [
     "OPEN_PEERS",
     "OPERATOR_LIFETIME",
     "OWN_IDENTITY",
+    "PEER_AUDITOR_KIDS",
     "PEER_CALLS",
     "PEER_ENDED",
     "PEER_REMOVED",

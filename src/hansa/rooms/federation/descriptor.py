@@ -25,6 +25,7 @@ from .charter import (
 from .crossing import OPERATOR_LICENCE, refresh_licences
 from .did_claims import CLAIM_DIDS, CONFIRM_CLAIMS
 from .did_claims import peer_router as did_claims_router
+from .hints import AUDITOR_KIDS, PEER_AUDITOR_KIDS
 from .identity import (
     SEALED_IDENTITY_KEYS,
     SEALED_REQUESTED_KEYS,
@@ -179,7 +180,9 @@ ROOM = Room(
     ),
     offers=(
         ATTESTED_CONTRACT,
+        AUDITOR_KIDS,
         LAST_AUDIT,
+        PEER_AUDITOR_KIDS,
         DISCOVERED,
         PEER_ENDED,
         PEER_REMOVED,

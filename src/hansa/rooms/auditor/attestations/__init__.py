@@ -21,6 +21,7 @@ from .reading import (
     Watch,
     attestation_of_cycle,
     list_attestations,
+    present_kids,
     prove_records,
     published_keys,
     read_newest_audit,
@@ -28,6 +29,7 @@ from .reading import (
 )
 from .records import Attestation, AuditorKey
 from .routes import admin_router, root_router
+from .rules import kid_of
 from .schemas import AttestationOut
 
 __all__ = [
@@ -46,7 +48,9 @@ __all__ = [
     "checkpoint_keys",
     "forget_retired_keys",
     "initialize_attestations",
+    "kid_of",
     "list_attestations",
+    "present_kids",
     "prove_records",
     "published_keys",
     "read_newest_audit",

@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.seal import BadSeal, Seal
 from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key, open_key
+from hansa.rooms import federation
 from hansa.rooms.auditor.transparency import lock_log
 
 from . import store
@@ -46,12 +47,13 @@ async def replace_sealed_auditor_key(tx: Tx, frame: str, seal: Seal) -> None:
 async def rotate_auditor_key(
     tx: Tx, frame: str, seal: Seal, brought: Ed25519PrivateKey | None = None
 ) -> AuditorKey:
-    """Sign with a new key from the next record on: the one brought, or one made here. Raises: KeyUnusable."""
+    """Sign with a new key from the next record on: the one brought, or one made here. Peers are notified. Raises: KeyUnusable."""
     chain = await store.lock_chain(tx, frame)
     if brought is not None and await store.was_held(tx, kid_of(brought.public_key().public_bytes_raw())):
         raise KeyUnusable
     # Locked after the chain: a checkpoint that is under way is signed by the former key, and is not larger than this.
     await store.retire_current_key(tx, chain.head_id, await lock_log(tx))
+    await federation.notify_peers(tx)
     return await _begin_key(tx, seal, brought)
 
 

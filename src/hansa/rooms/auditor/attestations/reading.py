@@ -76,6 +76,11 @@ async def published_keys(tx: Tx) -> list[AuditorKey]:
     raise AuditorKeyMissing(members={"keys": []}, headers=ANY_ORIGIN)
 
 
+async def present_kids(tx: Tx) -> list[str]:
+    """The ids of the keys that are not retired."""
+    return [key.kid for key in await list_keys(tx) if key.retired_at is None]
+
+
 def _known(record: Attestation | None) -> Attestation:
     if record is None:
         raise AttestationUnknown(headers=ANY_ORIGIN)

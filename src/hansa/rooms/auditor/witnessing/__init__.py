@@ -8,7 +8,15 @@ from .keys import (
     replace_sealed_witness_key,
     rotate_witness_key,
 )
-from .peer_logs import FOLLOW, FOLLOW_SECONDS, follow_in_turns, follow_peers, list_forks
+from .peer_logs import (
+    FOLLOW,
+    FOLLOW_SECONDS,
+    PEER_KEYS,
+    follow_in_turns,
+    follow_peers,
+    list_forks,
+    withdraw_unstated_keys,
+)
 from .routes import cosigning_router, witness_router
 from .schemas import LogForksOut, LogWitnessesOut, LogWitnessOut
 
@@ -17,6 +25,7 @@ __all__ = [
     "ASK_SECONDS",
     "FOLLOW",
     "FOLLOW_SECONDS",
+    "PEER_KEYS",
     "SEALED_WITNESS_KEYS",
     "LogForksOut",
     "LogWitnessOut",
@@ -31,5 +40,6 @@ __all__ = [
     "list_log_witnesses",
     "replace_sealed_witness_key",
     "rotate_witness_key",
+    "withdraw_unstated_keys",
     "witness_router",
 ]

@@ -1,11 +1,12 @@
 """Peers as witnesses: their logs are cosigned here, they are asked to cosign the own log, and what each was shown is compared.
 
-Keys are read from each peer itself, over mutual TLS. A fork is kept with both signed copies; nothing is decided by it.
+Keys are read from each peer itself, over mutual TLS. A key that its peer does not state any more in a hint counts no more when
+the hint is answered. A fork is kept with both signed copies; nothing is decided by it.
 """
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 from urllib.parse import urlencode
 
@@ -14,10 +15,12 @@ import structlog
 
 from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries, enqueue
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.peer_caller import PeerClosed
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms import federation
+from hansa.rooms.auditor.attestations import kid_of
 from hansa.rooms.auditor.transparency.notes import origin_of
 from hansa_verify import (
     LOG_KEY,
@@ -42,6 +45,8 @@ AT_ONCE = 8
 PEERS_ASKED_MAX = 12
 """Peers that are witnesses of the own log: each adds 3,500 characters to a checkpoint, of which readers take 64 KiB."""
 FORKS_MAX = 100
+ATTEMPTS = 3
+"""Readings of the keys of a peer that stated others: afterwards they are read with those of all peers."""
 COMPARED_MAX = 32
 """Logs compared with one peer in a cycle, drawn from those that differ."""
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
@@ -156,10 +161,41 @@ def _is_known(peer: federation.PeerRecord, witness: _Witness | None, known: Mapp
     return witness is None or known[ledger_id] == witness.key_texts
 
 
-async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> None:
+async def withdraw_unstated_keys(tx: Tx, peer_id: int, kids: Collection[str]) -> bool:
+    """Withdraw the keys of the log of a peer that it does not state any more, and let its keys be read; whether it stated others."""
+    ledger_id = (await federation.peer_by_id(tx, peer_id)).ledger_id
+    known = await store.lock_log_keys(tx, ledger_id)
+    if known is None or {kid_of(key.public_key) for key in known} == set(kids):
+        return False
+    await store.withdraw_log_keys(tx, ledger_id, [key for key in known if kid_of(key.public_key) in kids])
+    await enqueue(tx, PEER_KEYS.name, str(peer_id))
+    return True
+
+
+async def _read_stated_keys(runtime: Runtime, job: Job) -> None:
+    try:
+        peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, int(job.key)))
+    except federation.PeerUnknown:
+        return
+    witness = await _witness_of(runtime, peer)
+    is_read = witness is not None and await _keep_keys(runtime, peer, witness)
+    if not is_read and job.attempts < ATTEMPTS:
+        raise PutOff("The keys of the peer's log could not be read.")
+
+
+PEER_KEYS = LeasedKind(
+    "auditor: keys of a peer", _read_stated_keys, at_once=AT_ONCE, retries=Retries(None, pause_seconds=1.0)
+)
+
+
+async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> bool:
+    """Whether the keys were read."""
+    began = await runtime.database.now()
     kept = await _read_keys(runtime, peer, witness)
-    if kept is not None:
-        await runtime.database.act_at_once(lambda tx: store.keep_peer_log(tx, kept))
+    if kept is None:
+        return False
+    await runtime.database.act_at_once(lambda tx: store.keep_peer_log(tx, kept, began))
+    return True
 
 
 async def _witness_of(runtime: Runtime, peer: federation.PeerRecord) -> _Witness | None:

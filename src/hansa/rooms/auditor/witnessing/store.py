@@ -5,7 +5,7 @@ from datetime import datetime
 
 from hansa.foundation.plumbing.database import Tx
 from hansa.rooms.auditor.transparency.notes import frame_of
-from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, read_verifier_key
+from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, VerifierKey, read_verifier_key
 
 from .forks import Seen
 from .records import (
@@ -84,10 +84,16 @@ _KEEP_PEER_LOG = """
 INSERT INTO auditor_peer_log (ledger_id, log_keys, witness_keys) VALUES ($1, $2, $3)
 ON CONFLICT (ledger_id) DO UPDATE SET log_keys = excluded.log_keys, witness_keys = excluded.witness_keys,
   read_at = excluded.read_at
+WHERE auditor_peer_log.read_at <= $4
+"""
+
+_WITHDRAW_LOG_KEYS = """
+UPDATE auditor_peer_log SET log_keys = $2, read_at = clock_timestamp() WHERE ledger_id = $1
 """
 
 _NEWLY_READ = """
-SELECT ledger_id, witness_keys FROM auditor_peer_log WHERE read_at > clock_timestamp() - interval '10 minutes'
+SELECT ledger_id, witness_keys FROM auditor_peer_log
+WHERE read_at > clock_timestamp() - interval '10 minutes' AND log_keys <> '{}'
 """
 
 _KEEP_FORK = """
@@ -226,14 +232,27 @@ def keys_in(origin: str, texts: Sequence[str] | None) -> list[bytes]:
     return [key.public_key for key in keys if key.name == origin]
 
 
-async def keep_peer_log(tx: Tx, kept: PeerLog) -> None:
-    """Keep the keys of a peer as they are now."""
+async def keep_peer_log(tx: Tx, kept: PeerLog, began: datetime) -> None:
+    """Keep the keys of a peer whose reading began then, unless keys were withdrawn or read since."""
     await tx.execute(
         _KEEP_PEER_LOG,
         kept.ledger_id,
         [key.text for key in kept.log_keys],
         [key.text for key in kept.witness_keys],
+        began,
     )
+
+
+async def lock_log_keys(tx: Tx, ledger_id: str | None) -> list[VerifierKey] | None:
+    """The keys of the log of a peer, locked; None where they were never read."""
+    query = "SELECT log_keys FROM auditor_peer_log WHERE ledger_id = $1 FOR NO KEY UPDATE"
+    texts = await tx.fetchval(query, ledger_id)
+    return None if texts is None else [read_verifier_key(text, LOG_KEY) for text in texts]
+
+
+async def withdraw_log_keys(tx: Tx, ledger_id: str | None, left: Sequence[VerifierKey]) -> None:
+    """Let no other keys than these sign for the log of a peer, until its keys are read."""
+    await tx.execute(_WITHDRAW_LOG_KEYS, ledger_id, [key.text for key in left])
 
 
 async def roots(tx: Tx) -> dict[str, tuple[int, str]]:

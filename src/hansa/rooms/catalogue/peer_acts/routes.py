@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
 from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Invalid, TooManyRequests
 from hansa.rooms import federation
 from hansa.rooms.catalogue.errors import CardUnknown
@@ -27,11 +27,18 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=
 
 
 @peer_router.post("/hint", responses=problems(*REFUSALS))
-async def receive_hint_of_peer(peer: CurrentPeer, body: HintIn, db: Db, settings: Config) -> HintOut:
+async def receive_hint_of_peer(peer: CurrentPeer, body: HintIn, db: Db, request: Request) -> HintOut:
     """Notify this registry that something is new at the peer: acts of enforcement, documents, licences. It is read at once."""
 
     async def receive(tx: Tx) -> bool:
-        is_new = await federation.take_hint(tx, settings, peer.id, body.documents, body.licence_lists)
+        is_new = await federation.take_hint(
+            tx,
+            runtime_of(request),
+            peer.id,
+            documents=body.documents,
+            lists=body.licence_lists,
+            auditor_kids=body.auditor_kids,
+        )
         return await receive_hint(tx, peer, body.next) or is_new
 
     peer.require_open()

@@ -16,6 +16,7 @@ from .receipts import SENT_AT_ONCE
 from .records import Notice, NoticeState
 
 LISTS_MAX = 1000
+AUDITOR_KEYS_MAX = 8
 TrustDomain = Annotated[str, Field(min_length=1, max_length=253)]
 
 
@@ -37,6 +38,13 @@ class HintIn(RequestBody):
         description="For each issuer of licences, by trust domain: from when on its list has all that the peer knows, in"
         " seconds since the epoch.",
         examples=[{"genesis.example": 1764374400}],
+    )
+    auditor_kids: list[Annotated[str, Field(pattern="^[0-9a-f]{16}$")]] = Field(
+        default_factory=list,
+        max_length=AUDITOR_KEYS_MAX,
+        description="The keys of the peer's auditor that are not retired. A checkpoint of its log under any other key is not"
+        " cosigned from now on. Empty from a registry that does not state them.",
+        examples=[["5f2c9a0d81e34b76"]],
     )
 
 
