@@ -13,7 +13,15 @@ import asyncpg
 import pytest
 
 from hansa.doors.database_backup import back_up, read_backup, restore
-from hansa.foundation.plumbing.backup import BadBackup, Reader, new_backup, written
+from hansa.foundation.plumbing.backup import (
+    BadBackup,
+    Manifest,
+    Reader,
+    connect,
+    new_backup,
+    read_tables,
+    written,
+)
 from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.keys import BadKey
@@ -24,11 +32,12 @@ from hansa.foundation.plumbing.migrate import (
     LAST_COMMIT_OF_FORMER_CHAIN,
     Migrated,
     migrate,
+    newest_schema,
     present_schema,
     renamed_sequences,
 )
 from hansa.foundation.plumbing.settings import read_settings
-from hansa.rooms import auditor
+from hansa.rooms import auditor, journal
 from tests.operation.conftest import Launch
 from tests.operation.history import Attempt, History, Operation, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong
@@ -37,6 +46,7 @@ from tests.operation.registry_process import Ended, RegistryProcess, health, run
 from tests.operation.storm import Storm
 from tests.registry import PASSWORD, DatabaseFarm, TestRegistry, open_registry
 from tests.upgrade.later_version import later_version
+from tests.upgrade.restore import restore_dump
 
 TIER = int(os.environ.get("HANSA_TEST_TIER", "0"))
 SEED = int(os.environ.get("HANSA_TEST_SEED", random.SystemRandom().randrange(2**32)))
@@ -250,42 +260,50 @@ async def test_which_sql_files_were_applied_is_recorded_by_the_restore_not_by_th
     assert await migrate(empty_database) == Migrated()
 
 
-def with_manifest(backup: Path, to: Path, **changes: object) -> Path:
-    """A copy of a backup without its keys, whose manifest has other members."""
-    reader = Reader(backup)
-    with new_backup(to) as writer:
-        for table in reader.manifest.tables:
-            for piece in reader.pieces(table):
-                writer.piece(table, piece)
-        writer.finish(written(reader.manifest.model_copy(update={"has_keys": False, **changes})), None)
-    return to
+async def backup_before_the_baseline(server: str, folder: Path, manifest: Manifest) -> Path:
+    """A backup without keys of a database at the last schema before the baseline."""
+    file = folder / "former.hansa"
+    async with own_database(server) as dsn:
+        await restore_dump(dsn, folder / "former")
+        async with connect(dsn) as connection:
+            with new_backup(file) as writer:
+                tables, sequences = await read_tables(connection, writer)
+                held = {"tables": tables, "sequences": sequences, "has_keys": False}
+                held |= {"schema_revision": await present_schema(dsn)}
+                held |= {"journal_months": await journal.months(connection)}
+                writer.finish(written(manifest.model_copy(update=held)), None)
+    return file
 
 
 async def test_a_backup_of_the_last_schema_before_the_baseline_is_restored_with_its_sequences(
-    backup: Path, empty_database: str, tmp_path: Path
+    backup: Path, postgres: str, empty_database: str, tmp_path: Path
 ):
-    assert len(renamed_sequences()) == 2
-    former = {name: number for number, name in enumerate(renamed_sequences(), 7)}
-    sequences = {**Reader(backup).manifest.sequences, **former}
-    file = with_manifest(
-        backup, tmp_path / "former.hansa", schema_revision=FORMER_CHAIN_END, sequences=sequences
-    )
+    reader = read_backup(await backup_before_the_baseline(postgres, tmp_path, Reader(backup).manifest))
+    assert reader.manifest.schema_revision == FORMER_CHAIN_END
     settings = read_settings(database_url=empty_database, data_dir=tmp_path / "copy", **NORTH)
-    await restore(settings, read_backup(file), None)
+    await restore(settings, reader, None)
     assert await present_schema(empty_database) == BASELINE
     connection = await asyncpg.connect(empty_database)
     try:
-        for name, number in former.items():
-            query = f"SELECT last_value FROM {renamed_sequences()[name]}"
-            assert await connection.fetchval(query) == number
+        for former, present in renamed_sequences().items():
+            number = await connection.fetchval(f"SELECT last_value FROM {present}")
+            assert number == reader.manifest.sequences[former]
     finally:
         await connection.close()
+    await migrate(empty_database)
+    assert await present_schema(empty_database) == newest_schema()
 
 
 def test_a_backup_of_an_older_schema_is_refused_with_the_commit_that_restores_it(
     backup: Path, tmp_path: Path
 ):
-    file = with_manifest(backup, tmp_path / "older.hansa", schema_revision="0257")
+    reader, file = Reader(backup), tmp_path / "older.hansa"
+    with new_backup(file) as writer:
+        for table in reader.manifest.tables:
+            for piece in reader.pieces(table):
+                writer.piece(table, piece)
+        older = reader.manifest.model_copy(update={"schema_revision": "0257"})
+        writer.finish(written(older), reader.keys)
     with pytest.raises(
         BadBackup, match=rf"schema .* is 0257, .*restore it with commit {LAST_COMMIT_OF_FORMER_CHAIN}"
     ):
