@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 from msgspec.structs import replace
 
+from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.authority import IdentityAuthority
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.keys import Keyring
@@ -296,7 +297,7 @@ async def test_a_log_that_was_cosigned_is_judged_by_the_keys_and_the_size_that_a
     async def keep(key: Ed25519PrivateKey) -> None:
         stored = VerifierKey(origin, key.public_key().public_bytes_raw(), LOG_KEY)
         kept = PeerLog("peer.example", [stored], [])
-        began = await witness.database.now()
+        began = await witness.database.look(clock.now)
         await witness.database.act(lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began))
 
     def grown(by: OtherLog, old: int, size: int) -> str:
@@ -437,7 +438,7 @@ async def test_of_many_peers_twelve_are_witnesses_so_that_a_checkpoint_stays_rea
         await add_peer(own, authority, card_of_peer(f"p{number}", ledger_id))
         raw = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
         kept = PeerLog(ledger_id, [], [verifier_key(ledger_id, raw)])
-        began = await own.database.now()
+        began = await own.database.look(clock.now)
         await own.database.act(lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began))
     await auditor.ask_witnesses(own.runtime)
     asked = (await own.http.get("/log/witnesses")).json()["witnesses"]

@@ -190,7 +190,7 @@ PEER_KEYS = LeasedKind(
 
 async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> bool:
     """Whether the keys were read."""
-    began = await runtime.database.now()
+    began = await runtime.database.look(clock.now)
     kept = await _read_keys(runtime, peer, witness)
     if kept is None:
         return False
