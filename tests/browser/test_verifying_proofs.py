@@ -253,14 +253,20 @@ LOG_PROOFS = """async vectors => {
 }"""
 
 
+SCRIPTS = {"certificate": LICENCES, "export": CHAINS, "proof": LOG_PROOFS}
+"""The script for documents with a member of this name."""
+
+
 @pytest.mark.parametrize("name", RESIGNED)
 async def test_each_change_that_its_signer_signed_gets_the_verdict_of_the_verifier_in_the_browser(
     script_page: Page, name: str
 ):
     resigned = RESIGNED[name]()
     vectors = dict(resigned.vectors())
-    script = LICENCES if "certificate" in vectors[""] else LOG_PROOFS
+    [script] = [SCRIPTS[member] for member in SCRIPTS if member in vectors[""]]
     found = await script_page.evaluate(script, list(vectors.values()))
+    if script == CHAINS:
+        found = [code for code, _ in found]
     expected = {what: resigned.judge(vector) for what, vector in vectors.items()}
     assert dict(zip(vectors, found, strict=True)) == expected
 

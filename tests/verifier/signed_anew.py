@@ -1,4 +1,4 @@
-"""Licence certificates, their lists and checkpoints of the tiled log, each with one member changed and signed anew by the rightful key.
+"""Licence certificates, their lists, attestations and checkpoints of the tiled log, each with one member changed and signed anew by the rightful key.
 
 The signature is right and the content is not. `free` has expressions for `<kind of change> <place>`: the changes that may pass, each
 with a reason beside it.
@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -20,8 +21,10 @@ from hansa_verify import (
     encoded,
     licence_hash,
     read_auditor_keys,
+    read_export,
     read_issued_list,
     read_json,
+    verify_attestations,
     verify_licence,
 )
 from hansa_verify.licence import FRAME_PLANS, GENESIS_PLAN
@@ -175,7 +178,99 @@ def frames_list() -> Resigned:
     )
 
 
-LOG = Ed25519PrivateKey.from_private_bytes(b"\x01" * 32)
+KEY = Ed25519PrivateKey.from_private_bytes(b"\x01" * 32)
+POINT = KEY.public_key().public_bytes_raw()
+AUDITOR = {"kty": "OKP", "crv": "Ed25519", "x": encoded(POINT), "kid": sha256(POINT).hexdigest()[:16]}
+AUDITED_AT = "2026-01-31T12:00:00.000000+00:00"
+
+
+def record(**members: Any) -> dict[str, Any]:
+    return {
+        "standard": "SA-1.0",
+        "kind": "audit",
+        "auditor_version": "0.1.0",
+        "frame": "hansa.example",
+        "ts": AUDITED_AT,
+        "prev_hash": "0" * 64,
+        **members,
+    }
+
+
+AUDIT = record(
+    currency="AVT",
+    audit_row_id=1,
+    as_of_event_seq=10,
+    terms={"issued": 100, "destroyed": 2, "transit_net": 3, "net_supply": 101, "circulating": 101},
+    delta=0,
+    status="OK",
+    live_status="OK",
+    maintenance=False,
+    native={"ok": True, "basis": "typed_mints_complete", "gap": 0, "gap_rebased": 0},
+    checks={
+        "supply": "OK",
+        "per_user": "OK",
+        "staked_guard": "OK",
+        "escrow": "OK",
+        "transactions": "OK",
+        "solvency": "SOLVENT",
+    },
+)
+ENTRY = {"baseline": 5, "set_at": AUDITED_AT, "ref": "why"}
+RAIL = "admin/set-native-baseline"
+SET = record(kind="baseline_set", entry=ENTRY, ref="why", rail=RAIL)
+REMOVED = record(kind="baseline_removed", entry=None, ref="why", rail=RAIL)
+REBASED = record(
+    kind="transit_rebaselined",
+    old_baseline=0,
+    old_drift=5,
+    new_baseline=5,
+    ref="why",
+    rail="admin/rebaseline-transit",
+)
+
+
+def exported(text: str) -> Vector:
+    """The only record of a chain, whose envelope repeats the payload, signed by the auditor."""
+    payload = json.loads(text)
+    said = payload if isinstance(payload, dict) else {}
+    envelope = {name: said.get(name) for name in ("frame", "ts", "kind", "prev_hash")}
+    signed = {"payload": text, "digest": sha256(text.encode()).hexdigest(), "kid": AUDITOR["kid"]}
+    one = {"id": 1, **envelope, **signed, "signature": encoded(KEY.sign(text.encode()))}
+    chain = {"standard": "SA-1.0", "keys": [AUDITOR], "attestations": [one]}
+    return {"export": written(chain), "at": AUDITED_AT, "exact": True}
+
+
+def judge_chain(vector: Vector) -> str:
+    """The code of the verdict on an exported chain."""
+    records, key_set = read_export(vector["export"])
+    keys = read_auditor_keys(key_set)
+    return verify_attestations(records, keys, exact=True, at=datetime.fromisoformat(vector["at"])).code
+
+
+FURTHER = r"add (.*\.)?zz"
+"""A later version of the standard adds members."""
+ENVELOPE = r"(drop|type|value) auditor_version|value frame"
+"""Who signs, for which frame and by which program is for the reader to compare."""
+
+
+def attestation(payload: dict[str, Any], *free: str) -> Resigned:
+    """The payload of an attestation."""
+    return Resigned(written(payload), exported, judge_chain, (ORDER, FURTHER, ENVELOPE, *free))
+
+
+def audit() -> Resigned:
+    """An audit with every member."""
+    return attestation(
+        AUDIT,
+        # Informative, or of the database of the auditor.
+        r"(drop|type|value) (currency|audit_row_id|live_status|maintenance)",
+        # What is null is skipped; a check that was not made is absent.
+        r"drop (as_of_event_seq|native\.(gap|gap_rebased)|checks\.\w+)|value as_of_event_seq|drop (status|delta|terms)",
+        # Beside a gap that was rebased the plain one is informative.
+        r"(type|value) native\.gap",
+    )
+
+
 ORIGIN = "hansa.example/log"
 LEAVES = [merkle.leaf_hash(str(number).encode()) for number in range(5)]
 NODES = merkle.appended(0, {}, LEAVES)
@@ -188,7 +283,7 @@ def text_of_size(size: int) -> str:
 
 def signed(text: str) -> str:
     """The note over a text, signed by the log under the name in its first line."""
-    return notes.signed_note(text, text.partition("\n")[0], [LOG])
+    return notes.signed_note(text, text.partition("\n")[0], [KEY])
 
 
 def hashes_of(ranges: Any) -> list[str]:
@@ -198,8 +293,7 @@ def hashes_of(ranges: Any) -> list[str]:
 
 def key_set() -> str:
     """The keys of the auditor."""
-    x = encoded(LOG.public_key().public_bytes_raw())
-    return written({"keys": [{"kid": "1", "kty": "OKP", "crv": "Ed25519", "x": x}]})
+    return written({"keys": [AUDITOR]})
 
 
 def included(text: str) -> Vector:
@@ -241,6 +335,11 @@ RESIGNED: dict[str, Callable[[], Resigned]] = {
     "operator": lambda: certificate(FRAME, OPERATOR_PAYLOAD, of_operator, r"value (lid|terms|iat|plan|sub\.(name|url|spiffe)|iss\.(name|licence))", r"drop sub\.(url|spiffe)"),
     "operator_header": lambda: header(FRAME, OPERATOR_PAYLOAD, of_operator),
     "list": frames_list,
+    "audit": audit,
+    # A higher baseline, or another moment and reason, are what the administrator states.
+    "baseline_set": lambda: attestation(SET, r"value (ref|entry\.ref|entry\.baseline)"),
+    "baseline_removed": lambda: attestation(REMOVED, r"value ref"),
+    "transit_rebaselined": lambda: attestation(REBASED, r"value (ref|old_baseline|old_drift|new_baseline)"),
     # A key set names no log: which log a checkpoint is of is for the reader to compare.
     "checkpoint": lambda: checkpoint(5, included, EXTENSIONS, r"(value|type) <0>\.0"),
     # Two checkpoints are of one log only where both name it.
