@@ -57,7 +57,7 @@ async def test_the_extension_states_the_price_where_the_block_says_nothing(regis
         ("10000000000", "10000000000"),
         ("10000000000." + "0" * 40 + "1", None),
         ("9" * 400, None),
-        (1e-9, "0.00000001"),
+        (0.00012345678912, "0.00012346"),
     ],
 )
 async def test_the_amount_is_the_least_that_covers_the_price_to_its_last_digit(

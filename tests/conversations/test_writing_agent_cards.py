@@ -446,6 +446,37 @@ async def test_numbers_come_back_as_they_were_written(registry: TestRegistry):
     assert got["card_data"]["x"] == ["1.0", "1", "1e+308", "12345678901234567890123456789", "-0.0", "1e-07"]
 
 
+@pytest.mark.parametrize(
+    "rate", ["1e3", "1E3", "0.1e2", "1e-5", "-0.0", "-1", "0.00001", "10000000000000000.5"]
+)
+@pytest.mark.parametrize("holder", ["pricing", "extension"])
+async def test_a_rate_that_is_not_served_as_digits_is_refused(registry: TestRegistry, rate: str, holder: str):
+    developer = await registry.developer()
+    stated = {"base_rate": "RATE"}
+    extension = {"uri": "https://other.example/extensions/v1/auth/a2a-payment", "params": stated}
+    more = {"pricing": stated} if holder == "pricing" else {"extensions": [extension]}
+    headers = {**developer.headers, "Content-Type": "application/json"}
+
+    async def written(number: str) -> httpx2.Response:
+        text = json.dumps({"card_data": card_of(**more)}).replace('"RATE"', number)
+        return await registry.post("/agent-cards/", content=text, headers=headers)
+
+    refused = await written(rate)
+    assert refused.status_code == 422, refused.text
+    assert "without sign and exponent" in refused.text
+    verdict = await registry.post(
+        "/utils/validate-card",
+        content=json.dumps({"card_data": card_of(**more)}).replace('"RATE"', rate),
+        headers=headers,
+    )
+    assert verdict.json()["is_valid"] is False, verdict.text
+    for plain in ("0.0001", "1000", "1000.0", '"0.00000001"'):
+        taken = await written(plain)
+        assert taken.status_code == 201, taken.text
+        read = await registry.get(f"/agent-cards/{taken.json()['id']}")
+        assert f'"base_rate":{plain}' in read.text
+
+
 async def test_a_developer_has_a_bounded_number_of_listing_cards(
     registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
 ):

@@ -87,6 +87,8 @@ def show_agent(
     as_json: AsJson = False,
 ) -> None:
     """Show an agent of any owner: its card, price and home."""
+    from hansa_client.amounts import rate_on_card
+
     from .opening import as_anyone, reported, show
     from .profiles import read_profiles
 
@@ -105,8 +107,8 @@ def show_agent(
             f"status {known.status}, {known.liveness.state}",
         ]
         price = (known.card_data or {}).get("pricing") or {}
-        if price.get("base_rate"):
-            lines.append(f"{price['base_rate']} {known.settlement_currency} per call")
+        if rate := rate_on_card(price.get("base_rate")):
+            lines.append(f"{rate:f} {known.settlement_currency} per call")
         show("\n".join(lines), known, as_json=as_json)
 
 

@@ -7,6 +7,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from hansa_client.amounts import rate_on_card
+
 from .errors import OfferDeclined
 
 EXTENSION_SUFFIX = "/extensions/v1/auth/a2a-payment"
@@ -117,13 +119,14 @@ def _extensions(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _price(block: Mapping[str, Any]) -> tuple[Decimal, str | None]:
-    currency = block.get("currency")
-    return _amount(str(block.get("base_rate"))), currency if isinstance(currency, str) else None
+    rate, currency = rate_on_card(block.get("base_rate")), block.get("currency")
+    if not rate:
+        raise OfferDeclined(f"A price is a decimal number greater than 0, got {block.get('base_rate')!r}.")
+    return rate, currency if isinstance(currency, str) else None
 
 
 def _is_positive(block: Mapping[str, Any]) -> bool:
-    text = str(block.get("base_rate"))
-    return bool(PRICE.fullmatch(text)) and Decimal(text) > 0
+    return bool(rate_on_card(block.get("base_rate")))
 
 
 def _amount(text: str) -> Decimal:

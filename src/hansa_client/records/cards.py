@@ -4,6 +4,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from hansa_client.amounts import rate_on_card
+
 from .record import Page, Record
 
 
@@ -100,9 +102,7 @@ class FoundAgent(Record, frozen=True):
     @property
     def price(self) -> Decimal | None:
         """The base rate of one call in `settlement_currency`; None for a free agent."""
-        rate = (self.pricing or {}).get("base_rate")
-        price = Decimal(str(rate)) if rate is not None else Decimal(0)
-        return price if price > 0 else None
+        return rate_on_card((self.pricing or {}).get("base_rate")) or None
 
 
 class Facets(Record, frozen=True):

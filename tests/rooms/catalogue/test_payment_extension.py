@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from hansa.foundation.plumbing.bodies import ExponentNumber
 from hansa.rooms.catalogue.form import check_card, check_peer_card, require_card
 from hansa.rooms.catalogue.payment import is_paid, rate_of, stated_price, with_payment
+from hansa_client.amounts import rate_on_card
+from hansa_client.pay.offer import price_on_card
 from tests.registry import card_of
 
 BASE = "https://hansa.dev"
@@ -140,7 +143,9 @@ def test_what_is_derived_makes_the_card_a_paid_one_as_the_block_does(rate: Any):
     assert is_paid(stated_price(card_of(extensions=shown["extensions"])))
 
 
-@pytest.mark.parametrize("rate", [True, "abc", "1e3", -1, "-1", [5], {"a": 1}, ""])
+@pytest.mark.parametrize(
+    "rate", [True, "abc", "1e3", -1, "-1", [5], {"a": 1}, "", -0.0, 1e-5, 1e16, 1e300, ExponentNumber(1000)]
+)
 def test_an_owners_rate_in_a_form_that_is_not_allowed_is_refused(rate: Any):
     given = card_of(pricing={"base_rate": rate})
     (trouble,) = check_card(given).troubles
@@ -149,7 +154,27 @@ def test_an_owners_rate_in_a_form_that_is_not_allowed_is_refused(rate: Any):
 
 
 @pytest.mark.parametrize(
-    "rate", ["-1", "+1", "1e3", "1E-2", "", " 1", "1.", ".5", "NaN", "0x1", "\u0661", -1, True, [], {}]
+    "rate",
+    [
+        "-1",
+        "+1",
+        "1e3",
+        "1E-2",
+        "",
+        " 1",
+        "1.",
+        ".5",
+        "NaN",
+        "0x1",
+        "\u0661",
+        -1,
+        True,
+        [],
+        {},
+        -0.0,
+        1e-5,
+        ExponentNumber(1e3),
+    ],
 )
 @pytest.mark.parametrize("holder", ["extensions", "capabilities"])
 def test_a_rate_of_an_extension_with_sign_or_exponent_is_refused_where_it_stands(rate: object, holder: str):
@@ -162,6 +187,43 @@ def test_a_rate_of_an_extension_with_sign_or_exponent_is_refused_where_it_stands
     assert f"{path}[1].params.base_rate" in fields
 
 
-@pytest.mark.parametrize("rate", ["7", "0.25", "0", 7, 0.25, None])
+@pytest.mark.parametrize("rate", ["7", "0.25", "0", "0.00000001", 7, 0.25, 0.0001, 1000.0, 10**20, None])
 def test_a_rate_of_digits_with_an_optional_fraction_is_accepted(rate: object):
     assert not check_card(card_of(extensions=[{**OWN, "params": {"base_rate": rate}}])).troubles
+
+
+RATES = [
+    *(
+        "0",
+        "7",
+        "0.25",
+        "007",
+        "1.",
+        ".5",
+        "1e3",
+        "1E-2",
+        "+1",
+        "-1",
+        "-0",
+        " 1",
+        "1 ",
+        "1\n",
+        "",
+        "NaN",
+        "0x1",
+        "\u0661",
+        "1,5",
+    ),
+    *(0, 7, 0.25, 1e-5, 1e16, 1000.0, -0.0, -1, -0.5, True, False, None, [], {}, [7]),
+]
+
+
+@pytest.mark.parametrize("rate", RATES, ids=repr)
+def test_registry_and_client_read_the_same_rate(rate: object):
+    assert rate_on_card(rate) == rate_of({"base_rate": rate})
+    block = {"base_rate": rate, "currency": "AVT"}
+    price = rate_of(block)
+    assert price_on_card(card_of(pricing=block)) == ((price, "AVT") if price else None)
+    assert price_on_card(card_of(extensions=[{**OWN, "params": block}])) == (
+        (price, "AVT") if price else None
+    )

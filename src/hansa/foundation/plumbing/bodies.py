@@ -135,8 +135,9 @@ def takes_statements(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def takes_cards(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark an endpoint whose body may be as large as a card."""
+    """Mark an endpoint whose body may be as large as a card, with numbers of which it is known how they are written."""
     endpoint.body_max_bytes = CARD_BODY_MAX_BYTES  # type: ignore[attr-defined]
+    endpoint.read_fraction = number_as_written  # type: ignore[attr-defined]
     return endpoint
 
 
@@ -248,6 +249,18 @@ def _bounded_float(text: str) -> float:
     if len(text) > NUMBER_MAX_DIGITS or value in {float("inf"), float("-inf")}:
         raise BodyInvalid("The body contains a number that is out of range.")
     return value
+
+
+class ExponentNumber(float):
+    """A number that its text writes with an exponent."""
+
+    __slots__ = ()
+
+
+def number_as_written(text: str) -> float:
+    """A number with a fraction or an exponent; the latter is an ExponentNumber. Raises: BodyInvalid."""
+    value = _bounded_float(text)
+    return ExponentNumber(value) if "e" in text or "E" in text else value
 
 
 def _bounded_decimal(text: str) -> Decimal:

@@ -4,6 +4,8 @@
   `is_paid` and `rate_of`.
 - It is derived only where the card says nothing of payment itself, and only from a stated rate above zero: a price is
   never invented.
+- A rate of an owner has digits with an optional fraction, as a text and as a number, without sign and exponent: so it is served to
+  those that read it. A number in another form is judged by its value where it is read all the same, as on cards of peers.
 - What was derived is no word of the owner's. It comes back in cards that were read here and are written again, and is
   dropped then, so that it follows the block for ever.
 """
@@ -13,6 +15,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import isfinite
 from typing import Any
+
+from hansa.foundation.plumbing.bodies import ExponentNumber
 
 from .limits import Trouble
 
@@ -86,11 +90,20 @@ def plain(rate: Decimal) -> str:
 def pricing_troubles(card_data: dict[str, Any]) -> Iterator[Trouble]:
     """Rates in the `pricing` block and in the payment extensions of an owner's card that are not in an allowed form."""
     for path, stated in (("$.pricing", card_data.get("pricing")), *_stated_by_extensions(card_data)):
-        if isinstance(stated, dict) and stated.get("base_rate") is not None and rate_of(stated) is None:
+        if isinstance(stated, dict) and stated.get("base_rate") is not None and not _is_plain(stated):
             yield Trouble(
                 f"{path}.base_rate",
-                "This member is a number, or a text of digits with an optional fraction; 0 or more.",
+                "This member is digits with an optional fraction, without sign and exponent, 0 or more. Write it as a text"
+                " where it is less than 0.0001 or has more than 16 digits.",
             )
+
+
+def _is_plain(stated: dict[str, Any]) -> bool:
+    """Whether the rate is allowed, and written in digits where it came from and where it is served."""
+    rate = stated["base_rate"]
+    if rate_of(stated) is None or isinstance(rate, ExponentNumber):
+        return False
+    return not isinstance(rate, float) or _DIGITS.fullmatch(repr(rate)) is not None
 
 
 def _stated_by_extensions(card_data: dict[str, Any]) -> Iterator[tuple[str, Any]]:

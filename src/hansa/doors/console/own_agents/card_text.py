@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
+from hansa.foundation.plumbing.bodies import BodyInvalid, number_as_written, parse_json
 from hansa.foundation.values.errors import Refused
 
 FIELD = "card"
@@ -30,7 +30,7 @@ class DiffLine(msgspec.Struct, frozen=True):
 def card_in(text: str) -> Any:
     """The card in a text. Raises: CardUnreadable."""
     try:
-        return parse_json(text.encode())
+        return parse_json(text.encode(), number_as_written)
     except BodyInvalid as trouble:
         raise CardUnreadable(f"The card is not valid JSON: {trouble.detail}", field=FIELD) from None
 

@@ -10,7 +10,7 @@ import structlog
 from msgspec.structs import replace
 
 from hansa.foundation.events import AgentCardPulled
-from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
+from hansa.foundation.plumbing.bodies import BodyInvalid, number_as_written, parse_json
 from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import (
     AddressRefused,
@@ -244,9 +244,9 @@ def _document(body: bytes) -> tuple[Any, ServedJws | None]:
     """The card in a body, and the JWS that it was served as, if it was. Raises: BodyInvalid, JwsUnreadable."""
     jws = compact_jws(body)
     if jws is None:
-        document = parse_json(body)
+        document = parse_json(body, number_as_written)
         jws = json_jws(document)
-    return (document, None) if jws is None else (parse_json(jws.payload), jws)
+    return (document, None) if jws is None else (parse_json(jws.payload, number_as_written), jws)
 
 
 def _kept_etag(answer: Answer) -> str | None:
