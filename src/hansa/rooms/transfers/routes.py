@@ -1,6 +1,6 @@
 """HTTP doors of transfers."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -20,7 +20,6 @@ from hansa.foundation.plumbing.idempotency import (
 from hansa.foundation.plumbing.limits import WriteLimit
 from hansa.foundation.plumbing.problem_docs import problems
 from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
-from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import (
     Refused,
 )
@@ -30,7 +29,6 @@ from hansa.rooms.federation import FrameSilent
 from .asking import (
     APPROVAL_NEEDED,
     REFUSALS,
-    AccountRevoked,
     CapabilityToken,
     SpendApproval,
     approval_answer,
@@ -52,9 +50,7 @@ from .crossing import (
     bounds_of,
     not_compared,
 )
-from .governed import GovernedTransfer, transfer_governed
-from .homes import is_elsewhere, names_another_issuer, peer_of
-from .pools import NotASwap
+from .governed import GovernedTransfer
 from .schemas import (
     SendIn,
     SendOut,
@@ -64,7 +60,7 @@ from .schemas import (
     TransfersIn,
     TransfersOut,
 )
-from .send_across import send_across
+from .transfer import Made, require_receiver_here, revoked_among, send, transfer_here
 
 PERMISSION = "teg.transfer"
 
@@ -83,7 +79,6 @@ BULK_ANSWERS = problems(*REFUSALS, ApprovalRequired)
 async def transfer_units(
     body: TransferIn,
     agent: ComparedPayer,
-    transfers: Transfers,
     db: Db,
     config: Config,
     *,
@@ -95,38 +90,28 @@ async def transfer_units(
 ) -> Response:
     """Transfer units to another agent of this registry; the fee is added to the amount."""
     await writes.admit(agent.did)
-    if names_another_issuer(body.receiver_agent_id, config):
-        await _require_no_peer(db, body.receiver_agent_id, config)
+    await require_receiver_here(db, body.receiver_agent_id, config)
     order, currency = body.order_by(agent.did), config.settlement_currency
     request = _repeatable(agent, "/teg/transfer", key, body)
 
     def render(receipt: ledger.Receipt) -> str:
         return TransferOut.json_of(receipt, order, currency)
 
-    made: Awaitable[ledger.OrderAnswer | agents.Approval]
-    if agents.pays_plainly(agent, capability):
-        made = transfers.transfer(order, request, render, agent.version)
-    else:
+    shown = None
+    if not (is_plain := agents.pays_plainly(agent, capability)):
         await confirm_caller(http)
         shown = one_approval(body.approval_id, approval)
-        payment = _payment(
-            order, currency, "teg.transfer", approval=shown, capability=capability, request=request
-        )
-        made = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
-    try:
-        return await _answer_to(db, order, made, currency)
-    except ledger.AccountUnknown:
-        if await is_elsewhere(runtime_of(http), order.payee):
-            await _require_no_peer(db, order.payee, config)
-        raise
+    payment = _payment(
+        order, currency, "teg.transfer", approval=shown, capability=capability, request=request
+    )
+    asked = GovernedTransfer(order, payment, request, render)
+    return _answer_to(await transfer_here(runtime_of(http), agent, asked, is_plain=is_plain), currency)
 
 
 @router.post("/teg/send", response_model=SendOut, responses=SEND_ANSWERS)
 async def send_units(
     body: SendIn,
     agent: TransferringAgent,
-    transfers: Transfers,
-    db: Db,
     config: Config,
     *,
     http: Request,
@@ -140,54 +125,32 @@ async def send_units(
     order, book = body.order_by(agent.did), ledger.Book.of(config)
     request = _repeatable(agent, "/teg/send", key, body)
     shown = one_approval(body.approval_id, approval)
-    bounds = bounds_of(body.min_amount_out, body.quote_id)
-
-    async def sent_across() -> Response:
-        asked = asked_crossing(
-            config,
-            order,
-            "teg.send",
-            request,
-            backend=body.backend,
-            approval=shown,
-            capability=capability,
-            bounds=bounds,
-        )
-        return await send_across(runtime_of(http), agent, asked, dry_run=body.dry_run)
-
-    if names_another_issuer(order.payee, config) and await _has_peer(db, order.payee, config):
-        return await sent_across()
-    if bounds.are_stated:
-        raise NotASwap
-    payment = _payment(
-        order, book.currency, "teg.send", approval=shown, capability=capability, request=request
-    )
-    is_plain = agents.pays_plainly(agent, capability)
 
     def render(receipt: ledger.Receipt) -> str:
         return SendOut.done(receipt, order, book).model_dump_json()
 
-    async def planned() -> ledger.OrderAnswer:
-        needs_approval = not is_plain and await _would_need_approval(db, agent, payment, config)
-        preview = await transfers.preview(order)
-        plan = SendOut.planned(preview, order, book, needs_approval=needs_approval)
-        return ledger.OrderAnswer(plan.model_dump_json(), replayed=False)
-
-    made: Awaitable[ledger.OrderAnswer | agents.Approval]
-    if body.dry_run:
-        made = planned()
-    elif is_plain:
-        made = transfers.transfer(order, request, render)
-    else:
-        made = _governed(db, agent, GovernedTransfer(order, payment, request, render), config)
-    try:
-        return await _answer_to(db, order, made, book.currency)
-    except ledger.AccountUnknown:
-        # Within one trust domain the DID does not say at which registry the agent is.
-        is_known = await is_elsewhere(runtime_of(http), order.payee)
-        if not is_known or not await _has_peer(db, order.payee, config):
-            raise
-    return await sent_across()
+    payment = _payment(
+        order, book.currency, "teg.send", approval=shown, capability=capability, request=request
+    )
+    crossing = asked_crossing(
+        config,
+        order,
+        "teg.send",
+        request,
+        backend=body.backend,
+        approval=shown,
+        capability=capability,
+        bounds=bounds_of(body.min_amount_out, body.quote_id),
+    )
+    made = await send(
+        runtime_of(http),
+        agent,
+        GovernedTransfer(order, payment, request, render),
+        crossing,
+        is_plain=agents.pays_plainly(agent, capability),
+        dry_run=body.dry_run,
+    )
+    return _answer_to(made, book.currency)
 
 
 @router.post("/teg/transfers", response_model=TransfersOut, responses=BULK_ANSWERS)
@@ -218,16 +181,6 @@ async def transfer_many(
         raise refusal from refused
 
 
-async def _has_peer(db: Database, did: str, settings: Settings) -> bool:
-    return await db.look(lambda tx: peer_of(tx, did, settings)) is not None
-
-
-async def _require_no_peer(db: Database, did: str, settings: Settings) -> None:
-    """Raises: ReceiverIsForeign."""
-    if await _has_peer(db, did, settings):
-        raise ReceiverIsForeign
-
-
 def _line(agent: Agent, line: TransferLine, capability: str | None, currency: str) -> Line:
     order = line.order_by(agent.did)
     request = Repeatable(agent.did, "/teg/transfers", line.key, line.model_dump(exclude={"key"}))
@@ -246,19 +199,11 @@ async def _named(db: Database, lines: Sequence[Line], outcomes: Sequence[Outcome
         for line, outcome in zip(lines, outcomes, strict=True)
         if isinstance(outcome, ledger.AccountSuspended)
     }
-    if not payees:
-        return list(outcomes)
-    statuses = await db.read(lambda tx: agents.statuses_of(tx, sorted(payees)))
+    revoked = await revoked_among(db, payees)
     return [
-        _revoked(line.order.payee)
-        if isinstance(outcome, ledger.AccountSuspended) and statuses.get(line.order.payee) == "revoked"
-        else outcome
+        revoked.get(line.order.payee, outcome) if isinstance(outcome, ledger.AccountSuspended) else outcome
         for line, outcome in zip(lines, outcomes, strict=True)
     ]
-
-
-def _revoked(payee: str) -> AccountRevoked:
-    return AccountRevoked(f"The agent {payee} is revoked and cannot receive units.")
 
 
 def _repeatable(agent: Agent, route: str, key: str | None, body: BaseModel) -> Repeatable | None:
@@ -289,34 +234,7 @@ def _payment(
     )
 
 
-async def _answer_to(
-    db: Database,
-    order: ledger.TransferOrder,
-    outcome: Awaitable[ledger.OrderAnswer | agents.Approval],
-    currency: str,
-) -> Response:
-    """The response to a transfer that was made, planned or put before the owner. Raises: AccountRevoked."""
-    try:
-        result = await outcome
-    except ledger.AccountSuspended as refusal:
-        # The book knows that the account is closed; why, the agents' room knows.
-        statuses = await db.read(lambda tx: agents.statuses_of(tx, [order.payee]))
-        if statuses.get(order.payee) == "revoked":
-            raise _revoked(order.payee) from refusal
-        raise
-    if isinstance(result, agents.Approval):
-        return approval_answer(result, currency)
-    return answer_once(result.answer, replayed=result.replayed)
-
-
-async def _governed(
-    db: Database, agent: Agent, asked: GovernedTransfer, settings: Settings
-) -> ledger.OrderAnswer | agents.Approval:
-    return await db.act(lambda tx: transfer_governed(tx, agent, asked, settings))
-
-
-async def _would_need_approval(
-    db: Database, agent: Agent, payment: agents.Payment, settings: Settings
-) -> bool:
-    clearance = await db.read(lambda tx: agents.preview_payment(tx, agent, payment, settings))
-    return clearance is agents.Clearance.NEEDS_APPROVAL
+def _answer_to(made: Made, currency: str) -> Response:
+    if isinstance(made, agents.Approval):
+        return approval_answer(made, currency)
+    return answer_once(made.answer, replayed=made.replayed)
