@@ -9,7 +9,6 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .federation import FederationSettings
-from .unbuilt import UnbuiltSettings
 from .values import (
     DatabaseUrl,
     Decimals,
@@ -32,6 +31,7 @@ from .values import (
     roles,
     secret,
     sha256,
+    share,
     supply,
     text_file,
     witnesses,
@@ -56,7 +56,7 @@ def data_dir_at_home() -> Path:
         ) from None
 
 
-class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
+class Settings(FederationSettings, BaseSettings):
     """Everything an operator can set. Variable names are the upper-case member names."""
 
     model_config = SettingsConfigDict(extra="ignore", enable_decoding=False, validate_by_name=True)
@@ -123,6 +123,9 @@ class Settings(FederationSettings, UnbuiltSettings, BaseSettings):
     teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
+    # Of the operator contract; governance and attestations with proofs read them once they exist.
+    governance_weight_mode: Literal["off", "lock"] = "lock"
+    zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"
     peer_counted_fees_max: Decimals = "1"
