@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope
 from hansa.foundation.plumbing.early_authentication import early_dependencies_of
 from hansa.foundation.plumbing.lazy_routes import LazyRoute
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
+from hansa.foundation.values.written_numbers import ExponentNumber
 
 BODY_MAX_BYTES = 1 << 20
 CARD_BODY_MAX_BYTES = 2 << 20
@@ -249,12 +250,6 @@ def _bounded_float(text: str) -> float:
     if len(text) > NUMBER_MAX_DIGITS or value in {float("inf"), float("-inf")}:
         raise BodyInvalid("The body contains a number that is out of range.")
     return value
-
-
-class ExponentNumber(float):
-    """A number that its text writes with an exponent."""
-
-    __slots__ = ()
 
 
 def number_as_written(text: str) -> float:
