@@ -11,9 +11,10 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from hansa.foundation.plumbing.migrate import BASELINE, Migrated, migrate, newest_schema
-from hansa.foundation.plumbing.sql_files import SqlFile, SqlFileRefused, in_order, read_sql_files
+from hansa.foundation.plumbing.sql_files import SqlFile, SqlFileRefused, in_order, joined, read_sql_files
 from hansa.foundation.values.errors import Unavailable
 from tests.registry import DatabaseFarm
 from tests.upgrade.later_version import later_version
@@ -36,6 +37,38 @@ FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal 
 CREATED = re.compile(r"^CREATE OR REPLACE (FUNCTION|TRIGGER) (\w+)", re.MULTILINE)
 
 TRIAL = "-- A trial.\n\nCREATE OR REPLACE FUNCTION ledger_trial() RETURNS int LANGUAGE sql AS $$\n  SELECT {}\n$$;\n"
+
+ROOT = Path(__file__).parents[2]
+FRAME = """\
+-- A trial of parts.
+
+CREATE OR REPLACE FUNCTION ledger_trial() RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+  size int := 3;
+  -- declarations of the parts
+BEGIN
+  -- part: sum.sql
+  IF total > 0 THEN
+    -- part: walk/answer.sql
+  END IF;
+  RETURN 0;
+END $$;
+"""
+SUM = """\
+-- The sum of the numbers up to the size.
+DECLARE
+  total int := 0;
+BEGIN
+  FOR n IN 1 .. size LOOP
+    total := total + n;
+  END LOOP;
+"""
+ANSWER = """\
+-- The answer.
+BEGIN
+  RETURN total;
+"""
+PARTS = {"ledger/trial.sql": FRAME, "ledger/trial/sum.sql": SUM, "ledger/trial/walk/answer.sql": ANSWER}
 
 
 @pytest.fixture
@@ -312,3 +345,95 @@ def test_files_are_applied_by_layer_and_behind_those_that_they_name():
 def test_files_without_an_order_are_refused_by_name(files: list[SqlFile], reason: str):
     with pytest.raises(SqlFileRefused, match=f"^{re.escape(reason)}$"):
         in_order(files)
+
+
+def test_a_file_is_joined_with_its_parts_where_it_names_them_and_their_variables_are_declared_first():
+    [file] = joined(PARTS)
+    assert file.name == "ledger/trial.sql"
+    assert (
+        file.content.partition("AS $$\n")[2]
+        == """\
+DECLARE
+  size int := 3;
+  -- declarations of the parts
+  total int := 0;
+BEGIN
+  -- part: sum.sql
+  FOR n IN 1 .. size LOOP
+    total := total + n;
+  END LOOP;
+  IF total > 0 THEN
+    -- part: walk/answer.sql
+    RETURN total;
+  END IF;
+  RETURN 0;
+END $$;
+"""
+    )
+
+
+async def test_a_function_in_parts_is_created_as_one_and_anew_when_a_part_changed(dsn: str, connection):
+    assert (await migrate(dsn, sql_files=in_order([*read_sql_files(), *joined(PARTS)]))).sql_files == (
+        "ledger/trial.sql",
+    )
+    assert await connection.fetchval("SELECT ledger_trial()") == 1 + 2 + 3
+    changed = joined(PARTS | {"ledger/trial/walk/answer.sql": ANSWER.replace("total", "-total")})
+    assert (await migrate(dsn, sql_files=in_order([*read_sql_files(), *changed]))).sql_files == (
+        "ledger/trial.sql",
+    )
+    assert await connection.fetchval("SELECT ledger_trial()") == -6
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("ledger/trial/sum.sql", ("total := total + n;", "total := total + ;"), "line 6: syntax error"),
+        ("ledger/trial/sum.sql", ("total := total + n;", "totals := total;"), 'line 6: "totals" is not'),
+        ("ledger/trial/sum.sql", ("total int := 0;", "total integers;"), 'line 3: type "integers" does not'),
+        ("ledger/trial/walk/answer.sql", ("RETURN total;", "RETURN;"), "line 3: missing expression"),
+        ("ledger/trial.sql", ("RETURN 0;", "RETURNS 0;"), "line 12: syntax error"),
+    ],
+)
+async def test_an_error_names_the_part_and_its_line(
+    dsn: str, connection, name: str, change: tuple[str, str], reason: str
+):
+    files = joined(PARTS | {name: PARTS[name].replace(*change)})
+    with pytest.raises(Unavailable, match=re.escape(f"{name}, {reason}")):
+        await migrate(dsn, sql_files=in_order([*read_sql_files(), *files]))
+    assert await connection.fetchval("SELECT to_regproc('ledger_trial')") is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"ledger/trial/walk/answer.sql": None},
+            "ledger/trial.sql, line 10: the part ledger/trial/walk/answer.sql does not exist",
+        ),
+        ({"ledger/trial/other.sql": ANSWER}, "ledger/trial/other.sql is a part that no file names"),
+        ({"ledger/other/answer.sql": ANSWER}, "ledger/other/answer.sql is a part that no file names"),
+        (
+            {"ledger/trial/nested.sql": ANSWER, "ledger/trial/sum.sql": SUM + "  -- part: nested.sql\n"},
+            "ledger/trial/nested.sql is a part that no file names",
+        ),
+        (
+            {"ledger/trial/sum.sql": SUM.replace("BEGIN\n", "")},
+            "ledger/trial/sum.sql has no line BEGIN before its statements",
+        ),
+        (
+            {"ledger/trial.sql": FRAME.replace("  -- declarations of the parts\n", "")},
+            "ledger/trial.sql has parts, and no line -- declarations of the parts",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit_their_file_are_refused_by_name(changes: dict[str, str | None], reason: str):
+    texts = {name: text for name, text in (PARTS | changes).items() if text is not None}
+    with pytest.raises(SqlFileRefused, match=f"^{re.escape(reason)}$"):
+        joined(texts)
+
+
+def test_the_files_and_their_parts_are_in_the_wheel():
+    packed = {Path(file.distribution_path) for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    files = {file.relative_to(ROOT / "src") for file in (ROOT / "src" / "hansa").rglob("*.sql")}
+    assert Path("hansa/rooms/ledger/sql/apply/walk/post.sql") in files
+    assert files <= packed

@@ -22,6 +22,8 @@ NEEDED_BY_TABLES = {
 }
 
 FILES = read_sql_files()
+# A part that is longer has two subjects.
+PART_LINES_MAX = 90
 CREATES = re.compile(r"CREATE OR REPLACE (FUNCTION|PROCEDURE|TRIGGER|VIEW) (\w+)")
 DROPPED = re.compile(r"^DROP FUNCTION [^;]*;", re.MULTILINE)
 # The ledger calls the functions of an extension by the name that its room states.
@@ -117,8 +119,15 @@ def test_a_subquery_without_an_alias_is_seen(statement: str, count: int):
     assert len(subqueries_without_alias(statement)) == count
 
 
+def test_a_part_of_a_file_states_its_purpose_and_is_short():
+    parts = [path for path in SOURCE.rglob("*.sql") if path.parent.name != "sql"]
+    assert [path.name for path in parts if not path.read_text().startswith("-- ")] == []
+    assert [path.name for path in parts if path.read_text().count("\n") > PART_LINES_MAX] == []
+
+
 def test_every_sql_file_of_the_package_is_applied():
-    assert len(FILES) == len([*SOURCE.rglob("*.sql")])
+    names = {origin for file in FILES for origin, _ in [(file.name, 1), *file.origins]}
+    assert len(names) == len([*SOURCE.rglob("*.sql")])
 
 
 def test_sql_files_follow_the_layers_of_the_import_contracts():

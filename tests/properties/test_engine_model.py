@@ -5,14 +5,13 @@ import random
 from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 import pytest
 
-import hansa
+from hansa.foundation.plumbing.sql_files import read_sql_files
 from hansa.rooms import ledger
 from tests.properties.engine_faults import FAULTS
 from tests.properties.engine_model import Model
@@ -31,7 +30,7 @@ STRANGER = "did:hansa:hansa.local:stranger"
 NO_HOLD = 2**40
 # Places of the kinds of orders.
 TRANSFER, HOLD, CAPTURE, FREE, SLASH = 0, 9, 10, 11, 12
-ENGINE = Path(hansa.__file__).parent / "rooms/ledger/sql/apply.sql"
+[ENGINE] = [file.content for file in read_sql_files() if file.name == "ledger/apply.sql"]
 APPLY = "SELECT * FROM ledger_apply($1, $2, $3, $4, $5, $6, false)"
 
 _AGE = """
@@ -361,9 +360,8 @@ async def live(database: "asyncpg.Connection[asyncpg.Record]", seed: str, histor
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_planted_fault_is_found(database: "asyncpg.Connection[asyncpg.Record]", fault: str):
     sound, faulty, found_by = FAULTS[fault]
-    engine = ENGINE.read_text()
-    assert engine.count(sound) == 1
-    await database.execute(engine.replace(sound, faulty))
+    assert ENGINE.count(sound) == 1
+    await database.execute(ENGINE.replace(sound, faulty))
     # The same histories each time, from the one on that found it when the fault was written down.
     with pytest.raises((AssertionError, asyncpg.PostgresError)):
         await live(database, "planted", [*range(found_by, PLANTED_HISTORIES), *range(found_by)])

@@ -2,6 +2,9 @@
 
 - A file is called `owner/file.sql`. It begins with a comment that states its purpose; every statement in it begins a
   line with `CREATE OR REPLACE`.
+- A long function is a frame `owner/file.sql` and parts `owner/file/*.sql`, joined when they are read. The line
+  `-- part: name.sql` of the frame is the place of a part. A part is a comment, the word `DECLARE` with the variables of the
+  part where it has any, the word `BEGIN`, and statements; its variables go below the line `-- declarations of the parts`.
 - Files are applied layer by layer. `-- after: owner/file.sql` in the comment at the beginning puts a file behind another
   one of the same owner or of a layer below.
 - The files whose checksum changed are applied in one transaction: all of them or none.
@@ -16,6 +19,8 @@ from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
 
 import hansa
 
@@ -43,6 +48,8 @@ TRIES = 3
 
 _STATEMENT = re.compile(r"^(?=CREATE OR REPLACE )", re.MULTILINE)
 _AFTER = re.compile(r"^-- after: (\S+)$", re.MULTILINE)
+_PART = re.compile(r"( *)-- part: (\S+)")
+_DECLARATIONS = "-- declarations of the parts"
 
 APPLIED = "SELECT path, checksum FROM plumbing_sql_file"
 
@@ -60,10 +67,14 @@ class SqlFileRefused(Exception):
 
 @dataclass(frozen=True)
 class SqlFile:
-    """One file: its name (`owner/file.sql`) and its content."""
+    """One file: its name (`owner/file.sql`) and its content, with the lines of its parts in their places.
+
+    `origins` has file and line of each line of the content, where the file has parts.
+    """
 
     name: str
     content: str
+    origins: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def checksum(self) -> bytes:
@@ -78,6 +89,11 @@ class SqlFile:
         """The files that are applied before this one."""
         return _AFTER.findall(_STATEMENT.split(self.content, 1)[0])
 
+    def origin(self, line: int) -> str:
+        """File and line in which a line of the content was written."""
+        name, number = self.origins[line - 1] if self.origins else (self.name, line)
+        return f"{name}, line {number}"
+
     def statements(self) -> list[tuple[int, str]]:
         """Each statement, with the number of its first line."""
         _, *statements = _STATEMENT.split(self.content)
@@ -91,13 +107,80 @@ class SqlFile:
 def read_sql_files(package: Path | None = None) -> list[SqlFile]:
     """The SQL files of this version, in the order in which they are applied. Raises: SqlFileRefused."""
     package = package or Path(hansa.__file__).parent
-    found = [
-        SqlFile(f"{owner}/{path.name}", path.read_text(encoding="utf-8"))
+    texts = {
+        f"{owner}/{path.relative_to(directory).as_posix()}": path.read_text(encoding="utf-8")
         for layer in LAYERS
         for owner in layer
-        for path in _directory(package, owner).glob("*.sql")
-    ]
-    return in_order(found)
+        for directory in [_directory(package, owner)]
+        for path in directory.rglob("*.sql")
+    }
+    return in_order(joined(texts))
+
+
+def joined(texts: Mapping[str, str]) -> list[SqlFile]:
+    """The files, each with its parts in their places; `texts` has the text of each file and part by its name.
+
+    Raises: SqlFileRefused on a part that is missing or that no file names.
+    """
+    files = [_with_parts(name, texts) for name in texts if name.count("/") == 1]
+    used = {file.name for file in files} | {part for file in files for part, _ in file.origins}
+    for name in sorted(texts.keys() - used):
+        raise SqlFileRefused(f"{name} is a part that no file names")
+    return files
+
+
+class _Line(msgspec.Struct, frozen=True):
+    text: str
+    file: str
+    number: int
+
+    @property
+    def part(self) -> re.Match[str] | None:
+        """Indentation and name of the part whose place this is."""
+        return _PART.fullmatch(self.text)
+
+    def indented(self, indent: str) -> "_Line":
+        """The line of a part, two spaces deep there, at the depth of its place."""
+        return _Line(f"{indent}{self.text[2:]}", self.file, self.number)
+
+
+def _lines(name: str, text: str) -> list[_Line]:
+    return [_Line(line, name, number) for number, line in enumerate(text.splitlines(), 1)]
+
+
+def _with_parts(name: str, texts: Mapping[str, str]) -> SqlFile:
+    frame = _lines(name, texts[name])
+    if not any(line.part for line in frame):
+        return SqlFile(name, texts[name])
+    lines: list[_Line] = []
+    declarations: list[_Line] = []
+    for line in frame:
+        lines.append(line)
+        if place := line.part:
+            part = f"{name.removesuffix('.sql')}/{place[2]}"
+            if part not in texts:
+                raise SqlFileRefused(f"{name}, line {line.number}: the part {part} does not exist")
+            declared, statements = _divided(part, texts[part])
+            declarations += declared
+            lines += [statement.indented(place[1]) for statement in statements]
+    words = [line.text.strip() for line in lines]
+    if _DECLARATIONS not in words:
+        raise SqlFileRefused(f"{name} has parts, and no line {_DECLARATIONS}")
+    below = words.index(_DECLARATIONS) + 1
+    lines[below:below] = declarations
+    content = "".join(f"{line.text}\n" for line in lines)
+    return SqlFile(name, content, tuple((line.file, line.number) for line in lines))
+
+
+def _divided(part: str, text: str) -> tuple[list[_Line], list[_Line]]:
+    """The declarations and the statements of a part."""
+    lines = _lines(part, text)
+    words = [line.text for line in lines]
+    if "BEGIN" not in words:
+        raise SqlFileRefused(f"{part} has no line BEGIN before its statements")
+    begin = words.index("BEGIN")
+    declare = words.index("DECLARE") if "DECLARE" in words[:begin] else begin
+    return lines[declare + 1 : begin], lines[begin + 1 :]
 
 
 def in_order(files: Sequence[SqlFile]) -> list[SqlFile]:
@@ -166,7 +249,7 @@ def _execute(connection: Connection, file: SqlFile) -> None:
             position = int(trouble.diag.statement_position or 1) - 1
             line = first_line + statement.count("\n", 0, position)
             reason = trouble.diag.message_primary or str(trouble)
-            raise SqlFileRefused(f"{file.name}, line {line}: {reason}") from trouble
+            raise SqlFileRefused(f"{file.origin(line)}: {reason}") from trouble
 
 
 def _layer(file: SqlFile) -> int:
