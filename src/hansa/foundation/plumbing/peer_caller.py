@@ -1,4 +1,4 @@
-"""Another registry that asks. `CurrentPeer` in a route's signature is the policy, as in `caller.py`.
+"""Another registry that asks. `CurrentPeer` in a route's signature is the policy, as in `caller`.
 
 - A peer is known by its certificate over mutual TLS alone: 401 without one, 403 with any other than that of its registry.
 - The federation room, which owns the peers, fills the slot of the check.

@@ -1,4 +1,4 @@
-"""An operator that asks its frame. `CurrentOperator` in a route's signature is the policy, as in `caller.py`.
+"""An operator that asks its frame. `CurrentOperator` in a route's signature is the policy, as in `caller`.
 
 Known by a certificate of this registry's own authority, embedded or SPIRE, whose SPIFFE id is `spiffe://<trust domain>/operator/<name>`: 401
 without a certificate, 403 with any other.
