@@ -68,10 +68,14 @@ def _lines(files: list[Path] | tuple[Path, ...]) -> int:
 
 
 def _transports() -> str:
-    """Packages with a file that applies messages of peers; parameters of routes that only a peer calls."""
-    inboxes = {file.parent for name in ("taking_in.py", "inbox.py") for file in ROOMS.rglob(name)}
+    """Packages with a file that posts messages to a peer itself; parameters of routes that only a peer calls."""
+    posting = {
+        file.parent
+        for file in ROOMS.rglob("*.py")
+        if "call_peer(" in (text := file.read_text()) and '"messages"' in text
+    }
     routes = sum(file.read_text().count(": CurrentPeer") for file in ROOMS.rglob("*routes.py"))
-    return f"{len(inboxes)}, {routes} peer operations"
+    return f"{len(posting)}, {routes} peer operations"
 
 
 def _files_of_a_member() -> str:
