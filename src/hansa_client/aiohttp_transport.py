@@ -324,7 +324,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def _has_bytes(transport: asyncio.BaseTransport | None) -> bool:
-    """Whether the system has bytes of the server, or the end of the connection."""
+    """Return whether the system has bytes of the server, or the end of the connection."""
     if transport is None:
         return False
     number = transport.get_extra_info("socket").fileno()

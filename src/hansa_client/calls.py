@@ -71,7 +71,7 @@ class Call:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether sending it twice has the effect of sending it once."""
+        """Return whether sending it twice has the effect of sending it once."""
         return (
             self.is_idempotent
             or self.key is not None
@@ -81,7 +81,7 @@ class Call:
 
     @property
     def is_reading(self) -> bool:
-        """Whether it changes nothing."""
+        """Return whether it changes nothing."""
         return self.is_without_effect or self.method in {"GET", "HEAD"}
 
     def arguments(self, token: str | None) -> dict[str, Any]:

@@ -6,5 +6,5 @@ SENT_ELSEWHERE = frozenset({301, 302, 307, 308})
 
 
 def is_delivered(status: int) -> bool:
-    """Whether an answer with this status, and no other word on its outcome, is paid for."""
+    """Return whether an answer with this status, and no other word on its outcome, is paid for."""
     return status <= SUCCESS_MAX and status not in SENT_ELSEWHERE

@@ -40,7 +40,7 @@ class RetryPolicy:
 
 
 def may_repeat(refusal: Refusal, *, is_repeatable: bool) -> bool:
-    """Whether the same request may be sent again after this refusal."""
+    """Return whether the same request may be sent again after this refusal."""
     if refusal.status == TOO_MANY_REQUESTS:
         return True
     return is_repeatable and (refusal.status in OF_A_GATEWAY or isinstance(refusal, KeyInProgress))

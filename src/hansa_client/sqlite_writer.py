@@ -42,7 +42,7 @@ class SqliteWriter:
 
     @property
     def is_open(self) -> bool:
-        """Whether uses are accepted."""
+        """Return whether uses are accepted."""
         return self._thread is not None
 
     def open(self) -> None:

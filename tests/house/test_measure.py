@@ -1,10 +1,8 @@
-"""The table of measures is computed from the tree; docstrings and followed names are found."""
+"""The table of measures is computed from the tree; followed names are found."""
 
 import subprocess
 import sys
-from pathlib import Path
 
-from tests.house.docstrings import docstrings_in, per_thousand_words, share_of_refused_beginnings
 from tests.house.measure import MEASURES
 from tests.house.names_followed import modules_followed
 
@@ -18,15 +16,6 @@ def test_the_measure_prints_each_row_with_its_value_of_this_tree():
     assert [line.partition("  ")[0] for line in printed[1:-1]] == [name for name, *_ in MEASURES]
     places = [printed[0].index(title) for title in ("Now", "Target")]
     assert all(line[places[0] : places[1]].strip() for line in printed[1:-1])
-
-
-def test_first_words_and_words_of_docstrings_are_found(tmp_path: Path):
-    file = tmp_path / "one.py"
-    file.write_text('"""What is it."""\n\n\ndef read():\n    """Return what there is."""\n')
-    docstrings = list(docstrings_in(file))
-    assert [one.begins_with_a_noun_or_a_verb for one in docstrings] == [False, True]
-    assert share_of_refused_beginnings(docstrings) == 0.5
-    assert per_thousand_words("what", docstrings) == 1000 * 2 / 7
 
 
 def test_names_are_followed_through_the_packages_that_export_them():

@@ -161,7 +161,7 @@ def _keys_beside(card: str, at: datetime | None) -> str:
 
 
 def is_address(source: str) -> bool:
-    """Whether the source is an http or https address."""
+    """Return whether the source is an http or https address."""
     return source.partition("://")[0].lower() in {"http", "https"}
 
 

@@ -43,7 +43,7 @@ class LogVerdict(msgspec.Struct, frozen=True):
 
     @property
     def is_valid(self) -> bool:
-        """Whether every step holds."""
+        """Return whether every step holds."""
         return self.code == "verified"
 
 

@@ -293,7 +293,7 @@ class _Server(uvicorn.Server):
 
     @property
     def should_exit(self) -> bool:
-        """Whether the server was asked to stop, after which it never serves again."""
+        """Return whether the server was asked to stop, after which it never serves again."""
         return self._stopping.is_set()
 
     @should_exit.setter

@@ -224,7 +224,7 @@ async def require_signing_key(settings: Settings, dsn: str) -> None:
 
 
 async def has_administrator(dsn: str) -> bool:
-    """Whether anybody administers the registry."""
+    """Return whether anybody administers the registry."""
     database = Database(dsn, pool_size=1)
     await database.open()
     try:

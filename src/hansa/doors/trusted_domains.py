@@ -62,7 +62,7 @@ class TrustedDomains:
         self._identity, self._context = identity, None
 
     def opened(self, shown: bytes, transport: asyncio.Transport) -> bool:
-        """Whether the leaf counts; its connection is then remembered while it is open."""
+        """Return whether the leaf counts; its connection is then remembered while it is open."""
         leaf = x509.load_der_x509_certificate(shown)
         if not self._recognises(leaf):
             return False

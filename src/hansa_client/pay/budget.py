@@ -39,7 +39,7 @@ class Budget:
 
     @property
     def is_of_a_day(self) -> bool:
-        """Whether it depends on what was spent before."""
+        """Return whether it depends on what was spent before."""
         return self.per_day is not None or self.per_payee is not None
 
     def require_day(self, amount: Decimal, spent: Decimal, spent_on_payee: Decimal) -> None:

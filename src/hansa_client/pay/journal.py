@@ -103,7 +103,7 @@ class Entry:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not yet decided if it is paid."""
+        """Return whether it is not yet decided if it is paid."""
         return self.progress in OPEN
 
     @property
@@ -113,7 +113,7 @@ class Entry:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether no running process works on it."""
+        """Return whether no running process works on it."""
         return self.is_open and (self.owner is None or not is_running(self.owner))
 
 
@@ -363,7 +363,7 @@ def _earlier(connection: sqlite3.Connection, intent: Intent) -> Entry | None:
 
 
 def _is_between_same(entry: Entry, intent: Intent) -> bool:
-    """Whether both are payments of one agent of one registry to one payee."""
+    """Return whether both are payments of one agent of one registry to one payee."""
     return (entry.registry, entry.payer, entry.payee) == (intent.registry, intent.payer, intent.payee)
 
 

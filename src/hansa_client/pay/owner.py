@@ -20,7 +20,7 @@ def _named(pid: int) -> str:
 
 
 def is_running(owner: str) -> bool:
-    """Whether the process of an owner still runs."""
+    """Return whether the process of an owner still runs."""
     number, _, started = owner.partition(":")
     if not number.isdecimal():
         return False

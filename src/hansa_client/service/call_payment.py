@@ -38,7 +38,7 @@ class CallPayment:
 
     @property
     def is_demanded(self) -> bool:
-        """Whether this request was found to be paid."""
+        """Return whether this request was found to be paid."""
         return self.working is not None or self._decision is not None
 
     async def demand(self, priced: Priced) -> Working | Stored | Refused:

@@ -51,7 +51,7 @@ class HttpAnswer:
 
     @property
     def is_success(self) -> bool:
-        """Whether its status counts as delivered work."""
+        """Return whether its status counts as delivered work."""
         return is_delivered(self.status)
 
     def with_headers(self, more: Iterable[tuple[str, str]]) -> "HttpAnswer":
@@ -128,7 +128,7 @@ class Recorder:
 
     @property
     def is_of_events(self) -> bool:
-        """Whether it is a stream of events, in which comments may stand."""
+        """Return whether it is a stream of events, in which comments may stand."""
         return self._content_type().startswith(EVENT_STREAM)
 
     def _is_stream(self) -> bool:

@@ -28,5 +28,5 @@ class UseIds:
         return f"{self.mark}-{self.store_id}.{secrets.token_hex(16)}"
 
     def is_own(self, use_id: str | None) -> bool:
-        """Whether a use is by this agent's kit, through this store or another."""
+        """Return whether a use is by this agent's kit, through this store or another."""
         return use_id is not None and use_id.startswith(self.mark + "-")

@@ -99,7 +99,7 @@ class PaidCalls:
 
     @property
     def captures(self) -> bool:
-        """Whether it captures payments itself."""
+        """Return whether it captures payments itself."""
         return self._captures.by_service
 
     def _captures_of(

@@ -23,7 +23,7 @@ class Refused:
 
     @property
     def is_challenge(self) -> bool:
-        """Whether a payment would help."""
+        """Return whether a payment would help."""
         return self.status == 402  # noqa: PLR2004
 
 

@@ -84,7 +84,7 @@ class Facts:
 
     @property
     def is_captured_by_payee(self) -> bool:
-        """Whether the service settles, not the caller."""
+        """Return whether the service settles, not the caller."""
         return self.capture_by == "payee"
 
 
@@ -122,7 +122,7 @@ class Captures:
 
     @property
     def needs_reserve(self) -> bool:
-        """Whether a token that its caller settles has to be reserved."""
+        """Return whether a token that its caller settles has to be reserved."""
         return not self.by_service and not self.by_any_caller
 
     def refusal_of(self, verdict: Verification, facts: Facts) -> Refused | None:

@@ -104,7 +104,7 @@ class AgentPage(msgspec.Struct, frozen=True):
 
     @property
     def is_for_search_engines(self) -> bool:
-        """Whether anyone who looks for agents may find this page."""
+        """Return whether anyone who looks for agents may find this page."""
         return self.card.status == "active" and self.card.is_active and not self.card.unlisted
 
 

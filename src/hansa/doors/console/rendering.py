@@ -108,7 +108,7 @@ def both_forms(router: APIRouter, path: str) -> Callable[[Handler], Handler]:
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a page is asked for as JSON: by its address, or by a request that accepts JSON and no page."""
+    """Return whether a page is asked for as JSON: by its address, or by a request that accepts JSON and no page."""
     accepted = request.headers.get("accept", "")
     return request.url.path.endswith(".json") or (
         "application/json" in accepted and "text/html" not in accepted
@@ -130,7 +130,7 @@ def page_or_json(request: Request, template: str, document: BaseModel, **content
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser asks for a page or sends a form: not for the API, nor for a document with a well-known address."""
+    """Return whether a browser asks for a page or sends a form: not for the API, nor for a document with a well-known address."""
     return (
         request.scope.get("method") in {"GET", "POST"}
         and "text/html" in request.headers.get("accept", "")

@@ -119,7 +119,7 @@ class SearchParameters(msgspec.Struct, frozen=True):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether anything but the order and the place was chosen."""
+        """Return whether anything but the order and the place was chosen."""
         return bool(self.members().keys() - {"sort", "offset"})
 
 

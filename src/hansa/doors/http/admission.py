@@ -54,7 +54,7 @@ class Admission:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether a place is taken, or was a moment ago."""
+        """Return whether a place is taken, or was a moment ago."""
         return self._taken > 0 or monotonic() - self._taken_at < IN_USE_SECONDS
 
     def ask(self, begin: Callable[[], bool], refuse: Callable[[], None]) -> None:

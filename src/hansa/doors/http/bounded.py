@@ -130,7 +130,7 @@ class BoundedProtocol(EndingProtocol):
         self._wait_for_what_is_next()
 
     def _is_behind_another(self) -> bool:
-        """Whether what comes next is a request, and the one before it has no answer yet."""
+        """Return whether what comes next is a request, and the one before it has no answer yet."""
         cycle = self.cycle
         return self._in_head and not self._head_bytes and cycle is not None and not cycle.response_complete
 

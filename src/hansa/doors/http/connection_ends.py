@@ -123,7 +123,7 @@ class EndingProtocol(HttpToolsProtocol):
         self._wait_for_what_is_next()
 
     def _goes_on_lingering(self, dropped_before: int) -> bool:
-        """Whether the client still sends enough to be waited for; what is not read for now does not count against it."""
+        """Return whether the client still sends enough to be waited for; what is not read for now does not count against it."""
         self._lingers += 1
         is_going_on = self.flow.read_paused or self._dropped_bytes - dropped_before >= LINGER_BYTES
         return self._lingers <= LINGERS_MAX and is_going_on

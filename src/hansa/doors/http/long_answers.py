@@ -60,7 +60,7 @@ class RequestInPieces:
 
 
 def is_long(started: Message) -> bool:
-    """Whether an answer may be long and ends: it states so many bytes, or it is sent in pieces and is no stream of events."""
+    """Return whether an answer may be long and ends: it states so many bytes, or it is sent in pieces and is no stream of events."""
     fields = {name.lower(): value for name, value in started["headers"]}
     if (length := fields.get(b"content-length")) is not None:
         return int(length) > LONG_ANSWER_BYTES

@@ -97,7 +97,7 @@ class AddressCounts:
         return is_room
 
     def is_blocked(self, host: str) -> bool:
-        """Whether connections of this address were refused too often of late."""
+        """Return whether connections of this address were refused too often of late."""
         return bool(self._refusals) and self.blocks(network_of(host))
 
     def blocks(self, address: str) -> bool:
@@ -154,7 +154,7 @@ class Place(msgspec.Struct):
 
     @property
     def is_blocked(self) -> bool:
-        """Whether connections of the address were refused too often of late."""
+        """Return whether connections of the address were refused too often of late."""
         return self.address is not None and self.counts.blocks(self.address)
 
     def note_refusal(self) -> None:

@@ -54,7 +54,7 @@ class UnsentAnswers:
                 oldest.cut_off()
 
     def is_crowded(self, address: str) -> bool:
-        """Whether half the room of the address is taken: what it asks for next then waits until something was read."""
+        """Return whether half the room of the address is taken: what it asks for next then waits until something was read."""
         room = self._of_address.get(address)
         return room is not None and room.total_bytes > room.bytes_max // 2
 

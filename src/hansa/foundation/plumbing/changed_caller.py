@@ -31,7 +31,7 @@ async def confirm_caller(request: Request) -> None:
 
 
 async def is_to_be_repeated(request: Request, trouble: Exception) -> bool:
-    """Whether a request that was refused is to be judged again, because its caller was not as it is now.
+    """Return whether a request that was refused is to be judged again, because its caller was not as it is now.
 
     Raises: Unauthorized, Forbidden, where the caller as it is now is refused before anything else.
     """

@@ -15,7 +15,7 @@ GZIP_HEAD = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255))
 
 
 def accepts_gzip(headers: Headers) -> bool:
-    """Whether the client takes gzip; a quality of 0 refuses it."""
+    """Return whether the client takes gzip; a quality of 0 refuses it."""
     for coding in headers.get("accept-encoding", "").lower().split(","):
         name, _, quality = coding.partition(";")
         if name.strip() == "gzip":

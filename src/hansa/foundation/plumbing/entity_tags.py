@@ -64,7 +64,7 @@ def tagged(
 
 
 def knows(request: Request, tag: str) -> bool:
-    """Whether the client already has the answer with this tag, which is written as in its header."""
+    """Return whether the client already has the answer with this tag, which is written as in its header."""
     return _names(_header(request, "if-none-match"), tag.removeprefix("W/"))
 
 
@@ -130,7 +130,7 @@ def _header(request: Request, name: str) -> str | None:
 
 
 def _names(header: str | None, tag: str) -> bool:
-    """Whether If-None-Match names the tag, weak or strong."""
+    """Return whether If-None-Match names the tag, weak or strong."""
     if header is None:
         return False
     return header.strip() == "*" or any(named == tag for _, named in _TAG.findall(header))

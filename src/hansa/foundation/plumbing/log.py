@@ -91,7 +91,7 @@ def print_failure(sentence: str) -> None:
 
 
 def is_json_asked_for() -> bool:
-    """Whether LOG_FORMAT asks for JSON, before any setting has been judged."""
+    """Return whether LOG_FORMAT asks for JSON, before any setting has been judged."""
     return any(name.upper() == "LOG_FORMAT" and value == "json" for name, value in os.environ.items())
 
 

@@ -43,7 +43,7 @@ class NoiseFilter(logging.Filter):
         self._timer: threading.Timer | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the line is written."""
+        """Return whether the line is written."""
         kind = _kind_of(record)
         if kind is None:
             return True

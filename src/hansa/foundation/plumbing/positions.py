@@ -52,7 +52,7 @@ async def settle_positions(tx: Tx, newest: int) -> None:
 
 
 async def is_settled(tx: Tx) -> bool:
-    """Whether positions are those of this cluster."""
+    """Return whether positions are those of this cluster."""
     settled: bool = await tx.fetchval(f"SELECT coalesce(({_RECORDED}) = ({_CLUSTER}), false)")
     return settled
 

@@ -207,7 +207,7 @@ def in_order(files: Sequence[SqlFile]) -> list[SqlFile]:
 
 
 def are_current(files: Sequence[SqlFile], present: Mapping[str, bytes]) -> bool:
-    """Whether exactly these files were applied; `present` maps names to checksums."""
+    """Return whether exactly these files were applied; `present` maps names to checksums."""
     return {file.name: file.checksum for file in files} == present
 
 

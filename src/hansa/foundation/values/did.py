@@ -92,6 +92,6 @@ def _ledger_id_of(did: str, kind: str) -> str | None:
 
 
 def is_system_did(did: str) -> bool:
-    """Whether the DID names a registry's own account: `did:<method>:system:<name>`, or one for a peer behind the name."""
+    """Return whether the DID names a registry's own account: `did:<method>:system:<name>`, or one for a peer behind the name."""
     parts = did.split(":")
     return len(parts) in (4, 5) and parts[0] == "did" and parts[2] == "system"

@@ -71,7 +71,7 @@ def personal_digest(text: str) -> bytes:
 
 
 def verify(public_key: bytes, digest: bytes, signature: bytes) -> bool:
-    """Whether the signature is by this key, in its one accepted form."""
+    """Return whether the signature is by this key, in its one accepted form."""
     try:
         r, s, _ = _parts(signature)
         key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256K1(), b"\x04" + public_key)

@@ -120,7 +120,7 @@ def require_callable(text: str, allowed: Collection[str], *, field: str) -> WebA
 
 
 def is_http_url(text: str) -> bool:
-    """Whether the text is an absolute http or https URL without credentials."""
+    """Return whether the text is an absolute http or https URL without credentials."""
     try:
         parts = urlsplit(text)
         port_is_fine = parts.port is None or parts.port > 0
@@ -147,7 +147,7 @@ def dialled(url: object) -> str | None:
 
 
 def is_public_host(host: str) -> bool:
-    """Whether a host name or literal address is public by its text; lower-case, without brackets and final dot."""
+    """Return whether a host name or literal address is public by its text; lower-case, without brackets and final dot."""
     if ":" in host:
         try:
             return is_public_ip(IPv6Address(host))
@@ -164,7 +164,7 @@ def is_public_host(host: str) -> bool:
 
 
 def is_host(host: str) -> bool:
-    """Whether the text is a host name or a literal IPv6 address, public or not; without brackets and final dot."""
+    """Return whether the text is a host name or a literal IPv6 address, public or not; without brackets and final dot."""
     if ":" in host:
         try:
             IPv6Address(host)
@@ -175,7 +175,7 @@ def is_host(host: str) -> bool:
 
 
 def is_public_ip(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an internet address is one of a public host."""
+    """Return whether an internet address is one of a public host."""
     if isinstance(address, IPv4Address):
         return not any(address in block for block in _CLOSED_IPV4)
     return (
@@ -186,7 +186,7 @@ def is_public_ip(address: IPv4Address | IPv6Address) -> bool:
 
 
 def is_odd_port(port: int) -> bool:
-    """Whether the port is one where something else than a web server is to be expected."""
+    """Return whether the port is one where something else than a web server is to be expected."""
     return port in OTHER_PROTOCOLS or (port < FIRST_PORT_FOR_ALL and port not in DEFAULT_PORTS.values())
 
 

@@ -46,7 +46,7 @@ async def pay_owed_grants(runtime: Runtime) -> None:
 
 
 async def _pay_oldest(tx: Tx, settings: Settings) -> bool:
-    """Whether a grant was paid; one that another transaction has locked is skipped."""
+    """Return whether a grant was paid; one that another transaction has locked is skipped."""
     await store.lock_grant_places(tx)
     if not await _has_room(tx, settings):
         return False

@@ -79,7 +79,7 @@ class Payment:
 
 
 def pays_plainly(agent: Agent, capability_token: str | None) -> bool:
-    """Whether nothing but the agent's roles has a say in its payment with this token, or without one."""
+    """Return whether nothing but the agent's roles has a say in its payment with this token, or without one."""
     return not agent.is_governed and capability_token is None
 
 

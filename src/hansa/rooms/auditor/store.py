@@ -152,13 +152,13 @@ async def allow_minutes(tx: Tx) -> None:
 
 
 async def is_one_snapshot(tx: Tx) -> bool:
-    """Whether all statements of this transaction see the same moment."""
+    """Return whether all statements of this transaction see the same moment."""
     isolation: str = await tx.fetchval("SHOW transaction_isolation")
     return isolation != "read committed"
 
 
 async def take_turn(tx: Tx) -> bool:
-    """Whether nobody else advances the checkpoint now; held until the transaction ends."""
+    """Return whether nobody else advances the checkpoint now; held until the transaction ends."""
     free: bool = await tx.fetchval(
         "SELECT pg_try_advisory_xact_lock(hashtextextended('auditor checkpoint', 1))"
     )

@@ -33,7 +33,7 @@ class SupplyVerdict(msgspec.Struct, frozen=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether log, balances and each transaction agree."""
+        """Return whether log, balances and each transaction agree."""
         log_agrees = self.terms.circulating == self.circulating
         return self.delta == 0 and log_agrees and self.terms.unbalanced_transactions == 0
 

@@ -43,7 +43,7 @@ class SupplyWatch(msgspec.Struct, frozen=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether the status is OK."""
+        """Return whether the status is OK."""
         return self.status == rules.SOUND
 
 

@@ -19,7 +19,7 @@ async def show_bond(tx: Tx, did: str, bond: Bond) -> None:
 
 
 def is_stated_bonded(card_data: dict[str, Any]) -> bool:
-    """Whether a card that another registry signed states an active bond of its agent."""
+    """Return whether a card that another registry signed states an active bond of its agent."""
     written = card_data.get("extensions")
     extensions = written if isinstance(written, list) else []
     return any(_is_active_bond(extension) for extension in extensions)

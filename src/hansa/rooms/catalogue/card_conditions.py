@@ -40,7 +40,7 @@ class Conditions(msgspec.Struct, frozen=True):
         )
 
     def are_all(self, counted: int) -> bool:
-        """Whether so many were counted because there are no more."""
+        """Return whether so many were counted because there are no more."""
         return self.by_class or counted <= self.counted_max
 
     @property

@@ -151,7 +151,7 @@ def _with_changed_auth_schemes(written: Document, stored: Document) -> Document:
 
 
 def _lists_its_schemes(stored: Document) -> bool:
-    """Whether one of `authSchemes` and the A2A members follows from the other."""
+    """Return whether one of `authSchemes` and the A2A members follows from the other."""
     listed = stored.get("authSchemes")
     if listed == auth_schemes_of(stored):
         return True

@@ -119,7 +119,7 @@ def sentence_of(trouble: Trouble) -> str:
 
 
 def is_platform_extension(extension: Any) -> bool:
-    """Whether the extension is one that the platform alone writes."""
+    """Return whether the extension is one that the platform alone writes."""
     uri = extension.get("uri") if isinstance(extension, dict) else None
     parts = uri.rstrip("/").lower().replace("_", "-").split("/") if isinstance(uri, str) else []
     return not PLATFORM_EXTENSIONS.isdisjoint({"/".join(parts[-1:]), "/".join(parts[-2:])})

@@ -17,7 +17,7 @@ _RESERVED = frozenset(
 
 
 def is_well_formed(text: Any) -> bool:
-    """Whether the text is `org/name`: lower-case letters, digits, and `.`, `_`, `-` inside; 64 characters each.
+    """Return whether the text is `org/name`: lower-case letters, digits, and `.`, `_`, `-` inside; 64 characters each.
 
     An organization that would speak for the registry is not taken.
     """

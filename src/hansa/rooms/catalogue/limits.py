@@ -147,7 +147,7 @@ def count_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
 
 
 def is_fitting_url(name: str, text: str, *, is_endpoint: bool) -> bool:
-    """Whether a member of that name may hold the text: those that should be URLs hold one, or nothing."""
+    """Return whether a member of that name may hold the text: those that should be URLs hold one, or nothing."""
     if not text:
         return True
     if name[-3:].lower() == "url":

@@ -43,7 +43,7 @@ def with_payment(card_data: dict[str, Any], *, currency: str, extension_base: st
 
 
 def is_derived(extension: Any) -> bool:
-    """Whether the extension is one that a registry derived."""
+    """Return whether the extension is one that a registry derived."""
     return _is_payment(extension) and extension.get("description") == DERIVED
 
 
@@ -62,7 +62,7 @@ def stated_price(card_data: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def is_paid(stated: Any) -> bool:
-    """Whether a card that states this of its price is paid: it requires payment, or has a rate above zero."""
+    """Return whether a card that states this of its price is paid: it requires payment, or has a rate above zero."""
     return isinstance(stated, dict) and (
         stated.get("payment_required") is True or (rate_of(stated) or Decimal(0)) > 0
     )
@@ -99,7 +99,7 @@ def pricing_troubles(card_data: dict[str, Any]) -> Iterator[Trouble]:
 
 
 def _is_plain(stated: dict[str, Any]) -> bool:
-    """Whether the rate is allowed, and written in digits where it came from and where it is served."""
+    """Return whether the rate is allowed, and written in digits where it came from and where it is served."""
     rate = stated["base_rate"]
     if rate_of(stated) is None or isinstance(rate, ExponentNumber):
         return False

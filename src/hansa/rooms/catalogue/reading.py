@@ -35,7 +35,7 @@ async def mirrored_homes(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 
 
 async def is_stated_bonded_here(tx: Tx, did: str) -> bool:
-    """Whether the mirrored card of an agent of another registry states an active bond."""
+    """Return whether the mirrored card of an agent of another registry states an active bond."""
     card = await store.card_by_key(tx, did)
     return card is not None and card.source_registry is not None and card.bonded
 

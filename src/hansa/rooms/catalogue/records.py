@@ -76,7 +76,7 @@ class Card(msgspec.Struct, frozen=True):
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether the owner switched the card off, or the agent is revoked."""
+        """Return whether the owner switched the card off, or the agent is revoked."""
         return not self.is_active or self.status == "revoked"
 
     @property

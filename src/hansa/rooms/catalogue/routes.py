@@ -142,7 +142,7 @@ def _answer(request: Request, card: Card, settings: Config) -> Response:
 
 
 def _administers_cards(developer: Developer | None, settings: Config) -> bool:
-    """Whether the caller may list unlisted cards: an administrator of any area."""
+    """Return whether the caller may list unlisted cards: an administrator of any area."""
     if developer is None or (settings.require_admin_2fa and developer.second_factor_at is None):
         return False
     return bool(developer.areas_in_reach)

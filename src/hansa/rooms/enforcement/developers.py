@@ -60,7 +60,7 @@ async def reinstate_developer(
 
 
 async def is_suspended_or_closed(tx: Tx, developer_id: int) -> bool:
-    """Whether the developer is suspended or the account closed; neither begins before this transaction ends."""
+    """Return whether the developer is suspended or the account closed; neither begins before this transaction ends."""
     if await people.is_account_closed(tx, developer_id):
         return True
     await store.share_developer(tx, developer_id)

@@ -17,7 +17,7 @@ async def put_on_blocklist(tx: Tx, did: str, *, since: datetime | None) -> None:
 
 
 async def is_blocklisted(tx: Tx, did: str) -> bool:
-    """Whether transfers to and from the agent are refused across frames."""
+    """Return whether transfers to and from the agent are refused across frames."""
     return await blocklist_store.is_blocked(tx, did)
 
 

@@ -22,7 +22,7 @@ async def unblock(tx: Tx, did: str) -> None:
 
 
 async def is_blocked(tx: Tx, did: str) -> bool:
-    """Whether the agent is on the list."""
+    """Return whether the agent is on the list."""
     blocked: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM federation_blocklist WHERE did = $1)", did)
     return blocked
 

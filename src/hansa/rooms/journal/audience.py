@@ -21,7 +21,7 @@ PRIVATE_TYPES = sorted(name for name, kind in _KINDS.items() if kind.is_private)
 
 
 def is_shown(event: StoredEvent, own: Collection[str]) -> bool:
-    """Whether the owner of these parties of the event sees it, in part at least; the public, when there are none."""
+    """Return whether the owner of these parties of the event sees it, in part at least; the public, when there are none."""
     kind = _KINDS.get(event.event_type)
     return kind is None or not kind.is_private or bool(own)
 

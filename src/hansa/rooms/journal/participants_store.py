@@ -123,6 +123,6 @@ async def count_of_keys(tx: Tx, did: str, keys: Sequence[str]) -> int:
 
 
 async def records_every_transfer(tx: Tx) -> bool:
-    """Whether no policy ever kept out what is recorded beside a movement."""
+    """Return whether no policy ever kept out what is recorded beside a movement."""
     left_out: bool = await tx.fetchval(_LEFT_OUT, _BESIDE_A_MOVEMENT)
     return not left_out

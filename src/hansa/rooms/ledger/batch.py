@@ -114,7 +114,7 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def is_extended(self) -> bool:
-        """Whether one of its orders has an extension."""
+        """Return whether one of its orders has an extension."""
         return any(order.more is not None and order.is_extended for order in self.orders)
 
     @property
@@ -244,7 +244,7 @@ class GroupCommit:
         return await self._database.read(lambda tx: preview(tx, order, self._book))
 
     def _is_due(self) -> bool:
-        """Whether a batch is to be sent now: none is under way, or as many wait as are."""
+        """Return whether a batch is to be sent now: none is under way, or as many wait as are."""
         return bool(self._waiting) and (
             not self._under_way or len(self._waiting) >= max(self._usage.whole, self._under_way)
         )

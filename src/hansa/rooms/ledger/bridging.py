@@ -61,7 +61,7 @@ async def return_locked(tx: Tx, hold_id: int, book: Book) -> None:
 
 
 async def can_lock_again(tx: Tx, locked: BridgeAmount, book: Book) -> bool:
-    """Whether `lock_again` would find the units now; nothing moves."""
+    """Return whether `lock_again` would find the units now; nothing moves."""
     await store.open_accounts(tx, [book.bridge(locked.ledger_id)], kind="system")
     (refusal,) = await refusals_of(tx, [_again(locked, book)], book)
     return refusal is None

@@ -107,7 +107,7 @@ async def outstanding_out(tx: Tx, transit: str) -> Minor:
 
 
 async def is_any_pending(tx: Tx, did: str) -> bool:
-    """Whether a crossing of this agent is not decided; exact while its account is locked."""
+    """Return whether a crossing of this agent is not decided; exact while its account is locked."""
     pending: bool = await tx.fetchval(_IS_CREDIT_PENDING, did)
     return pending
 

@@ -117,17 +117,17 @@ async def of_owner(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
 
 
 async def extend(tx: Tx, hold_id: int, expires_at: datetime | None) -> bool:
-    """Whether an open hold that has not expired got another expiry."""
+    """Return whether an open hold that has not expired got another expiry."""
     return await tx.fetchval(_EXTEND, hold_id, expires_at) is not None
 
 
 async def freeze(tx: Tx, hold_id: int, reason: str) -> bool:
-    """Whether an open hold that has not expired is frozen for this reason."""
+    """Return whether an open hold that has not expired is frozen for this reason."""
     return await tx.fetchval(_FREEZE, hold_id, reason) is not None
 
 
 async def thaw(tx: Tx, hold_id: int, reason: str) -> bool:
-    """Whether an open hold is not frozen for this reason any more."""
+    """Return whether an open hold is not frozen for this reason any more."""
     return await tx.fetchval(_THAW, hold_id, reason) is not None
 
 

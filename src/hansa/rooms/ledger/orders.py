@@ -111,7 +111,7 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_extended(self) -> bool:
-        """Whether a room claims and records rows of its own with this order."""
+        """Return whether a room claims and records rows of its own with this order."""
         return self.more is not None and self.more.extension is not None
 
     def compared(self, caller: str, version: int | None) -> "Order":

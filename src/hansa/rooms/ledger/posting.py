@@ -69,7 +69,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
 
 
 def is_of_receipts(kept: str) -> bool:
-    """Whether what was remembered are receipts of orders that are no plain transfers."""
+    """Return whether what was remembered are receipts of orders that are no plain transfers."""
     return kept.startswith("[")
 
 

@@ -116,7 +116,7 @@ async def open_account(tx: Tx, did: str) -> None:
 
 
 async def is_reference_used(tx: Tx, act: SupplyAct, ref: str) -> bool:
-    """Whether units were issued, or destroyed, under this reference."""
+    """Return whether units were issued, or destroyed, under this reference."""
     is_used: bool = await tx.fetchval(_IS_REFERENCE_USED, act, ref)
     return is_used
 
@@ -161,7 +161,7 @@ async def newest_transaction(tx: Tx) -> int:
 
 
 async def close_if_empty(tx: Tx, did: str) -> bool:
-    """Whether the account was empty and takes no part in transfers any more; a transfer that comes first is waited for."""
+    """Return whether the account was empty and takes no part in transfers any more; a transfer that comes first is waited for."""
     return await tx.fetchval(_CLOSE, did) is not None
 
 

@@ -30,7 +30,7 @@ from .routes import router
 
 
 async def _is_settled_with(tx: Tx, peer: federation.PeerRecord) -> bool:
-    """Whether no transfer with this peer and no saga of the bridge is under way."""
+    """Return whether no transfer with this peer and no saga of the bridge is under way."""
     bridge = peer.spiffe_id is None or await is_settled(tx, peer.spiffe_id)
     return bridge and await is_settled_with(tx, peer)
 

@@ -16,7 +16,7 @@ FEE_PATH = "fees.cross_registry.base_rate_percent"
 
 
 def names_another_issuer(did: str, settings: Settings) -> bool:
-    """Whether the DID itself says that it is of another trust domain."""
+    """Return whether the DID itself says that it is of another trust domain."""
     return namespace_of(did) not in {None, settings.issuer, "system"}
 
 
@@ -29,7 +29,7 @@ async def foreign_among(tx: Tx, dids: Iterable[str], settings: Settings) -> set[
 
 
 async def is_foreign(tx: Tx, did: str, settings: Settings) -> bool:
-    """Whether the DID is one of another registry, by what is known here."""
+    """Return whether the DID is one of another registry, by what is known here."""
     return bool(await foreign_among(tx, [did], settings))
 
 

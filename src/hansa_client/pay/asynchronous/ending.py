@@ -105,7 +105,7 @@ class AsyncEnding:
         return entry.progress
 
     async def may_authorize(self, entry: Entry) -> bool:
-        """Whether the registry returns the first token for the key of an entry, and it may still be usable.
+        """Return whether the registry returns the first token for the key of an entry, and it may still be usable.
 
         The registry keeps the answer of an authorization for a day; later the same key would make a second token.
         """

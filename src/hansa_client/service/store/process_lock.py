@@ -48,7 +48,7 @@ class ProcessLock:
             self._descriptor = None
 
     def is_held_by(self, name: str) -> bool:
-        """Whether the process of this name runs; True also where that cannot be found out."""
+        """Return whether the process of this name runs; True also where that cannot be found out."""
         try:
             descriptor = os.open(self._directory / name, os.O_RDONLY)
         except FileNotFoundError:

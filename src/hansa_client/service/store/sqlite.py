@@ -100,7 +100,7 @@ def _driven(coroutine: Awaitable[T]) -> T:
 
 
 def lies_on_the_network(path: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
-    """Whether a file lies on a file system that machines share; False where that cannot be read."""
+    """Return whether a file lies on a file system that machines share; False where that cannot be read."""
     try:
         lines = mounts.read_text().splitlines()
     except OSError:

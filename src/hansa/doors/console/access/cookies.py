@@ -42,7 +42,7 @@ def drop_cookie(answer: Response, settings: Settings, name: str) -> None:
 
 
 def may_log_in(settings: Settings) -> bool:
-    """Whether cookies are safe here: over https, or to a loopback address."""
+    """Return whether cookies are safe here: over https, or to a loopback address."""
     return _is_https(settings) or _is_loopback(urlsplit(settings.base_url).hostname or "")
 
 

@@ -42,12 +42,12 @@ class ApiAnswer(msgspec.Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing was done."""
+        """Return whether nothing was done."""
         return self.status >= FIRST_REFUSAL
 
     @property
     def awaits_owner(self) -> bool:
-        """Whether the owner has to approve first."""
+        """Return whether the owner has to approve first."""
         return self.status == ACCEPTED
 
     @property

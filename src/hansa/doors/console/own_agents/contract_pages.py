@@ -240,7 +240,7 @@ async def _contract_page(
 
 
 def _is_paid_after_its_ruling(shown: commerce.ContractOut) -> bool:
-    """Whether a ruling closed the contract, and a payment that it does not owe came to light later."""
+    """Return whether a ruling closed the contract, and a payment that it does not owe came to light later."""
     return (
         shown.status == commerce.Status.CLOSED and bool(shown.history) and shown.history[-1].act == "overpaid"
     )

@@ -63,7 +63,7 @@ async def swap(screen: Screen, payer: Party, payee: Party) -> Decimal:
 
 
 async def _pools_agree(home: DemoRegistry, away: DemoRegistry) -> bool:
-    """Whether both hold the reserves that the other states, and both are funded."""
+    """Return whether both hold the reserves that the other states, and both are funded."""
     reserves = []
     for one, other in ((home, away), (away, home)):
         answer = await one.client.ask("GET", "/api/v1/teg/fx/pool", params={"to": other.currency})

@@ -255,7 +255,7 @@ class _Story:
 
 
 def do_agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
-    """Whether what one registry states to have sent is what the other states to have received."""
+    """Return whether what one registry states to have sent is what the other states to have received."""
     stated = {
         (name, pair["peer"], pair["currency"]): (pair["out"], pair["in"])
         for name, listed in pairs.items()

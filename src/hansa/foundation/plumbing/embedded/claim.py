@@ -41,7 +41,7 @@ class Claim:
 
 
 def is_claimed(path: Path) -> bool:
-    """Whether the process that last took this claim seems to run. Asking for the lock itself could refuse it to others."""
+    """Return whether the process that last took this claim seems to run. Asking for the lock itself could refuse it to others."""
     try:
         os.kill(int(path.read_text().partition("\n")[0]), 0)
     except PermissionError:

@@ -113,7 +113,7 @@ async def _end_of(process: int) -> None:
 
 
 def is_postmaster(pid: int, cluster: Path) -> bool:
-    """Whether the process is a live PostgreSQL server of this cluster and not a backend, zombie or stranger."""
+    """Return whether the process is a live PostgreSQL server of this cluster and not a backend, zombie or stranger."""
     program, *arguments = _command_line(pid) or [b""]
     named = os.fsencode(cluster), os.fsencode(cluster_option(cluster))
     return b"postgres" in program and any(name in arguments for name in named)

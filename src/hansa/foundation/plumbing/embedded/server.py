@@ -285,7 +285,7 @@ def _claim(layout: Layout, command: str) -> Claim:
 
 
 def has_cluster(data_dir: Path) -> bool:
-    """Whether a service has made a cluster in this data directory."""
+    """Return whether a service has made a cluster in this data directory."""
     return cluster.exists(Layout.of(data_dir))
 
 

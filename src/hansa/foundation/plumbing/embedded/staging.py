@@ -63,7 +63,7 @@ def _places(data_dir: Path) -> Iterator[Path]:
 
 
 def _executes(account: ServerAccount, folder: Path) -> bool:
-    """Whether the account can run the server there; its shared files have the same permissions."""
+    """Return whether the account can run the server there; its shared files have the same permissions."""
     sample = folder / "share" / "postgresql.conf.sample"
     asked = '"$0" --version && test -r "$1"'
     ended = subprocess.run(  # noqa: S603

@@ -74,7 +74,7 @@ async def withdraw(tx: Tx, kind: str, keys: Sequence[str] | None = None) -> None
 
 
 async def is_held(tx: Tx, job: Job) -> bool:
-    """Whether a leased job is still this attempt's; if so, no other process can take it before `tx` ends."""
+    """Return whether a leased job is still this attempt's; if so, no other process can take it before `tx` ends."""
     return await store.is_held(tx, job) or refused(job)
 
 

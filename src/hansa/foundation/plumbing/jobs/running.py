@@ -113,7 +113,7 @@ async def claim(runtime: Runtime, kind: LeasedKind, most: int) -> list[Job]:
 
 
 def _has_ended(renewing: "asyncio.Task[None]") -> bool:
-    """Whether the lease was lost."""
+    """Return whether the lease was lost."""
     return renewing.done() and not renewing.cancelled() and renewing.exception() is None
 
 

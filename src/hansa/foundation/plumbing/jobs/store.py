@@ -221,7 +221,7 @@ async def bury(tx: Tx, job: Job, error: str) -> str | None:
 
 
 async def is_held(tx: Tx, job: Job) -> bool:
-    """Whether the job is still this attempt's, which stays so until the transaction ends."""
+    """Return whether the job is still this attempt's, which stays so until the transaction ends."""
     return bool(await tx.fetchval(_IS_HELD, job.id, job.fencing_token))
 
 

@@ -61,7 +61,7 @@ class _Run(msgspec.Struct, frozen=True):
         return self.began > now - START_SECONDS
 
     def counts(self, now: float) -> bool:
-        """Whether it counts for AT_ONCE."""
+        """Return whether it counts for AT_ONCE."""
         return _starts_at_once(self.kind) is None or self.is_starting(now)
 
 
@@ -260,7 +260,7 @@ class Worker:
         return {}
 
     async def _has_work(self, name: str, answer: bool | None) -> bool:
-        """Whether a kind has work, by the answer or asked now. That it has none is a success: what failed is done or set aside."""
+        """Return whether a kind has work, by the answer or asked now. That it has none is a success: what failed is done or set aside."""
         kind, poll = self._kinds[name], self._polls[name]
         is_found = False
 
@@ -341,7 +341,7 @@ class Worker:
                 has_more = await run_in_transaction(self._runtime, kind)
 
     async def _goes_on(self, kind: TransactionalKind) -> bool:
-        """Whether a kind that has just run may have more to do at once."""
+        """Return whether a kind that has just run may have more to do at once."""
         if self._is_draining or kind.once_a_turn:
             return False
         return kind.every_seconds is None if kind.has_work is None else await self._looks(kind)

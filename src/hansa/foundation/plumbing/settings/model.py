@@ -234,7 +234,7 @@ class Settings(FederationSettings, BaseSettings):
 
     @property
     def is_operator(self) -> bool:
-        """Whether this is an operator registry, which shares trust domain and unit with its frame."""
+        """Return whether this is an operator registry, which shares trust domain and unit with its frame."""
         return self.registry_tier == "cloud-operator"
 
     @property
@@ -249,12 +249,12 @@ class Settings(FederationSettings, BaseSettings):
 
     @property
     def issues_identities(self) -> bool:
-        """Whether this registry has a certificate authority of its own; an operator registry receives its certificates."""
+        """Return whether this registry has a certificate authority of its own; an operator registry receives its certificates."""
         return self.agent_identity_issuer == "embedded"
 
     @property
     def uses_workload_api(self) -> bool:
-        """Whether a SPIRE agent certifies this registry and its agents."""
+        """Return whether a SPIRE agent certifies this registry and its agents."""
         return self.agent_identity_issuer == "spire"
 
     @property
@@ -266,7 +266,7 @@ class Settings(FederationSettings, BaseSettings):
 
     @property
     def has_identity(self) -> bool:
-        """Whether this registry has an identity for mutual TLS, from any issuer."""
+        """Return whether this registry has an identity for mutual TLS, from any issuer."""
         return self.issues_identities or self.uses_workload_api or self.is_operator
 
     @property

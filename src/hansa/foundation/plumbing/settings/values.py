@@ -172,7 +172,7 @@ def supply(value: str) -> str:
 
 
 def is_operator_name(name: str) -> bool:
-    """Whether the name can stand in the SPIFFE id of an operator."""
+    """Return whether the name can stand in the SPIFFE id of an operator."""
     return name not in {".", ".."} and re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name, re.ASCII) is not None
 
 

@@ -156,7 +156,7 @@ async def insert(tx: Tx, new: NewCapability) -> UUID:
 
 
 async def is_agent(tx: Tx, did: str) -> bool:
-    """Whether an agent of this registry has that DID."""
+    """Return whether an agent of this registry has that DID."""
     found: bool = await tx.fetchval("SELECT EXISTS (SELECT 1 FROM agents_agent WHERE did = $1)", did)
     return found
 

@@ -25,5 +25,5 @@ class Identity(msgspec.Struct, frozen=True):
 
     @property
     def may_act(self) -> bool:
-        """Whether its present key speaks for it, and whether it can be called."""
+        """Return whether its present key speaks for it, and whether it can be called."""
         return self.status == "active"

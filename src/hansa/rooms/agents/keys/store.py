@@ -54,7 +54,7 @@ async def lock_agent(tx: Tx, did: str) -> int:
 
 
 async def was_held(tx: Tx, agent_id: int, public_key: bytes) -> bool:
-    """Whether the agent has or had that key."""
+    """Return whether the agent has or had that key."""
     held: bool = await tx.fetchval(_HELD_BEFORE, agent_id, public_key)
     return held
 

@@ -25,7 +25,7 @@ class Watch(msgspec.Struct, frozen=True):
 
     @property
     def is_watched(self) -> bool:
-        """Whether the newest record is recent."""
+        """Return whether the newest record is recent."""
         return self.head is not None and self.now - self.head.ts <= UNWATCHED_AFTER
 
 

@@ -197,7 +197,7 @@ async def add_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> Auditor
 
 
 async def was_held(tx: Tx, kid: str) -> bool:
-    """Whether the auditor has or had that key."""
+    """Return whether the auditor has or had that key."""
     held: bool = await tx.fetchval("SELECT EXISTS (SELECT FROM auditor_key WHERE kid = $1)", kid)
     return held
 

@@ -43,7 +43,7 @@ async def keep_liabilities(tx: Tx, kept: KeptForest, commitment: Commitment | No
 
 
 def _is_before(stored: StoredTree, horizon: journal.Horizon) -> bool:
-    """Whether the events since the stored tree can be found by their transactions: not in another database cluster."""
+    """Return whether the events since the stored tree can be found by their transactions: not in another database cluster."""
     origin = stored.origin
     return origin.cluster == horizon.cluster and origin.folded_from.position <= horizon.oldest_open
 

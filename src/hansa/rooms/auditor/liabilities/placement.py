@@ -71,7 +71,7 @@ def free_leaves(accounts: int) -> bytearray:
 
 
 def has_room(leaves: bytearray, accounts: int) -> bool:
-    """Whether so many accounts find places without a long search."""
+    """Return whether so many accounts find places without a long search."""
     times, of = _USED_MAX
     return accounts * 2 * NODE_BYTES * of <= len(leaves) * times
 

@@ -31,12 +31,12 @@ class Growth(msgspec.Struct, frozen=True):
 
 
 def fork_at_one_size(own: Seen, other: Seen) -> bool:
-    """Whether the log signed two trees of one size."""
+    """Return whether the log signed two trees of one size."""
     return own.size == other.size and own.root != other.root
 
 
 def continues(seen: Seen, growth: Growth) -> bool:
-    """Whether the log's present checkpoint continues this one."""
+    """Return whether the log's present checkpoint continues this one."""
     return growth.size >= seen.size and log.proves_consistency(
         seen.size, growth.size, seen.root, growth.root, growth.hashes
     )

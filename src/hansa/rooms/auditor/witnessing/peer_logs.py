@@ -150,7 +150,7 @@ async def follow_peers(runtime: Runtime, minute: int | None = None) -> None:
 
 
 def _is_turn(own: str, other: str, minute: int) -> bool:
-    """Whether this registry reads the other one in this minute; where it does not, the other one reads it."""
+    """Return whether this registry reads the other one in this minute; where it does not, the other one reads it."""
     return (own < other) == (minute % 2 == 0)
 
 
@@ -189,7 +189,7 @@ PEER_KEYS = LeasedKind(
 
 
 async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> bool:
-    """Whether the keys were read."""
+    """Return whether the keys were read."""
     began = await runtime.database.look(clock.now)
     kept = await _read_keys(runtime, peer, witness)
     if kept is None:

@@ -130,7 +130,7 @@ async def add_key(tx: Tx, key: bytes, sealed: bytes) -> None:
 
 
 async def was_held(tx: Tx, key: bytes) -> bool:
-    """Whether the witness has or had that key."""
+    """Return whether the witness has or had that key."""
     query = "SELECT EXISTS (SELECT FROM auditor_witness_key WHERE public_key = $1)"
     held: bool = await tx.fetchval(query, key)
     return held

@@ -55,7 +55,7 @@ _PROBE_SKILL = {"id": "probe", "name": "Probe", "description": "Nothing.", "tags
 
 
 def is_plain(card: dict[str, Any]) -> bool:
-    """Whether the whole judgement would take the card, and leave it as it is."""
+    """Return whether the whole judgement would take the card, and leave it as it is."""
     return (
         all(isinstance(card.get(member), str) for member in FORMAT_0_3)
         and isinstance(card.get("authSchemes"), list)
@@ -70,7 +70,7 @@ def is_plain(card: dict[str, Any]) -> bool:
 
 
 def _flags_agree(card: dict[str, Any]) -> bool:
-    """Whether the two forms state the same of each ability that they call by different names."""
+    """Return whether the two forms state the same of each ability that they call by different names."""
     capabilities = card.get("capabilities")
     if type(capabilities) is not dict:
         return False

@@ -90,7 +90,7 @@ def read_envelope(body: bytes, limit: int) -> dict[str, Any]:
 
 
 def is_number(value: Any, most: int) -> bool:
-    """Whether a value is a whole number from 0 to `most`."""
+    """Return whether a value is a whole number from 0 to `most`."""
     return type(value) is int and 0 <= value <= most
 
 

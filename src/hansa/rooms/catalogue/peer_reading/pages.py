@@ -234,7 +234,7 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
 
 
 async def _is_read(tx: Tx, reading: Reading) -> bool:
-    """Whether the peer may still be read; it is not removed before `tx` ends."""
+    """Return whether the peer may still be read; it is not removed before `tx` ends."""
     await store.lock(tx, reading.peer.id)
     try:
         return (await federation.peer_by_id(tx, reading.peer.id)).is_open

@@ -86,7 +86,7 @@ async def _read_cards_and_compare(reading: Reading) -> None:
 
 
 async def _read_cards(reading: Reading) -> bool:
-    """Whether everything that the peer has was read. A page is fetched and judged while the one before it is applied."""
+    """Return whether everything that the peer has was read. A page is fetched and judged while the one before it is applied."""
     ahead = PageAhead(lambda since, size: _fetch_cards(reading, since, size))
     try:
         return await _read_cards_from(reading, ahead)

@@ -24,7 +24,7 @@ def next_page_size(size: int, seconds: float) -> int:
 
 
 def begins_anew(progress: Progress, page: JudgedPage) -> bool:
-    """Whether the peer is to be read from the start: its database was restored, or its items have another shape.
+    """Return whether the peer is to be read from the start: its database was restored, or its items have another shape.
 
     Raises: PageRefused for an epoch that has ended.
     """
@@ -36,7 +36,7 @@ def begins_anew(progress: Progress, page: JudgedPage) -> bool:
 
 
 def is_nothing_new(since: str | None, page: JudgedPage) -> bool:
-    """Whether a page has no item and leaves the place where it was: there is nothing to write."""
+    """Return whether a page has no item and leaves the place where it was: there is nothing to write."""
     return page.size == 0 and page.next == since and not page.more
 
 
@@ -70,5 +70,5 @@ def differing(theirs: Sequence[Range], ours: Sequence[Range]) -> list[Range]:
 
 
 def is_read_whole(part: Range) -> bool:
-    """Whether the cards of a differing range are read, instead of comparing its parts."""
+    """Return whether the cards of a differing range are read, instead of comparing its parts."""
     return part.cards <= RANGE_CARDS_MAX or len(part.prefix) >= PREFIX_MAX

@@ -134,7 +134,7 @@ async def progress(tx: Tx, peer_id: int) -> Progress | None:
 
 
 async def has_read_acts(tx: Tx, peer_id: int, place: str) -> bool:
-    """Whether the acts of the peer were read up to this place."""
+    """Return whether the acts of the peer were read up to this place."""
     found = await progress(tx, peer_id)
     return found is not None and found.acts_next == place
 
@@ -190,7 +190,7 @@ async def put_off_cards(tx: Tx, peer_ids: Sequence[int], seconds: int) -> None:
 
 
 async def take_due_acts(tx: Tx, every: int) -> bool:
-    """Whether acts are due to be looked for; they are due again after the interval."""
+    """Return whether acts are due to be looked for; they are due again after the interval."""
     return bool(await tx.fetch(_DUE_ACTS, every))
 
 

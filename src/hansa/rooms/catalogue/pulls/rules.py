@@ -49,12 +49,12 @@ def places_to_look(addresses: Addresses, allowed: Collection[str]) -> list[str] 
 
 
 def is_at_the_root(url: str, addresses: Addresses) -> bool:
-    """Whether a card found there may be another agent's of the same host."""
+    """Return whether a card found there may be another agent's of the same host."""
     return addresses.host is None and url != _bases(addresses)[0] + WELL_KNOWN
 
 
 def names(card: dict[str, Any], addresses: Addresses) -> bool:
-    """Whether a card states the address by which its agent was looked for."""
+    """Return whether a card states the address by which its agent was looked for."""
     own_urls = {_bare(one.url) for one in addresses.interfaces}
     return any(_bare(one["url"]) in own_urls for one in card["supportedInterfaces"])
 
@@ -73,7 +73,7 @@ def with_owners_members(
 
 
 def says_the_same(stored: dict[str, Any], served_card: dict[str, Any]) -> bool:
-    """Whether the registry's document says what the served card says."""
+    """Return whether the registry's document says what the served card says."""
     return all(stored.get(name) == value for name, value in served_card.items())
 
 

@@ -72,7 +72,7 @@ def _texts(card: asyncpg.Record) -> Sequence[str]:
 
 
 def is_near(one: str, other: str, distance: int) -> bool:
-    """Whether at most so many characters were left out, put in, changed or swapped."""
+    """Return whether at most so many characters were left out, put in, changed or swapped."""
     if abs(len(one) - len(other)) > distance:
         return False
     before: list[int] = []

@@ -85,7 +85,7 @@ def filtered(found: Query, search_query: SearchQuery, alive_since: int) -> Query
 
 
 def is_known(word: Word, searcher: Searcher) -> bool:
-    """Whether some card holds the word, or a word that begins with it."""
+    """Return whether some card holds the word, or a word that begins with it."""
     held = any(searcher.doc_freq(field, word.stem) for field in BOOSTS)
     return held or searcher.search(_begins("words", word.plain), 1, count=False).hits != []
 

@@ -52,7 +52,7 @@ class ParsedQuery(msgspec.Struct, frozen=True):
     runs: tuple[str, ...]
 
     def is_did_of(self, did: str | None) -> bool:
-        """Whether this is how a DID or its last part begins."""
+        """Return whether this is how a DID or its last part begins."""
         if did is None or len(self.whole) < DID_MIN:
             return False
         return did.lower().startswith(self.whole) or did.lower().rpartition(":")[2].startswith(self.whole)

@@ -36,7 +36,7 @@ def a2a_signature(
 def is_a2a_signed(
     card: Mapping[str, Any], signatures: Sequence[DetachedSignature], jwk: Mapping[str, str]
 ) -> bool:
-    """Whether one of these is by the holder of the public key `jwk`, as the official verifier judges it."""
+    """Return whether one of these is by the holder of the public key `jwk`, as the official verifier judges it."""
     key = PyJWK(dict(jwk))
     verify = create_signature_verifier(lambda _kid, _jku: key, ["EdDSA"])
     try:

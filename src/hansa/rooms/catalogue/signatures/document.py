@@ -20,7 +20,7 @@ _NOT_EXPORTED = frozenset({"federation_metadata", "federationMetadata", "flare",
 
 
 def is_forgotten(state: ExportedState, now: datetime) -> bool:
-    """Whether the card's agent was revoked so long ago that not even its tombstone is returned."""
+    """Return whether the card's agent was revoked so long ago that not even its tombstone is returned."""
     return state.revoked_at is not None and now > state.revoked_at + TOMBSTONE_TIME
 
 

@@ -79,7 +79,7 @@ class CardExporter:
 
 
 async def is_exported(tx: Tx, did: str) -> bool:
-    """Whether this registry exports a signed card of the agent: one of its own, until its tombstone ends."""
+    """Return whether this registry exports a signed card of the agent: one of its own, until its tombstone ends."""
     return await store.is_exported(tx, did, TOMBSTONE_TIME)
 
 

@@ -53,13 +53,13 @@ class SignaturePolicy(msgspec.Struct, frozen=True):
         return cls(settings.jws_verify_enabled, settings.jws_enforce, settings.jws_require_signature)
 
     def fails(self, verdict: InboundVerdict) -> bool:
-        """Whether the card counts as failed, whatever follows from that."""
+        """Return whether the card counts as failed, whatever follows from that."""
         return verdict.outcome == "failed" or (self.require and verdict.outcome == "unsigned")
 
     def refuses(self, verdict: InboundVerdict) -> bool:
-        """Whether the card is not taken."""
+        """Return whether the card is not taken."""
         return self.enforce and self.fails(verdict)
 
     def notes(self, verdict: InboundVerdict) -> bool:
-        """Whether the card is marked as signed by its agent."""
+        """Return whether the card is marked as signed by its agent."""
         return (self.keep or self.enforce) and verdict.outcome == "verified"

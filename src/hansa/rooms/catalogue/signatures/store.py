@@ -19,7 +19,7 @@ FROM catalogue_card WHERE did = $1 AND source_registry IS NULL
 
 
 async def is_exported(tx: Tx, did: str, tombstone_time: timedelta) -> bool:
-    """Whether the card of an own agent is exported: until so long after the agent was revoked."""
+    """Return whether the card of an own agent is exported: until so long after the agent was revoked."""
     return bool(await tx.fetchval(_IS_EXPORTED, did, tombstone_time))
 
 

@@ -28,6 +28,6 @@ async def approve_once_paid(
 
 
 async def _counts(tx: Tx, contract: Contract) -> bool:
-    """Whether the job counts toward the records of the two, once its last part is paid."""
+    """Return whether the job counts toward the records of the two, once its last part is paid."""
     assert contract.provider_did is not None
     return contract.is_last_part and await store.counts(tx, contract.contractor_did, contract.provider_did)

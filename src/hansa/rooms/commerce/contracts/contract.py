@@ -81,7 +81,7 @@ class Terms(msgspec.Struct, frozen=True):
 
     @property
     def is_open_and_funded(self) -> bool:
-        """Whether the first agent that accepts has the amount held."""
+        """Return whether the first agent that accepts has the amount held."""
         return self.funded and self.provider_did is None
 
     @property
@@ -176,12 +176,12 @@ class Contract(msgspec.Struct, frozen=True):
 
     @property
     def is_last_part(self) -> bool:
-        """Whether the next approval completes the contract."""
+        """Return whether the next approval completes the contract."""
         return self.current is None or self.current.index == len(self.milestones) - 1
 
     @property
     def is_in_review(self) -> bool:
-        """Whether unapproved work was ever submitted: a failure then leaves time for a dispute."""
+        """Return whether unapproved work was ever submitted: a failure then leaves time for a dispute."""
         return (self.current.submitted_at if self.current else self.submitted_at) is not None
 
 

@@ -120,7 +120,7 @@ async def judged_of(tx: Tx, contract_ids: Sequence[int]) -> dict[int, Judged]:
 
 
 def is_plain(shown: ContractShown, agent: Agent, milestone: int | None) -> bool:
-    """Whether the agent's approval completes the contract at once, by a payment of this registry alone."""
+    """Return whether the agent's approval completes the contract at once, by a payment of this registry alone."""
     contract = shown.contract
     try:
         rules.require_contractor(contract, agent.did)

@@ -106,7 +106,7 @@ async def _follow(tx: Tx, before: Contract, after: Contract) -> None:
 
 
 def has_new_deadline(before: Contract, after: Contract) -> bool:
-    """Whether another moment than before ends the time for what is next."""
+    """Return whether another moment than before ends the time for what is next."""
     return after.due_at is not None and after.due_at != before.due_at
 
 

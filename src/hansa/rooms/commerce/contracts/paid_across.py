@@ -36,7 +36,7 @@ async def end_by_decision(
 
 
 def _awaits_payment(contract: Contract, milestone: int | None) -> bool:
-    """Whether this part is submitted; it is not paid before it is approved."""
+    """Return whether this part is submitted; it is not paid before it is approved."""
     current = contract.current.index if contract.current else None
     return contract.status == Status.SUBMITTED and current == milestone
 

@@ -70,7 +70,7 @@ async def paid_by_transfers(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, 
 
 
 async def is_payment_pending(tx: Tx, transfer_id: UUID) -> bool:
-    """Whether a contract waits for the decision of this transfer."""
+    """Return whether a contract waits for the decision of this transfer."""
     found: bool = await tx.fetchval(_IS_PENDING, transfer_id)
     return found
 
@@ -108,7 +108,7 @@ async def overpaid_at(tx: Tx, contract_id: int) -> datetime | None:
 
 
 async def is_last_submission_stated(tx: Tx, contract_id: int) -> bool:
-    """Whether the last submission of a contract states the digest of the work; false without a submission."""
+    """Return whether the last submission of a contract states the digest of the work; false without a submission."""
     return bool(await tx.fetchval(_STATED_LAST, contract_id))
 
 

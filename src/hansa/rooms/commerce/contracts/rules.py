@@ -111,7 +111,7 @@ def require_ahead(terms: Terms, now: datetime) -> None:
 
 
 def pays_without_approval(terms: Terms) -> bool:
-    """Whether the proposal itself commits the contractor to pay."""
+    """Return whether the proposal itself commits the contractor to pay."""
     return terms.funded or terms.auto_approve
 
 
@@ -182,14 +182,14 @@ def require_next(contract: Contract, index: int | None) -> None:
 
 
 def is_approved(contract: Contract, milestone: int | None) -> bool:
-    """Whether this milestone, or without one the whole work, is approved and paid."""
+    """Return whether this milestone, or without one the whole work, is approved and paid."""
     if milestone is None:
         return contract.status == Status.COMPLETED
     return contract.milestones[milestone].state == "approved"
 
 
 def is_due(contract: Contract) -> bool:
-    """Whether the deadline that applies has passed."""
+    """Return whether the deadline that applies has passed."""
     return contract.due_at is not None and contract.due_at <= contract.now
 
 

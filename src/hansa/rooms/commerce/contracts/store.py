@@ -366,7 +366,7 @@ def _read_line(row: asyncpg.Record) -> HistoryLine:
 
 
 async def counts(tx: Tx, payer: str, payee: str) -> bool:
-    """Whether a job between the two counts toward their records."""
+    """Return whether a job between the two counts toward their records."""
     does_count: bool = await tx.fetchval("SELECT counts FROM commerce_counted($1, $2)", payer, payee)
     return does_count
 

@@ -55,7 +55,7 @@ PlainAct = PlainMove | PlainProposal
 
 
 def is_plain(terms: Terms) -> bool:
-    """Whether a proposal may share a transaction, as far as its terms say so. Without dates nothing is paid without an approval."""
+    """Return whether a proposal may share a transaction, as far as its terms say so. Without dates nothing is paid without an approval."""
     try:
         rules.require_sound(terms)
     except Refused:

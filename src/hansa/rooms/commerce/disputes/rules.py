@@ -155,7 +155,7 @@ def require_evidence_open(dispute: Dispute) -> None:
 
 
 def is_due(dispute: Dispute) -> bool:
-    """Whether the time that applies has passed."""
+    """Return whether the time that applies has passed."""
     return dispute.due_at is not None and dispute.due_at <= dispute.now
 
 
@@ -180,7 +180,7 @@ def require_in_time(dispute: Dispute) -> None:
 
 
 def has_room_for(given: Sequence[Piece], piece: Piece) -> bool:
-    """Whether a party that gave these pieces of evidence may add another one."""
+    """Return whether a party that gave these pieces of evidence may add another one."""
     size = sum(len(json.dumps([one.uri, one.note], ensure_ascii=False).encode()) for one in [*given, piece])
     return len(given) < EVIDENCE_MAX and size <= EVIDENCE_MAX_BYTES
 

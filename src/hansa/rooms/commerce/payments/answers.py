@@ -114,7 +114,7 @@ async def settle_alone(
 
 
 def _is_outcome(token: Token, order: SettleOrder) -> bool:
-    """Whether the token had ended with an outcome that answers the request instead of refusing it."""
+    """Return whether the token had ended with an outcome that answers the request instead of refusing it."""
     return token.status == "failed" or (token.status == "released" and not order.success)
 
 

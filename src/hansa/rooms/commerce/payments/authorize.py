@@ -43,7 +43,7 @@ class AuthorizeOrder(msgspec.Struct, frozen=True):
 
     @property
     def is_reserved(self) -> bool:
-        """Whether amount and fee are set aside now."""
+        """Return whether amount and fee are set aside now."""
         return self.reserve or self.capture_by == "payee"
 
 

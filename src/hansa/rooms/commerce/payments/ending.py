@@ -44,7 +44,7 @@ async def _return_budget(tx: Tx, token: Token, amount: Minor, *, is_unused: bool
 
 
 async def _is_open(tx: Tx, token: Token) -> bool:
-    """Whether the ledger's own sweep has not freed the hold of a token that its owner left for long."""
+    """Return whether the ledger's own sweep has not freed the hold of a token that its owner left for long."""
     holds = await ledger.read_holds(tx, HOLD_OWNER, str(token.id))
     return any(hold.id == token.hold_id and hold.remaining > 0 for hold in holds)
 

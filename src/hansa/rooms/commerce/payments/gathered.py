@@ -98,7 +98,7 @@ GATHERED: Slot[Gathered] = Slot("commerce: payment tokens in the batch", build=G
 
 
 def _is_plain(agent: Agent, order: AuthorizeOrder, capability_token: str | None) -> bool:
-    """Whether neither a budget nor a reserve is in play."""
+    """Return whether neither a budget nor a reserve is in play."""
     return not order.is_reserved and agents.pays_plainly(agent, capability_token)
 
 

@@ -35,7 +35,7 @@ async def token_of_payment(tx: Tx, tx_id: int) -> Token | None:
 
 
 async def was_used(tx: Tx, token_id: UUID) -> bool:
-    """Whether a service has used a token."""
+    """Return whether a service has used a token."""
     return await store.was_used(tx, token_id)
 
 

@@ -100,7 +100,7 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def is_budgeted(self) -> bool:
-        """Whether it was counted against a budget of its caller."""
+        """Return whether it was counted against a budget of its caller."""
         return self.is_counted or self.capability_id is not None
 
     @property
@@ -200,7 +200,7 @@ def judge_settle(token: Token | None, by: str, *, success: bool, capture_amount:
 
 
 def settles_plainly(token: Token, by: str, capture_amount: Minor | None) -> bool:
-    """Whether a settle request with success pays the token as it is, and nothing of its caller's budget goes back."""
+    """Return whether a settle request with success pays the token as it is, and nothing of its caller's budget goes back."""
     if token.status not in OPEN or token.is_expired or by != token.settler:
         return False
     if capture_amount is None:
@@ -215,7 +215,7 @@ def as_settling(token: Token) -> Token:
 
 
 def releases_plainly(token: Token, by: str) -> bool:
-    """Whether this agent may release the token as it is, and no budget goes back to the caller."""
+    """Return whether this agent may release the token as it is, and no budget goes back to the caller."""
     may_release = by in {token.caller, token.settler} and token.status == "authorized"
     return may_release and not token.is_expired and not token.is_budgeted
 
@@ -257,7 +257,7 @@ def use_for_part(amount: Minor) -> str:
 
 
 def may_be_captured_for(token: Token, amount: Minor) -> bool:
-    """Whether `amount` may be captured by possession of the token: its whole amount, or the part for which it was verified."""
+    """Return whether `amount` may be captured by possession of the token: its whole amount, or the part for which it was verified."""
     return amount == token.amount or token.use_id == use_for_part(amount)
 
 

@@ -29,7 +29,7 @@ class SettleOrder:
 
     @property
     def is_payment(self) -> bool:
-        """Whether something is to be paid."""
+        """Return whether something is to be paid."""
         return self.success and self.capture_amount != 0
 
 

@@ -193,7 +193,7 @@ async def insert(tx: Tx, new: NewToken) -> Token:
 
 
 async def take_quote_slot(tx: Tx, caller: str, quote_id: UUID, expires_at: datetime, most: int) -> bool:
-    """Whether the caller has a slot for a firm quote, of so many."""
+    """Return whether the caller has a slot for a firm quote, of so many."""
     await tx.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended('commerce firm quotes ' || $1, 0))", caller
     )
@@ -237,7 +237,7 @@ async def find_by_hashes(tx: Tx, hashes: Sequence[bytes]) -> dict[bytes, Token]:
 
 
 async def was_used(tx: Tx, token_id: UUID) -> bool:
-    """Whether a service has used a token."""
+    """Return whether a service has used a token."""
     used: bool = await tx.fetchval(
         "SELECT consumed_at IS NOT NULL FROM commerce_payment_token WHERE id = $1", token_id
     )

@@ -75,7 +75,7 @@ class Verifier:
         return waiting.found
 
     def _is_due(self) -> bool:
-        """Whether a batch is to be sent now: none is under way, or as many wait as are."""
+        """Return whether a batch is to be sent now: none is under way, or as many wait as are."""
         return bool(self._waiting) and (
             not self._under_way or len(self._waiting) >= max(FEWEST_BESIDE, self._under_way)
         )

@@ -74,7 +74,7 @@ class Paid(msgspec.Struct, frozen=True):
     text: str = ""
 
     def is_of(self, signed: SignedAward) -> bool:
-        """Whether the author states that it paid this award."""
+        """Return whether the author states that it paid this award."""
         is_named = self.award is None or self.award.is_same(signed.award)
         return is_named and signed.claim == self.claim
 

@@ -70,7 +70,7 @@ async def open_settlement(tx: Tx, request: Request, new: Settlement, *, is_due: 
 
 
 def is_signed_verdict(request: Request) -> bool:
-    """Whether the facts are of this dispute, and signed with a key of the peer."""
+    """Return whether the facts are of this dispute, and signed with a key of the peer."""
     bundle, claim = request.verdict, request.claim
     complaint = bundle.get("dispute")
     if not isinstance(complaint, dict) or bundle.get("registry") != request.peer.ledger_id:

@@ -65,7 +65,7 @@ class Claim(msgspec.Struct, frozen=True):
     currency: str
 
     def is_again(self, other: "Claim") -> bool:
-        """Whether both are of one dispute between the same parties: a ruling that a restore lost may be made with another amount."""
+        """Return whether both are of one dispute between the same parties: a ruling that a restore lost may be made with another amount."""
         return replace(other, amount=self.amount) == self
 
 
@@ -89,7 +89,7 @@ class Award(msgspec.Struct, frozen=True):
     """The name of the payment at the registry that ruled; None where it states none."""
 
     def is_same(self, other: "Award") -> bool:
-        """Whether both issue as much for as much of one payment."""
+        """Return whether both issue as much for as much of one payment."""
         return replace(other, tx_id=self.tx_id) == self
 
 
@@ -184,12 +184,12 @@ def compensated(claim: Claim, award: "Award", refusal: str | None, now: float) -
 
 
 def is_other_award(paid: Settlement, claim: Claim, award: Award) -> bool:
-    """Whether an award about a payment is not the one by which it was compensated: the registry that ruled has lost that one."""
+    """Return whether an award about a payment is not the one by which it was compensated: the registry that ruled has lost that one."""
     return (paid.claim, paid.slashed, paid.compensation) != (claim, award.slashed, award.compensation)
 
 
 def is_sent(known: Settlement, claim: Claim, paid: Award) -> bool:
-    """Whether the award that the peer shows is the one that it is sent, and whose receipt is still awaited."""
+    """Return whether the award that the peer shows is the one that it is sent, and whose receipt is still awaited."""
     return known.status is Status.SLASHED and not is_other_award(known, claim, paid)
 
 
@@ -255,7 +255,7 @@ def decided_before(claim: Claim, known: Settlement | None, shown: Outcome, now: 
 
 
 def agrees(settlement: Settlement, outcome: Outcome) -> bool:
-    """Whether the registry of the defendant states what this one has recorded for good: that units were destroyed, or not."""
+    """Return whether the registry of the defendant states what this one has recorded for good: that units were destroyed, or not."""
     if (
         not settlement.is_closed
         or not settlement.claim.is_again(outcome.claim)
@@ -266,13 +266,13 @@ def agrees(settlement: Settlement, outcome: Outcome) -> bool:
 
 
 def is_uncollected(settlement: Settlement, outcome: Outcome) -> bool:
-    """Whether what was compensated here could not be destroyed again after a restore there: the defendant has nothing left."""
+    """Return whether what was compensated here could not be destroyed again after a restore there: the defendant has nothing left."""
     is_settled = settlement.is_closed and settlement.status is Status.SETTLED
     return is_settled and settlement.claim.is_again(outcome.claim) and outcome.status is Status.FAILED
 
 
 def may_be_decided(settlement: Settlement, now: float) -> bool:
-    """Whether an administrator of the defendant's registry may approve or reject."""
+    """Return whether an administrator of the defendant's registry may approve or reject."""
     is_pending = settlement.status is Status.PENDING_SLASH and now < settlement.expires_at
     return settlement.direction is Direction.INCOMING and is_pending
 
@@ -303,7 +303,7 @@ def on_time(settlement: Settlement, now: float) -> Settlement:
 
 
 def is_approved_there(settlement: Settlement) -> bool:
-    """Whether the peer is applying the slash that was asked of it."""
+    """Return whether the peer is applying the slash that was asked of it."""
     return settlement.direction is Direction.OUTGOING and settlement.status is Status.SLASHING
 
 
@@ -317,7 +317,7 @@ def on_abandon(settlement: Settlement) -> Settlement:
 
 
 def is_of(receipt: Receipt, settlement: Settlement) -> bool:
-    """Whether a receipt is for this settlement. That of an award names the award: an earlier one of the dispute may have been lost."""
+    """Return whether a receipt is for this settlement. That of an award names the award: an earlier one of the dispute may have been lost."""
     if settlement.direction is Direction.INCOMING:
         return settlement.claim.is_again(receipt.claim)
     is_of_award = receipt.award is None or receipt.award.is_same(settlement.award)

@@ -53,7 +53,7 @@ async def lock_subject(tx: Tx, trust_domain: str) -> None:
 
 
 async def is_held(tx: Tx, trust_domain: str) -> bool:
-    """Whether the trust domain has a licence that is neither revoked nor expired."""
+    """Return whether the trust domain has a licence that is neither revoked nor expired."""
     held: bool = await tx.fetchval(_IS_HELD, trust_domain)
     return held
 

@@ -54,7 +54,7 @@ class CardPath(msgspec.Struct, frozen=True):
 
     @property
     def is_signed(self) -> bool:
-        """Whether the signature covers the value."""
+        """Return whether the signature covers the value."""
         return bool(self.marks & (BASIC | SIGNED))
 
 

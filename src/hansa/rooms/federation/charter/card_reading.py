@@ -76,7 +76,7 @@ async def read_icon(tx: Tx) -> tuple[bytes, str]:
 
 
 def has_card(if_none_match: str | None, etag: str) -> bool:
-    """Whether the reader has the card already; the tag counts quoted, weak or bare."""
+    """Return whether the reader has the card already; the tag counts quoted, weak or bare."""
     named = [tag.strip().removeprefix("W/").strip('"') for tag in (if_none_match or "").split(",")]
     return etag in named or named == ["*"]
 

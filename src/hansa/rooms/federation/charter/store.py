@@ -65,7 +65,7 @@ async def keys_in_grace(tx: Tx) -> list[RegistryKey]:
 
 
 async def was_held(tx: Tx, public_key: bytes) -> bool:
-    """Whether the registry has or had that key."""
+    """Return whether the registry has or had that key."""
     held: bool = await tx.fetchval(_WAS_HELD, public_key)
     return held
 

@@ -24,7 +24,7 @@ def digest_of(did: str) -> bytes:
 
 
 def is_shared(did: str, settings: Settings) -> bool:
-    """Whether the DID has the namespace of this registry's trust domain, in which other registries may mint as well."""
+    """Return whether the DID has the namespace of this registry's trust domain, in which other registries may mint as well."""
     return bool(settings.issuer) and namespace_of(did) == settings.issuer
 
 
@@ -39,12 +39,12 @@ async def held_elsewhere(tx: Tx, dids: Iterable[str]) -> Mapping[str, str | None
 
 
 async def is_own_did(tx: Tx, did: str, settings: Settings) -> bool:
-    """Whether the DID is one of this registry: of its namespace, and held by no other registry of its trust domain."""
+    """Return whether the DID is one of this registry: of its namespace, and held by no other registry of its trust domain."""
     return is_shared(did, settings) and not await held_elsewhere(tx, [did])
 
 
 async def speaks_for(tx: Tx, peer: PeerRecord, did: str, settings: Settings) -> bool:
-    """Whether the peer may make statements on the agent: it proved the namespace, inside the own trust domain the DID."""
+    """Return whether the peer may make statements on the agent: it proved the namespace, inside the own trust domain the DID."""
     if is_shared(did, settings):
         return (await held_elsewhere(tx, [did])).get(did) == peer.spiffe_id
     return namespace_of(did) is not None and namespace_of(did) == peer.did_namespace

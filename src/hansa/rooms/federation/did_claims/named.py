@@ -25,7 +25,7 @@ NAMED_CLAIMS: Slot[Gathering[bytes, Claim]] = Slot(
 
 
 async def is_held_elsewhere(runtime: Runtime, did: str) -> bool:
-    """Whether another registry of this trust domain holds the DID; an operator asks its frame about one that is not known here.
+    """Return whether another registry of this trust domain holds the DID; an operator asks its frame about one that is not known here.
 
     Never within a transaction. Raises: FrameSilent, Unavailable.
     """

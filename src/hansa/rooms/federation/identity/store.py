@@ -104,6 +104,6 @@ async def held(tx: Tx, kind: Kind) -> HeldLeaf | None:
 
 
 async def is_renewal_due(tx: Tx) -> bool:
-    """Whether a certificate is past half of its lifetime."""
+    """Return whether a certificate is past half of its lifetime."""
     is_due: bool = await tx.fetchval(_IS_DUE)
     return is_due

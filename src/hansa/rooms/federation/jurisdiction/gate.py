@@ -30,7 +30,7 @@ class Clearance(msgspec.Struct, frozen=True):
 
     @property
     def is_gated(self) -> bool:
-        """Whether the act needs an authorization."""
+        """Return whether the act needs an authorization."""
         return self.is_declared and self.action != NEVER_GATED
 
 

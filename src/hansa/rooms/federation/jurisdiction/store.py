@@ -32,7 +32,7 @@ UPDATE federation_authorization SET withdrawn_at = clock_timestamp() WHERE id = 
 
 
 async def is_future(tx: Tx, authorization: NewAuthorization) -> bool:
-    """Whether it has an end that has not come, or none."""
+    """Return whether it has an end that has not come, or none."""
     future: bool = await tx.fetchval(
         "SELECT $1::timestamptz IS NULL OR $1 > clock_timestamp()", authorization.valid_until
     )

@@ -62,7 +62,7 @@ def _is_chain_complete(verdict: LicenceVerdict) -> bool:
 
 
 async def _require_own(tx: Tx, settings: Settings, text: str) -> bool:
-    """Whether the certificate is for the key that waits for it, else it is for the present one. Raises: InstallRefused."""
+    """Return whether the certificate is for the key that waits for it, else it is for the present one. Raises: InstallRefused."""
     try:
         certificate = read_certificate(text)
     except BadLicence as trouble:

@@ -25,7 +25,7 @@ def require_mainframe(settings: Settings) -> None:
 
 
 def is_mainframe(settings: Settings) -> bool:
-    """Whether this registry is an allow-listed sovereign mainframe."""
+    """Return whether this registry is an allow-listed sovereign mainframe."""
     return settings.is_central_registry and settings.trust_domain in settings.sovereign_mainframes
 
 

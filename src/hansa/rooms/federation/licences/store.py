@@ -236,7 +236,7 @@ async def succeed_key(tx: Tx, kid: str, public_key: bytes, sealed: bytes) -> Non
 
 
 async def was_held(tx: Tx, kid: str) -> bool:
-    """Whether the registry has or had that licence-signing key."""
+    """Return whether the registry has or had that licence-signing key."""
     query = "SELECT EXISTS (SELECT FROM federation_licensing_key WHERE kid = $1)"
     held: bool = await tx.fetchval(query, kid)
     return held

@@ -44,12 +44,12 @@ class KeptVerdict(msgspec.Struct, frozen=True):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the licence counts."""
+        """Return whether the licence counts."""
         return self.code == "verified"
 
 
 async def are_licences_demanded(tx: Tx, settings: Settings) -> bool:
-    """Whether transfers between trust domains need licences of both sides (FEDERATION_LICENCES)."""
+    """Return whether transfers between trust domains need licences of both sides (FEDERATION_LICENCES)."""
     if settings.federation_licences != "auto":
         return settings.federation_licences == "required"
     if settings.federation_root_hash is not None:

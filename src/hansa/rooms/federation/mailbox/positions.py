@@ -22,7 +22,7 @@ class Position(msgspec.Struct, frozen=True):
     head: Head = NO_HEAD
 
     def is_after(self, other: "Position") -> bool:
-        """Whether this place comes later, whatever the hashes are."""
+        """Return whether this place comes later, whatever the hashes are."""
         return (self.epoch, self.seq) > (other.epoch, other.seq)
 
     @property

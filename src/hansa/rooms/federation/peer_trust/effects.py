@@ -22,10 +22,10 @@ def refused_of(state: TrustState, mode: str) -> list[Refused]:
 
 
 def accepts_cards(peer: PeerRecord, settings: Settings) -> bool:
-    """Whether cards of this peer are taken in: not of a restricted or suspended one, where scores have effects."""
+    """Return whether cards of this peer are taken in: not of a restricted or suspended one, where scores have effects."""
     return "cards" not in refused_of(peer.trust_state, settings.peer_trust_mode)
 
 
 def may_cross(peer: PeerRecord, settings: Settings) -> bool:
-    """Whether money may cross to and from this peer: not of a suspended one, where scores have effects."""
+    """Return whether money may cross to and from this peer: not of a suspended one, where scores have effects."""
     return "crossings" not in refused_of(peer.trust_state, settings.peer_trust_mode)

@@ -94,7 +94,7 @@ async def add_crossings(tx: Tx, peer_id: int, count: int, most: int) -> int:
 
 
 async def add(tx: Tx, peer_id: int, kind: str, mark: str) -> bool:
-    """Whether this counts: no signal of the same mark did, nor, of some kinds, any other of this hour."""
+    """Return whether this counts: no signal of the same mark did, nor, of some kinds, any other of this hour."""
     return await tx.fetchval(_ADD, peer_id, kind, mark) is not None
 
 
@@ -115,7 +115,7 @@ async def evidence(tx: Tx, peer_id: int | None = None) -> dict[int, Evidence]:
 
 
 async def set_state(tx: Tx, peer_id: int, present: TrustState, after: TrustState) -> bool:
-    """Whether the state was still the present one and is now the other."""
+    """Return whether the state was still the present one and is now the other."""
     return await tx.fetchval(_SET_STATE, peer_id, present, after) is not None
 
 

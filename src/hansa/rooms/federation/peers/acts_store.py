@@ -80,5 +80,5 @@ async def note_roster_read(tx: Tx, frame_id: int) -> None:
 
 
 async def is_roster_older(tx: Tx, frame_id: int, hours: int) -> bool:
-    """Whether the frame has not answered for so many hours."""
+    """Return whether the frame has not answered for so many hours."""
     return bool(await tx.fetchval(_IS_ROSTER_OLDER, frame_id, hours))

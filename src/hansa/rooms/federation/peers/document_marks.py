@@ -74,7 +74,7 @@ async def own_marks(runtime: Runtime) -> DocumentMarks:
 
 
 async def documents_are_known(runtime: Runtime, peer: PeerRecord, end: MutualEnd) -> bool:
-    """Whether the peer states that its documents are those that are stored. Raises: OutgoingTrouble, FederationOff."""
+    """Return whether the peer states that its documents are those that are stored. Raises: OutgoingTrouble, FederationOff."""
     answer = await call_end(runtime, peer.id, end, Call("GET", MARKS_AT), DOCUMENT)
     if answer.status != OK:
         return False
@@ -85,7 +85,7 @@ async def documents_are_known(runtime: Runtime, peer: PeerRecord, end: MutualEnd
 
 
 def are_known(peer: PeerRecord, stated: DocumentMarks) -> bool:
-    """Whether the documents that a peer states are those that are stored."""
+    """Return whether the documents that a peer states are those that are stored."""
     bundle = peer.bundle
     return stated == DocumentMarks(
         card_etag=peer.card_etag or "",

@@ -54,7 +54,7 @@ async def read_home(runtime: Runtime, ledger_id: str, registry_url: str) -> Veri
 
 
 def is_own_address(url: str, trust_domain: str) -> bool:
-    """Whether the host of an address is the trust domain, or a name below it."""
+    """Return whether the host of an address is the trust domain, or a name below it."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:

@@ -83,7 +83,7 @@ KEY_READINGS: Slot[KeyReadings] = Slot(
 
 
 def _names_later_key(peer: PeerRecord, texts: Sequence[str]) -> bool:
-    """Whether one of the texts names a key of the peer with a higher number than every known one."""
+    """Return whether one of the texts names a key of the peer with a higher number than every known one."""
     numbers = {number for text in texts if (number := _number(peer, kid_named(text))) is not None}
     if not numbers:
         return False

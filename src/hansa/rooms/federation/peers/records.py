@@ -74,22 +74,22 @@ class PeerRecord:
         return self.registry_name
 
     def is_of_frame(self, settings: Settings) -> bool:
-        """Whether it is this registry's frame, or an operator of the same frame: one trust domain, one authority."""
+        """Return whether it is this registry's frame, or an operator of the same frame: one trust domain, one authority."""
         return self.trust_domain == settings.trust_domain
 
     @property
     def is_open(self) -> bool:
-        """Whether something new may be taken in from it or crossed with it."""
+        """Return whether something new may be taken in from it or crossed with it."""
         return self.status == "active" and self.quarantined_at is None
 
     @property
     def is_member(self) -> bool:
-        """Whether it counts as a part of the federation: approved, and not being removed."""
+        """Return whether it counts as a part of the federation: approved, and not being removed."""
         return self.approval == "approved" and not self.removing
 
     @property
     def is_read(self) -> bool:
-        """Whether its documents are read at intervals: it is neither paused nor being removed."""
+        """Return whether its documents are read at intervals: it is neither paused nor being removed."""
         return self.paused_at is None and not self.removing
 
     @property

@@ -90,7 +90,7 @@ async def refresh_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> Re
 
 
 async def _is_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> bool:
-    """Whether nothing of the peer is to be read but what says that its documents are unchanged.
+    """Return whether nothing of the peer is to be read but what says that its documents are unchanged.
 
     Raises: PeerUnreachable, FederationOff.
     """
@@ -104,7 +104,7 @@ async def _is_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> bool:
 
 
 def _is_unchanged(peer: PeerRecord, documents: Documents) -> bool:
-    """Whether the peer is active and its bundle the one that is stored: then nothing is written but that it was read."""
+    """Return whether the peer is active and its bundle the one that is stored: then nothing is written but that it was read."""
     try:
         bundle = bundle_in_document(documents.bundle, peer.trust_domain)
     except BundleUnreadable:
@@ -169,7 +169,7 @@ async def _roots_of(runtime: Runtime, peer: PeerRecord) -> _Roots:
 
 
 def _is_due(peer: PeerRecord, now: datetime) -> bool:
-    """Whether the copy of the card is past half of its window, or another card was refused since."""
+    """Return whether the copy of the card is past half of its window, or another card was refused since."""
     was_refused = not all(verdict["ok"] for verdict in peer.card_verdicts)
     if was_refused or peer.card_signed_at is None or peer.card_expires_at is None:
         return True
@@ -177,7 +177,7 @@ def _is_due(peer: PeerRecord, now: datetime) -> bool:
 
 
 def _is_current(peer: PeerRecord, keys: str) -> bool:
-    """Whether the key that signed the copy is the peer's present one, and its keys are those that are stored.
+    """Return whether the key that signed the copy is the peer's present one, and its keys are those that are stored.
 
     The entity tag of the card covers neither. Raises: CardRefused.
     """

@@ -307,7 +307,7 @@ async def read_at_intervals(tx: Tx) -> list[int]:
 
 
 async def has_address(tx: Tx, trust_domain: str, registry_url: str) -> bool:
-    """Whether a peer of this trust domain has this address."""
+    """Return whether a peer of this trust domain has this address."""
     found: bool = await tx.fetchval(_HAS_ADDRESS, trust_domain, registry_url)
     return found
 

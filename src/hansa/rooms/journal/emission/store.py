@@ -37,7 +37,7 @@ async def policies(tx: Tx) -> list[Policy]:
 
 
 async def default(tx: Tx) -> bool:
-    """Whether the registry's events are recorded where no policy speaks of them."""
+    """Return whether the registry's events are recorded where no policy speaks of them."""
     admitted: bool = await tx.fetchval(
         "SELECT emit_from_registry FROM journal_emission_policy WHERE event_type = '*'"
     )

@@ -25,7 +25,7 @@ class ListenerQueue:
         """Whether nothing more comes: the reader fell behind, or the process stops."""
 
     def wants(self, event: LiveEvent) -> bool:
-        """Whether the reader asked for this event and may see it."""
+        """Return whether the reader asked for this event and may see it."""
         return self._keys.issubset(event.keys) and event.is_public
 
     def deliver(self, events: Sequence[LiveEvent]) -> None:

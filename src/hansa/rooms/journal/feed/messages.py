@@ -32,7 +32,7 @@ class LiveEvent:
 
     @property
     def is_public(self) -> bool:
-        """Whether anyone may see it, in part at least. Nothing is made ready for that: mostly nobody reads it."""
+        """Return whether anyone may see it, in part at least. Nothing is made ready for that: mostly nobody reads it."""
         return is_shown(self._event, frozenset())
 
     @property

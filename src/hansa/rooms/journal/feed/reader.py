@@ -90,7 +90,7 @@ class Reader:
             self._queue(frames)
 
     def was_silent(self) -> bool:
-        """Whether nothing was said since this was asked last."""
+        """Return whether nothing was said since this was asked last."""
         silent, self._spoke = not self._spoke, False
         return silent
 

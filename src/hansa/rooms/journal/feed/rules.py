@@ -35,7 +35,7 @@ class Follower(msgspec.Struct, frozen=True):
     owned: frozenset[str] = frozenset()
 
     def may_follow(self, did: str) -> bool:
-        """Whether the channel of this agent is the holder's: its own, or that of an agent it owns."""
+        """Return whether the channel of this agent is the holder's: its own, or that of an agent it owns."""
         return did == self.did or did in self.owned
 
 
@@ -47,7 +47,7 @@ class Channel(msgspec.Struct, frozen=True):
 
 
 def is_private(name: str) -> bool:
-    """Whether a channel of this name would need a credential."""
+    """Return whether a channel of this name would need a credential."""
     return name == BALANCES or name.startswith(OF_AGENT)
 
 

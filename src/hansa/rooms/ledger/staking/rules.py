@@ -74,7 +74,7 @@ class Position(msgspec.Struct, frozen=True):
 
     @property
     def is_active(self) -> bool:
-        """Whether something is still staked in it."""
+        """Return whether something is still staked in it."""
         return self.remaining > 0
 
 

@@ -71,7 +71,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def is_taken(self) -> bool:
-        """Whether the receiver took the delivery."""
+        """Return whether the receiver took the delivery."""
         return self.status is not None and 200 <= self.status <= 299  # noqa: PLR2004
 
 

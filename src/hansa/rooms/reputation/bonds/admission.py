@@ -30,7 +30,7 @@ async def bond_admits(
 
 
 async def _meets(tx: Tx, did: str, required: commerce.Required) -> bool:
-    """Whether the bond of an agent reaches the requirement, or its verified jobs and their fees do."""
+    """Return whether the bond of an agent reaches the requirement, or its verified jobs and their fees do."""
     if required.bond is not None:
         is_active = await store.share_state(tx, did) == State.ACTIVE
         bond = (await store.find(tx, did)).amount if is_active else 0

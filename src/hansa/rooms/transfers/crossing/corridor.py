@@ -50,11 +50,11 @@ class Corridor:
 
     @property
     def is_within_frame(self) -> bool:
-        """Whether the other registry has the trust domain of this one: then both mint DIDs of one namespace."""
+        """Return whether the other registry has the trust domain of this one: then both mint DIDs of one namespace."""
         return self.peer.trust_domain == self.settings.trust_domain
 
     def is_between(self, own: str, other: str, elsewhere: Mapping[str, str | None]) -> bool:
-        """Whether `own` is an agent of this registry and `other` one for which the peer speaks.
+        """Return whether `own` is an agent of this registry and `other` one for which the peer speaks.
 
         `elsewhere`: the DIDs of the own namespace that other registries hold, as `federation.held_elsewhere` has them.
         """

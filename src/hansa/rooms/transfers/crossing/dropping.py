@@ -39,7 +39,7 @@ async def drop_statements(runtime: Runtime) -> None:
 
 
 async def _drop_some(runtime: Runtime, peer: str) -> bool:
-    """Whether there may be more to drop."""
+    """Return whether there may be more to drop."""
     before = await runtime.database.look(lambda tx: _before(tx, runtime, peer))
     if before is None:
         return False

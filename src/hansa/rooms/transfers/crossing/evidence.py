@@ -27,7 +27,7 @@ def counted_fee(fee: int, weight: int, left: int) -> int:
 
 
 def is_in(money: Money) -> bool:
-    """Whether the units come in."""
+    """Return whether the units come in."""
     return not money.kind.value.endswith("_out")
 
 

@@ -45,7 +45,7 @@ class UndecidedTransfer(msgspec.Struct, frozen=True):
 
 
 async def is_settled_with(tx: Tx, peer: PeerRecord) -> bool:
-    """Whether no transfer with this peer is under way or in doubt."""
+    """Return whether no transfer with this peer is under way or in doubt."""
     return peer.spiffe_id is None or await store.is_settled(tx, peer.spiffe_id)
 
 

@@ -34,7 +34,7 @@ class Tombstones(msgspec.Struct):
     _kept: int | None = None
 
     async def are_full(self, tx: Tx, peer: str) -> bool:
-        """Whether no more are recorded for this peer."""
+        """Return whether no more are recorded for this peer."""
         if self._kept is None:
             self._kept = await self.count(tx, peer, TOMBSTONES_MAX)
         return self._kept + self.new >= TOMBSTONES_MAX
@@ -226,7 +226,7 @@ async def _why_closed(tx: Tx, corridor: Corridor) -> str | None:
 
 
 async def is_withheld_abroad(tx: Tx, did: str) -> bool:
-    """Whether the home of an agent of another registry suspended or revoked it, as far as that is known here."""
+    """Return whether the home of an agent of another registry suspended or revoked it, as far as that is known here."""
     return bool(await withheld_abroad(tx, {did}))
 
 

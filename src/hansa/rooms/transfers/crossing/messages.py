@@ -129,17 +129,17 @@ class Message(msgspec.Struct, frozen=True):
     """SPIFFE id of the addressee: a position counts for the pair with it alone. None where an older release signed it."""
 
     def is_of(self, body: Body) -> bool:
-        """Whether the message is about exactly this transfer."""
+        """Return whether the message is about exactly this transfer."""
         return self.body == body
 
     @property
     def can_be_shown(self) -> bool:
-        """Whether its author can be shown the text later, inside of another message."""
+        """Return whether its author can be shown the text later, inside of another message."""
         return self.raw is None or len(self.raw) <= SHOWN_MAX_CHARACTERS
 
 
 def states(message: Message | None, kind: MessageType, body: Body) -> bool:
-    """Whether this is a statement of that type about exactly this transfer."""
+    """Return whether this is a statement of that type about exactly this transfer."""
     return message is not None and message.type is kind and message.is_of(body)
 
 

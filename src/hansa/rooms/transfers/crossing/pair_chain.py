@@ -57,17 +57,17 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether new transfers cross."""
+        """Return whether new transfers cross."""
         return self.crossing is Crossing.OPEN
 
     @property
     def may_decide(self) -> bool:
-        """Whether this registry knows all that it decided."""
+        """Return whether this registry knows all that it decided."""
         return self.crossing is not Crossing.AWAITING_HEADS
 
     @property
     def asks(self) -> bool:
-        """Whether an answer about the heads is awaited."""
+        """Return whether an answer about the heads is awaited."""
         return self.nonce is not None
 
 
@@ -128,13 +128,13 @@ def questions(pair: Pair) -> tuple[Message, ...]:
 
 
 def is_plausible(pair: Pair, message: Message) -> bool:
-    """Whether the epochs of a message are near enough to those known to be more than a disturbance."""
+    """Return whether the epochs of a message are near enough to those known to be more than a disturbance."""
     highest = max(pair.own.epoch, pair.seen.epoch) + EPOCHS_AHEAD_MAX
     return max(message.own.epoch, message.seen.epoch) <= highest
 
 
 def is_outdated(pair: Pair, message: Message) -> bool:
-    """Whether this is a receipt of an earlier epoch of either side, which may have lost since what it confirms.
+    """Return whether this is a receipt of an earlier epoch of either side, which may have lost since what it confirms.
 
     `pair` is the state after the message was observed.
     """
@@ -142,12 +142,12 @@ def is_outdated(pair: Pair, message: Message) -> bool:
 
 
 def is_of_earlier_epoch(pair: Pair, own: Position, seen: Position) -> bool:
-    """Whether an author with these positions did not know of the present epoch of either side yet."""
+    """Return whether an author with these positions did not know of the present epoch of either side yet."""
     return own.epoch < pair.seen.epoch or max(seen.epoch, BEGIN.epoch) < pair.own.epoch
 
 
 def contradicts(pair: Pair, message: Message, recorded: str | None) -> bool:
-    """Whether the author has seen of the own chain what is not recorded here."""
+    """Return whether the author has seen of the own chain what is not recorded here."""
     seen, own = message.seen, pair.own
     is_another = seen.epoch == own.epoch and recorded is not None and recorded != seen.head
     return is_another or seen.is_after(own)
@@ -176,7 +176,7 @@ def observe(pair: Pair, message: Message, recorded: str | None, fresh_nonce: str
 
 
 def _is_proved(message: Message) -> bool:
-    """Whether the author shows the own signature at the place that it has seen."""
+    """Return whether the author shows the own signature at the place that it has seen."""
     return message.type in HEADS and message.proof is not None and message.proof.own == message.seen
 
 

@@ -25,7 +25,7 @@ class CrossingDecision(msgspec.Struct, frozen=True):
 
     @property
     def is_paid(self) -> bool:
-        """Whether COMMIT is recorded."""
+        """Return whether COMMIT is recorded."""
         return self.tx_id is not None
 
 

@@ -22,14 +22,14 @@ class Findings(msgspec.Struct, frozen=True):
 
 
 def concerns_sent(message: Message) -> bool:
-    """Whether the message is about a transfer that left this registry; else about one that enters it."""
+    """Return whether the message is about a transfer that left this registry; else about one that enters it."""
     if message.type is MessageType.RECEIPT:
         return message.code != Code.CLOSED
     return message.type in OF_RECEIVER
 
 
 def rests_on_proof(sent: Sent | None, received: Received | None, message: Message) -> bool:
-    """Whether the message says what this registry does not know, so that only its own signature makes it believe it."""
+    """Return whether the message says what this registry does not know, so that only its own signature makes it believe it."""
     if message.type is MessageType.COMMIT:
         return receiver.needs_promise(received, message)
     if message.type is MessageType.RECEIPT and concerns_sent(message):

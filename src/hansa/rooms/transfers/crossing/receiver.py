@@ -60,7 +60,7 @@ def on_commit(received: Received | None, message: Message, terms: Terms) -> Step
 
 
 def needs_promise(received: Received | None, message: Message) -> bool:
-    """Whether this COMMIT differs from what is recorded here, so that only this registry's own promise makes it count."""
+    """Return whether this COMMIT differs from what is recorded here, so that only this registry's own promise makes it count."""
     if received is None:
         return True
     match received.state:
@@ -75,7 +75,7 @@ def needs_promise(received: Received | None, message: Message) -> bool:
 
 
 def is_given_up(received: Received) -> bool:
-    """Whether this registry promised, and an ABORT or an administrator ended it: a promise that it forgot it may have kept before."""
+    """Return whether this registry promised, and an ABORT or an administrator ended it: a promise that it forgot it may have kept before."""
     return received.state in (ReceivedState.ABORTED, ReceivedState.REFUSED) and received.net > 0
 
 

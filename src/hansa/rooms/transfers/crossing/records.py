@@ -17,7 +17,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
     @property
     def are_stated(self) -> bool:
-        """Whether the transfer can only be a swap."""
+        """Return whether the transfer can only be a swap."""
         return self.min_amount_out is not None or self.quote_id is not None
 
 

@@ -163,7 +163,7 @@ async def tombstones(tx: Tx, peer: str, most: int) -> int:
 
 
 async def has_doubt(tx: Tx, peer: str) -> bool:
-    """Whether a transfer to this peer, or a saga with it, was decided before a restore and has no units now."""
+    """Return whether a transfer to this peer, or a saga with it, was decided before a restore and has no units now."""
     return bool(await tx.fetchval(_HAS_DOUBT, peer))
 
 

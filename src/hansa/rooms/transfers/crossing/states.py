@@ -41,7 +41,7 @@ class Sent(msgspec.Struct, frozen=True):
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing is left to be sent."""
+        """Return whether nothing is left to be sent."""
         return self.receipt is not None and self.state in (SentState.COMMITTED, SentState.ABORTED)
 
 

@@ -183,7 +183,7 @@ async def rest(tx: Tx, peer: str) -> None:
 
 
 async def is_settled(tx: Tx, peer: str) -> bool:
-    """Whether both sides hold the receipt of every transfer with this peer."""
+    """Return whether both sides hold the receipt of every transfer with this peer."""
     statement = (
         "SELECT NOT EXISTS (SELECT FROM transfers_sent WHERE peer = $1 AND (next_at IS NOT NULL OR state = 'in_doubt'))"
         " AND NOT EXISTS (SELECT FROM transfers_received WHERE peer = $1 AND next_at IS NOT NULL)"
@@ -192,7 +192,7 @@ async def is_settled(tx: Tx, peer: str) -> bool:
 
 
 async def take_question(tx: Tx, peer: str) -> bool:
-    """Whether the question about the heads is due; the next time is set."""
+    """Return whether the question about the heads is due; the next time is set."""
     return bool(await tx.fetchval(_ASK_AGAIN, peer))
 
 

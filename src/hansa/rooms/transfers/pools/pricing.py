@@ -157,7 +157,7 @@ def impact(view: View, price: Price) -> Fraction:
 
 
 def keeps_k(view: View, price: Price) -> bool:
-    """Whether some outcome of what is pending makes this a price that lowers no `k`; always so with a fixed rate."""
+    """Return whether some outcome of what is pending makes this a price that lowers no `k`; always so with a fixed rate."""
     if view.rate is not None:
         return True
     x, y = view.most_generous.given.settled, view.most_generous.taken.settled

@@ -55,7 +55,7 @@ class Pool(msgspec.Struct, frozen=True):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a swap is pending."""
+        """Return whether a swap is pending."""
         return (self.in_own, self.out_own, self.in_foreign, self.out_foreign) != (0, 0, 0, 0)
 
     @property

@@ -176,7 +176,7 @@ async def drop_acts(tx: Tx, peer: str) -> None:
 
 
 async def hear(tx: Tx, peer: str, act_id: UUID) -> bool:
-    """Whether an act of the peer is taken in for the first time."""
+    """Return whether an act of the peer is taken in for the first time."""
     return bool(await tx.fetchval(_HEAR, peer, act_id))
 
 

@@ -150,7 +150,7 @@ class PoolAtWork(msgspec.Struct):
         return price
 
     def accepts(self, given: int, received: int) -> bool:
-        """Whether what the home promises for a swap that leaves lowers no product of the reserves here."""
+        """Return whether what the home promises for a swap that leaves lowers no product of the reserves here."""
         try:
             view = self.pool.view(gives_own=True)
         except SwapImpossible:
@@ -158,7 +158,7 @@ class PoolAtWork(msgspec.Struct):
         return pricing.keeps_k(view, Price(Minor(given), Minor(received), Minor(0)))
 
     def pays(self, given: int, received: int) -> bool:
-        """Whether a swap that enters lowers no product of the reserves here."""
+        """Return whether a swap that enters lowers no product of the reserves here."""
         try:
             view = self.pool.view(gives_own=False)
         except SwapImpossible:
@@ -166,7 +166,7 @@ class PoolAtWork(msgspec.Struct):
         return pricing.keeps_k(view, Price(Minor(given), Minor(received), Minor(0)))
 
     def covers(self, received: int) -> bool:
-        """Whether the own reserve pays this beside everything that it has promised."""
+        """Return whether the own reserve pays this beside everything that it has promised."""
         return self.pool.own.lowest >= received
 
     def move(self, step: SwapStep, swap: Amounts) -> None:
@@ -251,7 +251,7 @@ async def quoted_output(tx: Tx, quote_id: UUID, agent_did: str, peer: str, amoun
 
 
 async def has_pool(tx: Tx, peer: str) -> bool:
-    """Whether a pool is shared with this peer."""
+    """Return whether a pool is shared with this peer."""
     return await store.find_pool(tx, peer) is not None
 
 

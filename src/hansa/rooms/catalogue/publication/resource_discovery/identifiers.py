@@ -25,7 +25,7 @@ class Identifier(NamedTuple):
 
     @property
     def is_well_formed(self) -> bool:
-        """Whether it can be written: what comes from a peer may hold other characters."""
+        """Return whether it can be written: what comes from a peer may hold other characters."""
         return _read(str(self)) == self
 
 

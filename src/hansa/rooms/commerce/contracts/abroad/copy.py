@@ -19,7 +19,7 @@ _ENDINGS = {
 
 
 def is_outdated(known: ContractOut, stated: ContractOut) -> bool:
-    """Whether what is known is a later state of the same contract."""
+    """Return whether what is known is a later state of the same contract."""
     common = _common_moves(known, stated)
     return common == len(stated.history) < len(known.history)
 
