@@ -153,7 +153,8 @@ async def _changed_password(stage: Any) -> FilledForm:
 async def _renewed_keys(stage: Any) -> FilledForm:
     await _forget_tries(stage)
     await _act(stage, "DELETE FROM people_second_factor")
-    return await _keyed(stage, password=PASSWORD)
+    profile = await _read(stage, "/auth/profile")
+    return await _keyed(stage, password=PASSWORD, version=profile["recovery_keys_version"])
 
 
 async def _app(stage: Any) -> FilledForm:
@@ -191,6 +192,27 @@ async def _key(stage: Any) -> FilledForm:
 async def _webhook(stage: Any) -> FilledForm:
     await _act(stage, "DELETE FROM notifications_webhook")
     return await _proved(stage, url="https://receiver.example.com/hook", event_types="*")
+
+
+async def _read(stage: Any, path: str) -> Any:
+    answer = await stage.registry.get(path, headers=stage.developer.headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def _replaced_secret(stage: Any) -> FilledForm:
+    agents = (await _read(stage, "/agents"))["items"]
+    (version,) = [agent["secret_version"] for agent in agents if agent["did"] == stage.spare.did]
+    return await _proved(stage, version=version)
+
+
+async def _replaced_key(stage: Any) -> FilledForm:
+    return await _proved(stage, version=(await _read(stage, f"/agents/{stage.agent.did}/public-key"))["kid"])
+
+
+async def _replaced_webhook_secret(stage: Any) -> FilledForm:
+    newest = (await _read(stage, "/developers/webhooks"))["items"][-1]
+    return await _proved(stage, version=newest["secret_version"])
 
 
 async def _card(stage: Any, **fields: str) -> FilledForm:
@@ -252,7 +274,7 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/webhooks": _webhook,
     "POST /account/webhooks/{webhook_id}/test": _keyed,
     "POST /account/webhooks/{webhook_id}/deliveries/{delivery_id}/resend": _keyed,
-    "POST /account/webhooks/{webhook_id}/rotate-secret": _proved,
+    "POST /account/webhooks/{webhook_id}/rotate-secret": _replaced_webhook_secret,
     "POST /account/webhooks/{webhook_id}/change": lambda stage: _keyed(
         stage, url="https://receiver.example.com/hook", event_types="*"
     ),
@@ -272,8 +294,8 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/agents/{did}/capabilities/{capability_id:uuid}/revoke": _keyed,
     "POST /account/agents/{did}/capabilities": _capability,
     "POST /account/agents/{did}/enable-mtls": _proved,
-    "POST /account/agents/{did}/rotate-secret": _proved,
-    "POST /account/agents/{did}/rotate-signing-key": _proved,
+    "POST /account/agents/{did}/rotate-secret": _replaced_secret,
+    "POST /account/agents/{did}/rotate-signing-key": _replaced_key,
     "POST /account/agents/{did}/disable-mtls": _proved,
     "POST /account/agents/{did}/test-call": lambda stage: _keyed(
         stage, client_secret=stage.agent.created["client_secret"]
