@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms.agents import store
+from hansa.rooms.agents import grants_store, store
 from hansa.rooms.agents.keys import store as keys_store
 
 
@@ -63,15 +63,15 @@ async def test_a_claim_falls_to_the_second_when_the_first_gives_up(registry):
     claimed = asyncio.Event()
 
     async def claim_and_give_up(tx):
-        assert await store.claim_grant(tx, 777, agent_id)
+        assert await grants_store.claim_grant(tx, 777, agent_id)
         claimed.set()
         await until_another_waits_for(tx)
         raise RuntimeError
 
     first = asyncio.create_task(registry.database.act(claim_and_give_up))
     await claimed.wait()
-    assert await registry.database.act(lambda tx: store.claim_grant(tx, 777, agent_id))
-    assert not await registry.database.act(lambda tx: store.claim_grant(tx, 777, agent_id))
+    assert await registry.database.act(lambda tx: grants_store.claim_grant(tx, 777, agent_id))
+    assert not await registry.database.act(lambda tx: grants_store.claim_grant(tx, 777, agent_id))
     with pytest.raises(RuntimeError):
         await first
 

@@ -12,11 +12,11 @@ from .check import check_agent, last_read_agent
 from .documents import root_router
 from .ending import REQUIRE_UNBOUND
 from .grants import forget_sites, pay_owed_grants
+from .grants_store import HAS_OWED_GRANT
 from .keys import newest_keys
 from .routes import router
 from .spending import forget_approvals
 from .status import lock_owner_and_status, owned_among
-from .store import HAS_OWED_GRANT
 
 ROOM = Room(
     name="agents",

@@ -10,7 +10,8 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 
-from . import rules, store
+from . import grants_store as store
+from . import rules
 from .rules import FundingStatus
 
 REFERENCE = "genesis_grant"

@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, federation, journal, ledger
 
-from . import rules, store
+from . import grants_store, rules, store
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
 from .grants import fund
@@ -51,7 +51,7 @@ async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspend
     if not await store.burn_bootstrap_token(tx, token_sha256):
         raise BootstrapTokenUsed
     await federation.announce_did(tx, asked.identity.did, settings)
-    is_first = await store.claim_grant(tx, token.developer_id, agent_id)
+    is_first = await grants_store.claim_grant(tx, token.developer_id, agent_id)
     await ledger.open_account(tx, asked.identity.did)
     funding = await fund(
         tx, token.developer_id, asked.identity.did, asked.site, is_first=is_first, settings=settings
