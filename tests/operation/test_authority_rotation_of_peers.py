@@ -14,29 +14,18 @@ import pytest
 
 from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys import Keyring
+from tests.operation.crossing_sides import crossing_registries
 from tests.operation.federated_registries import Operated, is_active, shown, two_operated, until
+from tests.operation.rotating_authority import later, traffic_between
+from tests.operation.rotating_authority import rotate as rotate_under_traffic
+from tests.registry import DatabaseFarm
 
 
 async def rotate(one: Operated) -> str:
+    """Take the next step, beside the process that serves."""
     taken = await one.printed("keys rotate-authority")
-    await one.process.stop()
-    await one.process.start()
     step: str = taken["step"]
     return step
-
-
-async def later(one: Operated, age: timedelta) -> None:
-    """As if the last change of the authority were so much older."""
-    connection = await asyncpg.connect(await one.process.database())
-    try:
-        await connection.execute(
-            "UPDATE federation_trust SET own_counted_at = own_counted_at - $1::interval", age
-        )
-        await connection.execute(
-            "UPDATE plumbing_registry_key SET recorded_at = recorded_at - $1::interval", age
-        )
-    finally:
-        await connection.close()
 
 
 async def bundle_of(one: Operated) -> dict[str, Any]:
@@ -118,20 +107,20 @@ async def test_two_registries_stay_peers_through_the_rotation_and_the_former_roo
     refused = (await shown(b, "registry-a"))["refused"]
 
     assert await rotate(a) == "published"
-    await bundle_of(a)
 
-    async def is_taken_over() -> bool:
-        return await kept_by(database_of_b, a) == await bundle_of(a)
+    async def is_taken_over(roots: int) -> bool:
+        kept = await kept_by(database_of_b, a)
+        return len(kept["keys"]) == roots and kept == await bundle_of(a)
 
-    await until(is_taken_over)
+    await until(lambda: is_taken_over(2))
     assert (await kept_by(database_of_b, a))["spiffe_sequence"] == first["spiffe_sequence"] + 1
-    await later(a, timedelta(minutes=11))
+    await later(await a.process.database(), timedelta(minutes=11))
     assert await rotate(a) == "signing"
     await both_read_each_other(a, b)
     assert await is_let_in(b, former, tmp_path)
-    await later(a, timedelta(days=1, minutes=1))
+    await later(await a.process.database(), timedelta(days=1, minutes=1))
     assert await rotate(a) == "finished"
-    await until(is_taken_over)
+    await until(lambda: is_taken_over(1))
     await both_read_each_other(a, b)
     await is_shut_out(b, former, tmp_path)
     assert (await shown(b, "registry-a"))["refused"] == refused
@@ -167,3 +156,15 @@ async def test_a_registry_that_has_lost_its_authority_makes_another_and_invites_
     await both_read_each_other(a, b)
     assert await kept_by(database_of_b, a) == await bundle_of(a)
     await is_shut_out(b, former, tmp_path)
+
+
+async def test_transfers_go_on_in_both_directions_while_the_authority_is_rotated_and_no_process_is_restarted(
+    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
+):
+    async with crossing_registries(database_farm, tmp_path_factory.mktemp("traffic")) as crossing:
+        processes = [side.process.pid for side in crossing.sides]
+        async with traffic_between(crossing) as traffic:
+            await rotate_under_traffic(crossing, traffic)
+        assert [side.process.pid for side in crossing.sides] == processes
+        await crossing.heal()
+        await crossing.prove()

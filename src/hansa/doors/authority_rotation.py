@@ -1,4 +1,4 @@
-"""Rotate the embedded certificate authority, one step with each call; the processes are restarted after each step.
+"""Rotate the embedded certificate authority, one step with each call; processes that run follow each step within a second.
 
 1. The next root is published beside the present one, which goes on signing. Peers read it with their next refresh.
 2. No sooner than two refreshes later the next root signs, and the former one stays published.
@@ -40,7 +40,7 @@ Step = Literal["published", "signing", "finished", "replaced"]
 
 
 class RotationStep(msgspec.Struct, frozen=True):
-    """What the call did, and the roots that are published from the restart on."""
+    """What the call did, and the roots that are published then."""
 
     step: Step
     thumbprint: str
@@ -163,8 +163,7 @@ async def _require_published(tx: Tx, files: _Files, settings: Settings) -> None:
     age = await federation.published_for(tx, bundle)
     if age is None:
         raise Conflict(
-            "The next root is not published yet: restart every process of the registry, and let a peer read"
-            " /.well-known/spiffe-bundle.json."
+            "The next root is not published yet: start the registry, or read its /.well-known/spiffe-bundle.json."
         )
     if age < PUBLISHED_BEFORE:
         left = int((PUBLISHED_BEFORE - age).total_seconds()) + 1

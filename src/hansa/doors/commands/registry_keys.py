@@ -92,11 +92,10 @@ def rotate_licensing_key(
 
 
 AUTHORITY_STEPS = {
-    "published": "the next root is published once every process has been restarted; run this again 10 minutes later",
-    "signing": "the next root signs once every process has been restarted; run this again when no certificate of the"
-    " former one is in force",
-    "finished": "the former root is no longer published once every process has been restarted",
-    "replaced": "restart every process; each peer has to approve the new root by its fingerprint",
+    "published": "the next root is published; run this again 10 minutes later",
+    "signing": "the next root signs; run this again when no certificate of the former one is in force",
+    "finished": "the former root is no longer published",
+    "replaced": "each peer has to approve the new root by its fingerprint",
 }
 
 

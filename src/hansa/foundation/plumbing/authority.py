@@ -1,7 +1,7 @@
 """The embedded certificate authority: workload identities (X.509-SVIDs) for one trust domain.
 
 - Its key and its certificate are one file, DIR/keys/identity-authority.pem, made on the first start. Other roots may follow in it,
-  which are published beside its own: the next one or the former one, while the authority is rotated.
+  which are published beside its own: the next one or the former one, while the authority is rotated. A process that runs follows it.
 - A certificate carries exactly one URI, its SPIFFE id, and may sign no others.
 - The private key of a certificate is made here, handed over once and never kept.
 """
@@ -89,13 +89,26 @@ class IdentityAuthority:
 
     def __init__(self, keys: Keyring, trust_domain: str) -> None:
         """Raises: BadKey."""
+        self._keys, self._trust_domain = keys, trust_domain
         place, pem = keys.document(KEY_NAME, lambda: new_authority(trust_domain).pem)
-        file = AuthorityFile.read(place, pem, trust_domain)
-        self._key = file.key
-        self._certificate = file.certificate
+        self.revision = 0
+        """Grows with each file that is taken."""
+        self.use(AuthorityFile.read(place, pem, trust_domain))
+
+    def use(self, file: AuthorityFile) -> None:
+        """Sign with the key of this file, and publish its roots, from now on."""
+        self._file, self._pem = file, file.pem
         self._roots = list(file.roots)
-        self._trust_domain = trust_domain
         self.bundle_pem = file.bundle_pem
+        self.revision += 1
+
+    def changed(self) -> AuthorityFile | None:
+        """The file where it is another one than the one in use; None also where it is lost. Raises: BadKey."""
+        found = self._keys.find(KEY_NAME, f"{KEY_NAME}.pem")
+        if found is None or found[1] == self._pem:
+            return None
+        file = AuthorityFile.read(*found, self._trust_domain)
+        return None if file.pem == self._pem else file
 
     def recognise(self, certificate: x509.Certificate, *, now: datetime) -> str:
         """The SPIFFE id that this authority certified, if the certificate is in force. Raises: NotRecognised.
@@ -144,7 +157,7 @@ class IdentityAuthority:
         expires_at = now.replace(microsecond=0) + lifetime
         certificate = (
             _begun(self._trust_domain, public_key, now - CLOCK_LAG, expires_at)
-            .issuer_name(self._certificate.subject)
+            .issuer_name(self._file.certificate.subject)
             .add_extension(x509.SubjectAlternativeName([_uri(spiffe_id), *map(_host, hosts)]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_key_usage(signs_certificates=False), critical=True)
@@ -153,9 +166,10 @@ class IdentityAuthority:
                 critical=False,
             )
             .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._file.key.public_key()),
+                critical=False,
             )
-            .sign(self._key, SHA256())
+            .sign(self._file.key, SHA256())
         )
         return certificate.public_bytes(Encoding.PEM).decode(), expires_at
 

@@ -46,6 +46,7 @@ from .peer_trust import peer_router as trust_peer_router
 from .peer_trust import router as peer_trust_router
 from .peers import (
     DISCOVERED,
+    FOLLOW_AUTHORITY,
     PEER_ENDED,
     PEER_REMOVED,
     PEER_SETTLED,
@@ -170,6 +171,7 @@ ROOM = Room(
             "workload_socket",
         }
     ),
+    rounds=(FOLLOW_AUTHORITY,),
     background=(identity_followed, connections_to_peers),
     metrics=(peer_refusals_total, operator_licence_readings_total),
     sealed=(

@@ -76,22 +76,27 @@ async def identity_followed(runtime: Runtime) -> AsyncIterator[None]:
 
 
 class IssuedIdentity(OwnIdentity):
-    """Certificates of the own authority, issued for a day and renewed at half of it."""
+    """Certificates of the own authority, issued for a day and renewed at half of it, or when the authority changes."""
 
     def __init__(self, authority: IdentityAuthority | None, settings: Settings) -> None:
         self._authority = authority
         self._spiffe_id = registry_id_of(settings.trust_domain, settings.registry_name)
-        self._issued: dict[str | None, Svid] = {}
+        self._issued: dict[str | None, tuple[int, Svid]] = {}
+
+    @property
+    def revision(self) -> int:
+        return 0 if self._authority is None else self._authority.revision
 
     async def svid(self, kind: Kind = "registry", *, host: str | None = None) -> Svid:
         """A frame is no operator of its own: its only identity is that of the registry."""
         assert kind == "registry"
         authority, now = self._required(), datetime.now(UTC)
-        known = self._issued.get(host)
-        if known is None or now > known.expires_at - CERTIFICATE_LIFETIME / 2:
+        revision, known = self._issued.get(host, (0, None))
+        is_present = known is not None and revision == authority.revision
+        if known is None or not is_present or now > known.expires_at - CERTIFICATE_LIFETIME / 2:
             hosts = [] if host is None else [host]
             known = authority.issue(self._spiffe_id, now=now, lifetime=CERTIFICATE_LIFETIME, hosts=hosts)
-            self._issued[host] = known
+            self._issued[host] = authority.revision, known
         return known
 
     async def roots_pem(self) -> str:

@@ -21,7 +21,7 @@ from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .keys_in_force import keys_in_force, with_present_keys
 from .meeting import bundle_in_document, read_publicly
-from .own_bundle import own_bundle, published_for
+from .own_bundle import FOLLOW_AUTHORITY, own_bundle, published_for
 from .public_routes import bundle_router, public_router
 from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
@@ -59,6 +59,7 @@ from .views import PeerView, list_peers, view_by_name, view_of
 __all__ = [
     "CALL_LIMITS",
     "DISCOVERED",
+    "FOLLOW_AUTHORITY",
     "JOB",
     "NET_IN_LIMIT_DEFAULT",
     "PEER_CALLS",

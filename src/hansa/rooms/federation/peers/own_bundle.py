@@ -3,9 +3,13 @@
 from datetime import timedelta
 from functools import lru_cache
 
+from hansa.foundation.plumbing.authority import KEY_NAME
 from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.registry_identity import fingerprint_of_authority, key_recorded
 from hansa.foundation.plumbing.runtime import Runtime
 from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
+from hansa.foundation.values.errors import Conflict
 from hansa.rooms.federation.identity import OWN_IDENTITY
 from hansa.rooms.federation.notices import notify_peers
 
@@ -44,3 +48,18 @@ def _uncounted(trust_domain: str, pem: str) -> TrustBundle:
 async def published_for(tx: Tx, bundle: TrustBundle) -> timedelta | None:
     """For how long exactly these roots have been published; None where others are."""
     return await store.own_bundle_age(tx, bundle.thumbprint)
+
+
+async def _follow_authority(runtime: Runtime) -> None:
+    """Take the file of the authority over where it changed and its key is the recorded one; peers are notified of the roots."""
+    authority = runtime.authority
+    if authority is None or (file := authority.changed()) is None:
+        return
+    recorded, _ = await runtime.database.look(lambda tx: key_recorded(tx, KEY_NAME))
+    if fingerprint_of_authority(KEY_NAME, file.pem) != recorded:
+        raise Conflict("The authority in DIR/keys is not the one of this registry; it is not used.")
+    authority.use(file)
+    await own_bundle(runtime)
+
+
+FOLLOW_AUTHORITY = PeriodicTask("federation: follow the own authority", 1.0, _follow_authority)
