@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hansa.foundation.plumbing.settings import read_settings
@@ -15,6 +15,8 @@ from hansa.rooms.commerce.payments.verify import Verification
 AMOUNTS = st.integers(1, 10**19).map(Minor)
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
+# A loaded machine draws and writes slowly: time decides nothing here.
+AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TOKENS = st.builds(
     Token,
     st.uuids(),
@@ -39,12 +41,14 @@ TOKENS = st.builds(
 )
 
 
+@AT_ANY_SPEED
 @given(TOKENS)
 def test_the_answer_to_a_settlement_is_the_json_of_its_model(token: Token):
     written = SettleOut.json_of(token, "AVT")
     assert SettleOut.model_validate_json(written).model_dump_json() == written
 
 
+@AT_ANY_SPEED
 @given(TOKENS, st.booleans(), st.none() | TEXTS)
 def test_the_answer_to_a_verification_is_the_json_of_its_model(
     token: Token, is_first_use: bool, target: str | None
@@ -54,6 +58,7 @@ def test_the_answer_to_a_verification_is_the_json_of_its_model(
     assert PaymentVerifyOut.model_validate_json(written).model_dump_json() == written
 
 
+@AT_ANY_SPEED
 @given(TOKENS, TEXTS)
 def test_the_answer_to_an_authorization_is_the_json_of_its_model(token: Token, secret: str):
     order = AuthorizeOrder(

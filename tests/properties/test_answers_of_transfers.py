@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hansa.foundation.values.money import Minor
@@ -12,8 +12,11 @@ from hansa.rooms.transfers.schemas import TransferOut
 AMOUNTS = st.integers(0, 10**26).map(Minor)
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
+# A loaded machine draws and writes slowly: time decides nothing here.
+AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@AT_ANY_SPEED
 @given(AMOUNTS, AMOUNTS, AMOUNTS, MOMENTS, st.none() | TEXTS)
 def test_the_answer_to_a_transfer_is_the_json_of_its_model(
     amount: Minor, fee: Minor, balance: Minor, moment: datetime, message: str | None
