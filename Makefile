@@ -9,7 +9,7 @@ IN_PARALLEL := -p tests.workers --workers auto
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test test-deep test-release check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test-quick test test-deep test-release check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ openapi-tools: .venv/.service ## install the OpenAPI validators and the client g
 
 stock-clients: .venv/.service ## install the stock clients of A2A and x402 and the reader of tiled logs that the tests run, once
 	@$(BIN)/python -m tests.stock_clients.tools
+
+test-quick: .venv/.test ## before each commit: structure, rules, properties, one conversation for each room
+	$(PYTEST) -p tests.workers --workers 3 $$($(BIN)/python -m tests.quick)
 
 test: browser openapi-tools stock-clients ## every test, on the embedded database
 	$(PYTEST) $(IN_PARALLEL) --timeout 600 tests
