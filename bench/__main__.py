@@ -54,7 +54,7 @@ from bench import (
 )
 from bench.figures import Figures
 from hansa.doors.operate import COLLECTED_AFTER
-from hansa.doors.serve import SWITCH_SECONDS
+from hansa.doors.serving.serve import SWITCH_SECONDS
 
 BENCHES = {
     "start": start.run,

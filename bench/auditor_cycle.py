@@ -6,7 +6,7 @@ import asyncpg
 
 from bench.figures import Figures
 from bench.seed import WITHOUT_TIMEOUT, bench_runtime, seed_agents, sound_between, temporary_directory
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms import auditor
 from hansa.rooms.auditor import AuditVerdict
 

@@ -4,8 +4,8 @@ import time
 
 from bench.figures import Figures
 from bench.seed import bench_runtime, seed_agents, temporary_directory
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal, ledger
 from hansa.rooms.auditor.liabilities import KeptForest, Origin, commit_liabilities, keep_liabilities
 

@@ -7,7 +7,7 @@ from typing import Any
 from bench.card_seed import card_of, load_cards
 from bench.figures import Figures
 from bench.seed import bench_runtime, temporary_directory
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.catalogue import MirrorResult, mirror_cards
 from hansa.rooms.catalogue.maintenance import TEXTS_AT_ONCE, index_texts, keep_lists_quick
 

@@ -17,7 +17,7 @@ from bench.figures import Figures
 from bench.seed import WITHOUT_TIMEOUT, bench_runtime, temporary_directory
 from hansa.foundation.plumbing.jobs import run_jobs
 from hansa.foundation.plumbing.outgoing import Outgoing
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.catalogue.pulls import CARD_PULLS
 
 SMALL, LARGE = 400, 10_000

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bench.card_seed import BETWEEN_CHANGES, NEWEST, card_of, did_of, load_cards
 from bench.figures import Figures, percentile
 from bench.seed import bench_runtime, temporary_directory
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms.catalogue import Filters, PageRequest, list_cards, reading
 from hansa.rooms.catalogue.findings import Findings
 from hansa.rooms.catalogue.listing import conditions_of

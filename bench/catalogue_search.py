@@ -21,9 +21,9 @@ from bench.figures import Figures, percentile
 from bench.http_transfer import served
 from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import drive, is_missing
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import run_jobs
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue import Searcher, SearchQuery, discover
 from hansa.rooms.catalogue.search import CARDS_CHANGED
 from hansa.rooms.catalogue.search.writes import IndexedWrites

@@ -12,8 +12,8 @@ from bench.figures import Figures
 from bench.http_transfer import beside, served
 from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import Driven, drive, is_missing
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.rooms.catalogue.signatures import EXPORT_DESK
 
 CONNECTIONS = 64

@@ -20,8 +20,8 @@ from bench.figures import Figures
 from bench.http_transfer import prepare_callers
 from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory
 from hansa.doors.startup import open_runtime
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 
 COMMAND = Path(sys.executable).with_name("hansa")
 PAYERS = 32

@@ -21,9 +21,9 @@ from bench.http_transfer import PAYERS, Service, prepare_callers
 from bench.process_cpu import used_alone, used_by
 from bench.seed import bench_runtime, seed_agents, temporary_directory
 from hansa.doors.startup import open_runtime
-from hansa.foundation.plumbing.embedded import running_dsn
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.storage.embedded import running_dsn
 from hansa.rooms import auditor, ledger
 
 CONNECTIONS = 128

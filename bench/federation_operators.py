@@ -34,8 +34,8 @@ from bench.http_transfer import Service, prepare_callers
 from bench.process_cpu import used_by
 from bench.seed import bench_runtime, seed_agents, temporary_directory
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import auditor, ledger
 from hansa.rooms.federation.did_claims import CLAIM_DIDS
 

@@ -13,9 +13,9 @@ from bench.figures import Figures
 from bench.process_cpu import used_alone, used_by
 from bench.quiet_peers_stub import QuietPeer, answering, quiet_peer, reading
 from bench.seed import temporary_directory
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 from hansa.rooms.auditor.witnessing.peer_logs import FOLLOW
 from hansa.rooms.catalogue.peer_reading import ACTS_KIND, CARDS_KIND

@@ -14,8 +14,8 @@ from bench.figures import Figures, percentile
 from bench.http_transfer import PAYERS
 from bench.seed import temporary_directory
 from hansa.foundation.events import AgentSuspended
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import catalogue, journal
 
 ACTS, ACTS_FULL = 50, 500

@@ -11,7 +11,7 @@ from bench.http_transfer import Service, beside, prepare_callers, served
 from bench.process_cpu import used_by
 from bench.seed import bench_runtime, seed_agents, temporary_directory, use_log
 from bench.wrk import drive, is_missing
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms import auditor, people
 
 SECONDS, SECONDS_IN_FULL = 4, 30

@@ -12,7 +12,7 @@ from bench.figures import Figures
 from bench.http_transfer import CONNECTIONS, Service, beside, prepare_callers, served
 from bench.seed import Pgbench, bench_runtime, seed_agents, temporary_directory, use_log
 from bench.wrk import drive, is_missing
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor
 from hansa.rooms.commerce.x402.networks import Networks

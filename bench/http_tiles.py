@@ -4,8 +4,8 @@ from bench.figures import Figures
 from bench.http_transfer import CONNECTIONS, served
 from bench.seed import bench_runtime, temporary_directory
 from bench.wrk import drive, is_missing
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.rooms import auditor
 
 SECONDS = 4

@@ -16,10 +16,10 @@ from bench.figures import Figures
 from bench.seed import Pgbench, bench_runtime, seed_agents, sound_between, temporary_directory, use_log
 from bench.wrk import drive, is_missing
 from hansa.doors.startup import open_runtime
-from hansa.foundation.plumbing.embedded import running_dsn
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.keys.tokens import TokenKind
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
-from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.plumbing.storage.embedded import running_dsn
 
 CONNECTIONS = 64
 SECONDS = 5

@@ -4,7 +4,7 @@ import time
 
 from bench.figures import Figures
 from bench.seed import bench_runtime, grow_history, seed_agents, temporary_directory
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.journal import LEDGER_READINGS, SortOrder, participants
 
 ACCOUNTS = 1000

@@ -6,7 +6,7 @@ import time
 from bench.figures import Figures
 from bench.seed import Pgbench, bench_runtime, temporary_directory
 from hansa.foundation.events import AgentOnboarded
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms import journal
 
 CALLERS = 8

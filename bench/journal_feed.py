@@ -17,9 +17,9 @@ from bench.figures import Figures, percentile
 from bench.seed import temporary_directory
 from hansa.doors.startup import open_runtime
 from hansa.foundation.events import TokensIssued
-from hansa.foundation.plumbing.embedded import running_dsn
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.storage.embedded import running_dsn
 from hansa.rooms import journal
 
 SUBSCRIBERS = 1000

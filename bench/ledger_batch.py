@@ -10,8 +10,8 @@ import asyncpg
 from bench.figures import Figures
 from bench.process_cpu import seconds_run
 from bench.seed import bench_runtime, seed_agents, sound_between, temporary_directory, use_log
-from hansa.foundation.plumbing.connection import SERVER_SETTINGS
-from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.storage.connection import SERVER_SETTINGS
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import ledger
 from hansa.rooms.ledger import batch

@@ -8,7 +8,7 @@ from functools import partial
 
 from bench.figures import Figures, percentile
 from bench.seed import Pgbench, bench_runtime, seed_agents, temporary_directory, use_log, wal_bytes
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import ledger
 from hansa.rooms.ledger import orders

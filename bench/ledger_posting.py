@@ -18,8 +18,8 @@ from bench.seed import (
     temporary_directory,
     use_log,
 )
-from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import ledger
 from hansa.rooms.transfers.schemas import TransferOut

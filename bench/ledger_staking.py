@@ -6,7 +6,7 @@ import time
 
 from bench.figures import Figures
 from bench.seed import Pgbench, bench_runtime, seed_agents, temporary_directory
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import auditor, ledger
 from hansa.rooms.ledger import staking

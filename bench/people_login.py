@@ -11,7 +11,7 @@ import httpx2
 from bench.figures import Figures, percentile
 from bench.http_transfer import prepare_callers, served
 from bench.seed import bench_runtime, seed_agents, temporary_directory
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.people import passwords
 
 CROWD = 100

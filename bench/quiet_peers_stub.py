@@ -18,8 +18,9 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.quiet_peers_log import QuietLog
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle, bundle_of
 from hansa.foundation.plumbing.outgoing import (
     Call,
     CallLimits,
@@ -28,7 +29,6 @@ from hansa.foundation.plumbing.outgoing import (
     OutgoingTrouble,
     show_certificate,
 )
-from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
 from hansa.rooms.catalogue.exports import page_digest
 from hansa.rooms.federation import NewPeer, VerifiedCard
 from hansa.rooms.federation.peers.document_marks import MARKS_AT

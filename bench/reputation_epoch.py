@@ -11,7 +11,7 @@ from bench.figures import Figures, percentile
 from bench.seed import WITHOUT_TIMEOUT, bench_runtime, temporary_directory
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.jobs.running import run_in_transaction
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.reputation.scores import RECORD_SIGNALS, compute_epoch, store
 from hansa.rooms.reputation.scores.recording import AT_ONCE
 

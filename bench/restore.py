@@ -13,7 +13,7 @@ import asyncpg
 
 from bench.figures import Figures
 from bench.seed import WITHOUT_TIMEOUT, bench_runtime, grow_history, seed_agents, temporary_directory
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms import auditor
 
 ACCOUNTS, ACCOUNTS_FULL = 1_000, 10_000

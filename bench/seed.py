@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 import asyncpg
 
 from hansa.doors.startup import open_runtime, prepared_database
-from hansa.foundation.plumbing.embedded.binaries import installed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.storage.embedded.binaries import installed
 from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor, ledger
 

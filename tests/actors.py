@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.plumbing.keys.tokens import TokenKind
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
 from hansa.rooms import agents, people
 from hansa.rooms.catalogue.search import SEARCHER
 from hansa.rooms.catalogue.search.writes import IndexedWrites

@@ -21,11 +21,11 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from hansa.doors.console import rendering
 from hansa.doors.http.app import build_app, service_routes
 from hansa.doors.startup import runtime_on
-from hansa.foundation.plumbing import key_bundle
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.migrate import migrate
+from hansa.foundation.plumbing.keys import key_bundle
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.migrate import migrate
 from hansa.rooms.people import passwords
 from tests.data_directories import make_small
 from tests.founded import FoundedRegistries, RegistriesOfATest, founded_by

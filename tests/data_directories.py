@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from hansa.foundation.plumbing.embedded.binaries import installed
+from hansa.foundation.plumbing.storage.embedded.binaries import installed
 
 LOG_IN_USE = re.compile(r"^Latest checkpoint's REDO WAL file: +(\w+)$", re.MULTILINE)
 

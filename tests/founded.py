@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from hansa.doors.startup import prepared_database
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.keys import VARIABLE_PREFIX
+from hansa.foundation.plumbing.keys.key_files import VARIABLE_PREFIX
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database
 from tests.kept_databases import KEPT_MAX, FoundedContent, KeptDatabase
 from tests.registry import DatabaseFarm, TestRegistry, name_of, on_database, open_registry, settings_of
 

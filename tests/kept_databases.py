@@ -18,8 +18,8 @@ from typing import Any, Self
 
 import asyncpg
 
-from hansa.foundation.plumbing.connection import DatabaseConnection
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.connection import DatabaseConnection
+from hansa.foundation.plumbing.storage.database import Database
 
 USES_MAX = 60
 """Rows that were deleted stay in their files; after so many tests a new copy is cheaper."""

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.journal.store import COLUMNS, stored
 from hansa.rooms.notifications import OWNER_NOTICES
 from tests.registry import TestDeveloper, TestRegistry

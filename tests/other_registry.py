@@ -14,8 +14,9 @@ from uuid import UUID, uuid4
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle, bundle_of
 from hansa.foundation.plumbing.outgoing import (
     Answer,
     Call,
@@ -25,9 +26,8 @@ from hansa.foundation.plumbing.outgoing import (
     MutualEnd,
     NamedBy,
 )
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import read_settings
-from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.federation import (
     PEER_CALLS,

@@ -1,6 +1,6 @@
 """What must hold of all payment tokens at every moment, asked of the tables in plain SQL."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from tests.all_events import ALL_EVENTS
 
 _BROKEN = f"""

@@ -12,10 +12,10 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle, bundle_of
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
 from hansa.rooms.federation.identity import certify, identities_of, read_requests
 from hansa.rooms.federation.identity.requests import new_request
 from hansa_verify import decoded, read_json

@@ -23,14 +23,14 @@ from msgspec.structs import replace
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.http.app import build_app
-from hansa.doors.listeners import listen
-from hansa.doors.serve import server_of
+from hansa.doors.serving.listeners import listen
+from hansa.doors.serving.serve import server_of
 from hansa.doors.startup import prepared_database, runtime_on
-from hansa.foundation.plumbing.authority import Svid
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.migrate import migrate
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.keys.authority import Svid
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, read_settings
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.migrate import migrate
 from hansa.rooms import federation
 from hansa.rooms.catalogue.search import SEARCHER
 from hansa.rooms.journal.feed import LIVE_FEED

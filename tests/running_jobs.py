@@ -8,7 +8,7 @@ from typing import Any
 from hansa.foundation.plumbing.jobs import Job, JobKind, LeasedKind, TransactionalKind, run_jobs
 from hansa.foundation.plumbing.jobs.kinds import SCHEDULE
 from hansa.foundation.plumbing.jobs.running import claim, run_in_transaction, run_leased
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 
 CLAIMED_AT_ONCE = 5
 

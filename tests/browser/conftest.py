@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright, expect
 
-from hansa.doors.listeners import listen
 from hansa.doors.reference_map import empty_app
+from hansa.doors.serving.listeners import listen
 from tests.browser import chromium
 from tests.doors.served import served, serving
 from tests.registry import StartRegistry, TestRegistry

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from hansa.doors.log_verification import verify_log
+from hansa.doors.verification.log import verify_log
 from hansa.rooms import auditor
 from hansa_verify import read_auditor_keys, verify_liabilities
 from hansa_verify.schema import form_of

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from hansa.doors.http.app import build_app
-from hansa.foundation.plumbing.caller import Developer, admin_holding
+from hansa.foundation.plumbing.web.caller import Developer, admin_holding
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import MemberInvalid
 from hansa.rooms import people

@@ -2,8 +2,8 @@
 
 import pytest
 
+from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.foundation.plumbing.settings import BadSetting, read_settings
-from hansa.foundation.plumbing.tokens import TokenKind
 from tests.registry import PASSWORD, TestRegistry
 
 TOKEN = "/auth/agent/token"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansa.foundation.plumbing.metrics import shadow_refusals_total
+from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from tests.registry import TestRegistry, at_once
 

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.admin_acts import record_operator_act
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from tests.registry import TestRegistry
 
 LOG = "/admin/audit-log"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.metrics import unbonded_accepts_total
+from hansa.foundation.plumbing.telemetry.metrics import unbonded_accepts_total
 from hansa.rooms.catalogue import mirror_cards
 from tests.registry import DatabaseFarm, TestAgent, TestDeveloper, card_of
 from tests.rooms.commerce.agreements import in_days, refused

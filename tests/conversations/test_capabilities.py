@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.metrics import shadow_refusals_total
+from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
 from hansa.rooms.agents.capabilities import forget_capabilities
 from tests.founded import open_copy
 from tests.registry import at_once

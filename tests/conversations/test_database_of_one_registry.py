@@ -7,7 +7,7 @@ import pytest
 
 from hansa.doors.offline_commands import adopt_database, mint
 from hansa.doors.startup import prepared_database
-from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
+from hansa.foundation.plumbing.keys.registry_identity import DatabaseOfAnother
 from hansa.foundation.plumbing.settings import Settings, read_settings
 from hansa.foundation.values.money import units
 from tests.registry import DatabaseFarm, open_registry

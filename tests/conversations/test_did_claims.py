@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing.trust_bundle import bundle_of
+from hansa.foundation.plumbing.keys.trust_bundle import bundle_of
 from hansa.rooms import federation
 from hansa.rooms.federation import NewPeer, VerifiedCard
 from tests.hostile.credentials import peer_of

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.commerce.disputes import bundle as bundles
 from hansa.rooms.commerce.disputes.rules import EVIDENCE_MAX_BYTES
 from hansa.rooms.journal.store import COLUMNS, stored

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from hansa.foundation.events import AgentOnboarded
-from hansa.foundation.plumbing.keys import BadKey, Keyring
+from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
 from hansa.foundation.plumbing.settings import BadSetting, read_settings
 from hansa.rooms import journal
 from hansa.rooms.journal.counting import count_settled

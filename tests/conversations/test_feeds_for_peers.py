@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.authority import Svid
+from hansa.foundation.plumbing.keys.authority import Svid
 from tests.hostile.credentials import peer_of
 from tests.registry import StartRegistry, TestRegistry
 

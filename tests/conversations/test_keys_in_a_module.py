@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app
-from hansa.foundation.plumbing import key_modules
-from hansa.foundation.plumbing.keys import BadKey
-from hansa.foundation.plumbing.sealed_keys import KeyUnusable, key_at
+from hansa.foundation.plumbing.keys import key_modules
+from hansa.foundation.plumbing.keys.key_files import BadKey
+from hansa.foundation.plumbing.keys.sealed_keys import KeyUnusable, key_at
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms import auditor, federation
 from hansa_verify import (

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.embedded import running_dsn
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.embedded import running_dsn
 from hansa.rooms import journal
 from hansa.rooms.journal.audience import PRIVATE_TYPES
 from hansa.rooms.journal.feed import conversation

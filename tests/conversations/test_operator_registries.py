@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing.authority import Svid
+from hansa.foundation.plumbing.keys.authority import Svid
 from hansa.foundation.plumbing.outgoing import show_certificate
 from hansa.foundation.values.money import Minor
 from hansa.rooms import auditor, federation, ledger

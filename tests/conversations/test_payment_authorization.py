@@ -8,7 +8,7 @@ from itertools import pairwise
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing import idempotency
+from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.paying import ELSEWHERE, Payments

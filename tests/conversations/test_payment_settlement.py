@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.commerce.payments import resume_settlements
 from hansa.rooms.commerce.payments.settlements import end_overdue
 from tests.paying import Payments

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle
 from hansa.rooms import federation
 from hansa.rooms.federation.peers import (
     JOB,

@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.doors.offline_commands import adopt_database
 from hansa.doors.startup import prepared_database, require_signing_key
-from hansa.foundation.plumbing.registry_identity import DatabaseOfAnother
-from hansa.foundation.plumbing.sealed_keys import KeyUnusable
+from hansa.foundation.plumbing.keys.registry_identity import DatabaseOfAnother
+from hansa.foundation.plumbing.keys.sealed_keys import KeyUnusable
 from hansa.foundation.values.jwk import public_key_of
 from hansa.rooms import federation
 from tests.registry import open_registry

@@ -4,7 +4,7 @@ from time import time
 
 import pytest
 
-from hansa.foundation.plumbing.request_log import RequestLine
+from hansa.foundation.plumbing.telemetry.request_log import RequestLine
 from hansa.rooms import people
 from hansa.rooms.people.calls.batch import CALLS_AT_ONCE, CALLS_KEPT, Call, CallBatch
 from hansa.rooms.people.deletion.store import erase_person

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.doors.attestation_verification import ChainToVerify, verify_chain
+from hansa.doors.verification.attestations import ChainToVerify, verify_chain
 from hansa.rooms import auditor
 from hansa_verify import read_auditor_keys, read_export, verify_attestations
 from tests.registry import TestRegistry, another_process, at_once

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hansa.doors.serve import in_the_background
-from hansa.foundation.plumbing.admin_acts import bar_author
+from hansa.doors.serving.serve import in_the_background
+from hansa.foundation.plumbing.web.admin_acts import bar_author
 from hansa.rooms.enforcement.blocklist import BLOCKLIST
 from hansa.rooms.federation import is_blocklisted as in_blocklist
 from tests.quickest import assert_within

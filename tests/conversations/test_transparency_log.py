@@ -6,8 +6,8 @@ from hashlib import sha256
 import asyncpg
 import pytest
 
-from hansa.doors.log_verification import judge_consistency
-from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.doors.verification.log import judge_consistency
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms import auditor
 from hansa.rooms.auditor import attestations

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansa.doors.serve import in_the_background
+from hansa.doors.serving.serve import in_the_background
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import agents, journal
 from hansa.rooms.journal.store import COLUMNS, stored

@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.key_files import Keyring
 from hansa.foundation.plumbing.outgoing import Answer, Outgoing
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.rooms import auditor
 from hansa.rooms.auditor.transparency import merkle, notes, publish_cosigned
 from hansa.rooms.auditor.witnessing import forget_retired_witness_keys, store

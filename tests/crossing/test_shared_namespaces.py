@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.trust_bundle import bundle_of
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.trust_bundle import bundle_of
 from hansa.rooms import catalogue, federation, transfers
 from hansa.rooms.federation import NewPeer, VerifiedCard
 from tests.registry import StartRegistry, TestRegistry, card_of

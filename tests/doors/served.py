@@ -9,7 +9,7 @@ from typing import Any, Literal
 import uvicorn
 
 from hansa.doors.http.app import build_app
-from hansa.doors.listeners import listen
+from hansa.doors.serving.listeners import listen
 from hansa.rooms import journal
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.operation.registry_process import free_port

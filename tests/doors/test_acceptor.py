@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hansa.doors.http.acceptor import ACCEPTED_AT_ONCE_MAX, ConnectionAcceptor, Placed
-from hansa.doors.http.per_address import AddressCounts
+from hansa.doors.http.connection.acceptor import ACCEPTED_AT_ONCE_MAX, ConnectionAcceptor, Placed
+from hansa.doors.http.connection.per_address import AddressCounts
 
 UNCOUNTED = AddressCounts(1, exempt=["127.0.0.1"])
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from hansa.doors import serve
-from hansa.doors.http.connection_bounds import ConnectionBounds
-from hansa.doors.http.connections import ConnectionProtocol
+from hansa.doors.http.connection.bounds import ConnectionBounds
+from hansa.doors.http.connection.http_connections import ConnectionProtocol
+from hansa.doors.serving import serve
 from tests.doors.wires import HOST, LIVEZ, Listening, listen_with
 from tests.registry import StartRegistry
 

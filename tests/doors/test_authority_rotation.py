@@ -11,8 +11,8 @@ from cryptography import x509
 
 from hansa.doors import authority_rotation
 from hansa.doors.authority_rotation import RotationStep, rotate_authority
-from hansa.foundation.plumbing.authority import IdentityAuthority, NotRecognised
-from hansa.foundation.plumbing.keys import BadKey, Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, NotRecognised
+from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation

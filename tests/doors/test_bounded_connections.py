@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hansa.doors.http.connection_bounds import PIPELINED_MAX, ConnectionBounds
-from hansa.doors.http.connections import GatheredWrites
-from hansa.doors.http.deadlines import Deadlines
-from hansa.doors.http.sockets import FRAGMENTS_MAX
-from hansa.doors.http.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
-from hansa.doors.http.unsent import ADDRESSES_TO_FILL, UnsentAnswers
-from hansa.doors.listeners import SEND_BUFFER_BYTES, listen
+from hansa.doors.http.connection.bounds import PIPELINED_MAX, ConnectionBounds
+from hansa.doors.http.connection.deadlines import Deadlines
+from hansa.doors.http.connection.http_connections import GatheredWrites
+from hansa.doors.http.connection.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
+from hansa.doors.http.connection.unsent import ADDRESSES_TO_FILL, UnsentAnswers
+from hansa.doors.http.connection.websockets import FRAGMENTS_MAX
+from hansa.doors.serving.listeners import SEND_BUFFER_BYTES, listen
 from tests.doors.wires import (
     HOST,
     LIMIT_SECONDS,

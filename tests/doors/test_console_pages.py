@@ -9,8 +9,8 @@ import pytest
 
 from hansa.doors.console import rendering, style_sheets
 from hansa.doors.console.first_steps import first_steps
-from hansa.foundation.plumbing.problem_docs import every_refusal
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.web.problem_docs import every_refusal
 from tests.doors.pages_read import ADDRESS, ReadPage
 from tests.properties.scale import by_tier
 from tests.registry import TestRegistry

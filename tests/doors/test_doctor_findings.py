@@ -13,9 +13,9 @@ import hansa
 from hansa.doors.commands import inspection
 from hansa.doors.diagnosis import Facts, Finding, check
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
-from hansa.foundation.plumbing.migrate import LAST_COMMIT_OF_FORMER_CHAIN
-from hansa.foundation.plumbing.process_files import ServingProcess
+from hansa.foundation.plumbing.process.process_files import ServingProcess
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.storage.migrate import LAST_COMMIT_OF_FORMER_CHAIN
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hansa.doors.http.acceptor import ConnectionAcceptor, Placed
-from hansa.doors.http.per_address import REFUSALS_MAX, AddressCounts
+from hansa.doors.http.connection.acceptor import ConnectionAcceptor, Placed
+from hansa.doors.http.connection.per_address import REFUSALS_MAX, AddressCounts
 from tests.doors.wires import LIMIT_SECONDS
 
 

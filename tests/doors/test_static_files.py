@@ -8,7 +8,7 @@ import pytest
 
 from hansa.doors.console import static_files
 from hansa.doors.console.static_files import PIECE_BYTES, ConsoleFiles, PieceByPiece
-from hansa.foundation.plumbing.lines import IS_GONE
+from hansa.foundation.plumbing.telemetry.lines import IS_GONE
 from tests.registry import TestRegistry
 
 STATIC = Path(static_files.__file__).parent / "static"

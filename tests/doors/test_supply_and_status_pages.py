@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 from hansa.doors.console.plots import Plot
-from hansa.foundation.plumbing.write_probe import WriteProbe
+from hansa.foundation.plumbing.process.write_probe import WriteProbe
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import auditor, journal
 from hansa.rooms.journal.volume import add_settled_volume

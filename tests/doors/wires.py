@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from hansa.doors.http.connection_bounds import CONNECTION_BOUNDS, ConnectionBounds
-from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
+from hansa.doors.http.connection.bounds import CONNECTION_BOUNDS, ConnectionBounds
+from hansa.doors.http.connection.per_address import ADDRESS_COUNTS, AddressCounts
 from tests.registry import StartRegistry, TestRegistry
 
 HOST = b"Host: registry.test\r\n"

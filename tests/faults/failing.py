@@ -10,8 +10,8 @@ from typing import Any
 
 import asyncpg
 
-from hansa.foundation.plumbing.connection import DatabaseConnection
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.connection import DatabaseConnection
+from hansa.foundation.plumbing.storage.database import Database
 from tests.properties.scale import by_tier
 
 _REFUSE = "DO $$ BEGIN RAISE EXCEPTION 'the statement is cancelled' USING ERRCODE = 'query_canceled'; END $$"

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import httpx2
 
-from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger

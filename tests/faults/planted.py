@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger
 from tests.faults.traffic import Answer

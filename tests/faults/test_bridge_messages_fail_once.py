@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger, transfers

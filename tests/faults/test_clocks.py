@@ -12,8 +12,8 @@ from typing import Any
 import httpx2
 import pytest
 
-import hansa.foundation.plumbing.tokens as token_plumbing
-from hansa.foundation.plumbing.tokens import TokenKind
+import hansa.foundation.plumbing.keys.tokens as token_plumbing
+from hansa.foundation.plumbing.keys.tokens import TokenKind
 from tests.faults.wrong_clock import DAY, WrongClock
 from tests.properties.proof import prove_book
 from tests.properties.scale import by_tier, printed_seed

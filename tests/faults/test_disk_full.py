@@ -10,7 +10,7 @@ from random import Random
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres, running_dsn
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres, running_dsn
 from tests.faults.small_disk import SmallDisk, small_disk
 from tests.operation.conftest import end_postgres
 from tests.operation.history import History, Operation, Outcome, read_history

@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.write_probe import WRITE_PROBE, WriteProbe
+from hansa.foundation.plumbing.process.write_probe import WRITE_PROBE, WriteProbe
 from hansa.foundation.values.errors import Unavailable
 from tests.data_directories import copy_data_directory
 from tests.faults.small_disk import SmallDisk, small_disk

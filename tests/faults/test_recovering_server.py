@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.errors import Unavailable
 from tests.faults.standby import leader_and_standby, until, value_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hansa.doors.startup import open_runtime
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms import ledger
 from tests.faults import planted
 from tests.faults.list_append import Finding, History, Rule, find_contradictions

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import commerce, federation, transfers
 from hansa.rooms.commerce.settlements import awarding, store

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing import connection
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage import connection
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import auditor
 from hansa.rooms.journal.feed import LIVE_FEED

@@ -5,8 +5,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger

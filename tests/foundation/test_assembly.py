@@ -9,9 +9,9 @@ from fastapi import APIRouter
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing.assembled import Assembly, RoomsDoNotFit
 from hansa.foundation.plumbing.jobs import sweep
-from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.jobs.reactors import Reactor
+from hansa.foundation.plumbing.process.runtime import Slot, Slots
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Blocker, Room, Routes
-from hansa.foundation.plumbing.runtime import Slot, Slots
 from tests.registry import TestRegistry, another_process
 
 PRICES: Slot[dict[str, int]] = Slot("shop: prices")
@@ -91,7 +91,7 @@ def test_a_command_ends_with_the_name_of_the_slot_that_is_not_filled():
         "from hansa.rooms import ledger\n"
         "from msgspec.structs import replace\n"
         "ledger.ROOM = replace(ledger.ROOM, fills=())\n"
-        "import hansa.doors.serve\n"
+        "import hansa.doors.serving.serve\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert ended.returncode == 1

@@ -5,7 +5,7 @@ import gzip
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansa.foundation.plumbing.content_encoding import compressed_after
+from hansa.foundation.plumbing.web.content_encoding import compressed_after
 
 
 @given(st.binary(max_size=3000), st.lists(st.binary(max_size=3000), min_size=1, max_size=3))

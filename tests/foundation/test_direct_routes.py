@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field
 from hansa.doors.http import problems
 from hansa.doors.http.app import service_routes
 from hansa.doors.http.guard import RequestGuard
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import compared_agent_caller
-from hansa.foundation.plumbing.direct import DirectRoute, direct_handlers, direct_members, direct_trees
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import compared_agent_caller
+from hansa.foundation.plumbing.web.direct import DirectRoute, direct_handlers, direct_members, direct_trees
 from hansa.foundation.values.errors import Forbidden
 from tests.registry import TestRegistry
 

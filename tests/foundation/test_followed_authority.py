@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from hansa.foundation.plumbing.authority import KEY_NAME, IdentityAuthority, new_authority
-from hansa.foundation.plumbing.keys import BadKey, Keyring
+from hansa.foundation.plumbing.keys.authority import KEY_NAME, IdentityAuthority, new_authority
+from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms.federation.peers import FOLLOW_AUTHORITY
 from tests.registry import TestRegistry

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hansa.foundation.plumbing.gather import Gathering
+from hansa.foundation.plumbing.storage.gather import Gathering
 
 
 class CountedStore:

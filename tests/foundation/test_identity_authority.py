@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.keys import BadKey, Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
 
 SPIFFE_ID = "spiffe://hansa.local/agent/did-hansa-hansa.local-1"
 LIFETIME = timedelta(minutes=30)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from tests.registry import DatabaseFarm
 
 STEPS = 16

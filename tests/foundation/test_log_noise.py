@@ -6,11 +6,11 @@ import subprocess
 import sys
 from typing import Any
 
-from hansa.foundation.plumbing.log_noise import KINDS_MAX, NoiseFilter
+from hansa.foundation.plumbing.telemetry.log_noise import KINDS_MAX, NoiseFilter
 
 FLOOD = """
 import logging, structlog, threading
-from hansa.foundation.plumbing.log import configure_logs
+from hansa.foundation.plumbing.telemetry.log import configure_logs
 configure_logs("info", "json")
 log = structlog.get_logger()
 for number in range(1000):

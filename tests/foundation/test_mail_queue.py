@@ -7,8 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.jobs import drop_job
-from hansa.foundation.plumbing.mail_queue import MAIL, OutgoingMail, enqueue_mail, enqueue_mails_without_job
-from hansa.foundation.plumbing.metrics import mails_total
+from hansa.foundation.plumbing.jobs.mail_queue import (
+    MAIL,
+    OutgoingMail,
+    enqueue_mail,
+    enqueue_mails_without_job,
+)
+from hansa.foundation.plumbing.telemetry.metrics import mails_total
 from tests.mail_server import MailServer
 from tests.operation.registry_process import until
 from tests.registry import StartRegistry, TestRegistry, at_once, text_of

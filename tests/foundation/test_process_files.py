@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.process_files import (
+from hansa.foundation.plumbing.process.process_files import (
     FOLDER,
     ServingProcess,
     describe_this_process,
@@ -47,7 +47,7 @@ def vars_of(presence: ServingProcess) -> dict[str, object]:
 
 def test_a_process_is_found_while_it_serves_and_not_afterwards(tmp_path: Path):
     script = (
-        "import sys; from pathlib import Path; from hansa.foundation.plumbing.process_files import *;"
+        "import sys; from pathlib import Path; from hansa.foundation.plumbing.process.process_files import *;"
         "print(len(serving_processes(Path(sys.argv[1]))))"
     )
     assert serving_processes(tmp_path) == []

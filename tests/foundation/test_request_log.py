@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing import request_log as module
-from hansa.foundation.plumbing.request_log import RequestLine, RequestLog
+from hansa.foundation.plumbing.telemetry import request_log as module
+from hansa.foundation.plumbing.telemetry.request_log import RequestLine, RequestLog
 
 Written = Callable[..., str]
 

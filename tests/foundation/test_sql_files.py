@@ -13,8 +13,14 @@ import asyncpg
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from hansa.foundation.plumbing.migrate import BASELINE, Migrated, migrate, newest_schema
-from hansa.foundation.plumbing.sql_files import SqlFile, SqlFileRefused, in_order, joined, read_sql_files
+from hansa.foundation.plumbing.storage.migrate import BASELINE, Migrated, migrate, newest_schema
+from hansa.foundation.plumbing.storage.sql_files import (
+    SqlFile,
+    SqlFileRefused,
+    in_order,
+    joined,
+    read_sql_files,
+)
 from hansa.foundation.values.errors import Unavailable
 from tests.registry import DatabaseFarm
 from tests.upgrade.later_version import later_version

@@ -6,9 +6,9 @@ import logging
 
 import pytest
 
-from hansa.foundation.plumbing import write_probe
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.write_probe import WriteProbe
+from hansa.foundation.plumbing.process import write_probe
+from hansa.foundation.plumbing.process.write_probe import WriteProbe
+from hansa.foundation.plumbing.storage.database import Database
 from tests.registry import DatabaseFarm
 
 

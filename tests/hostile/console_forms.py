@@ -9,7 +9,7 @@ from typing import Any
 import pyotp
 
 from hansa.doors.console.access import new_form_key
-from hansa.foundation.plumbing import clock
+from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue
 from hansa.rooms.people.two_factor.codes import close_seed

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
-from hansa.foundation.plumbing.trust_bundle import bundle_of
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer, TokenKind
+from hansa.foundation.plumbing.keys.trust_bundle import bundle_of
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import auditor, federation
 from hansa.rooms.federation import NewPeer, VerifiedCard

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.rooms import agents
 from tests.hostile.refusals import fault_of
 from tests.registry import TestAgent, TestRegistry, open_registry

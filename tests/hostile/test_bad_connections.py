@@ -8,9 +8,9 @@ import httpx2
 import psutil
 import pytest
 
-from hansa.doors.http.connection_bounds import CONNECTION_BOUNDS, ConnectionBounds
-from hansa.doors.http.deadlines import Deadlines
-from hansa.doors.http.per_address import ADDRESS_COUNTS, AddressCounts
+from hansa.doors.http.connection.bounds import CONNECTION_BOUNDS, ConnectionBounds
+from hansa.doors.http.connection.deadlines import Deadlines
+from hansa.doors.http.connection.per_address import ADDRESS_COUNTS, AddressCounts
 from tests.hostile.bad_connections import GET, KINDS, play
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestAgent, TestRegistry

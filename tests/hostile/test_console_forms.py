@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansa.doors.console.access import new_form_key
-from hansa.foundation.plumbing import clock
+from hansa.foundation.plumbing.storage import clock
 from tests.browsing import BrowserOf
 from tests.doors.pages_read import ReadPage
 from tests.hostile.console_forms import CONSOLE_FORMS, form_key, headers_of_a_page

@@ -13,8 +13,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer, TokenKind
 from hansa.foundation.values.jwk import jwk_of
 from tests.hostile.refusals import fault_of
 from tests.registry import TestRegistry

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from hansa.foundation.plumbing.bodies import NUMBER_MAX_DIGITS
+from hansa.foundation.plumbing.web.bodies import NUMBER_MAX_DIGITS
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.hostile.served import Served, serve
 from tests.house.rights import read_rights

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from tests.operation.registry_process import until_async
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, Outgoing, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.catalogue.pulls import CARD_PULLS, HEALTH_CHECKS, probing
 from hansa.rooms.commerce.payments.errors import ServiceNotCallable
 from hansa.rooms.commerce.payments.service_call import interface_of

@@ -5,7 +5,7 @@ These are the acts that secure the person's own access, or end the account.
 
 import pytest
 
-from hansa.foundation.plumbing.admin_acts import admit_author, bar_author
+from hansa.foundation.plumbing.web.admin_acts import admit_author, bar_author
 from tests.hostile.credentials import cookie_of
 from tests.hostile.well_formed import EVERYTHING_ON, Stage, set_stage, well_formed
 from tests.house.rights import Rights, read_rights

@@ -16,8 +16,8 @@ import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.doors.console.client_wheel import client_wheel
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import parse_amount

@@ -14,8 +14,8 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from hansa.doors.commands.program import app
 from hansa.doors.reference_map import empty_app, entrances
-from hansa.foundation.plumbing import metrics
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.telemetry import metrics
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hansa.foundation.plumbing.problem_docs import every_refusal
+from hansa.foundation.plumbing.web.problem_docs import every_refusal
 from hansa.foundation.values.errors import Refused
 
 _STATED = re.compile(r"Raises:(.*)", re.DOTALL)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args
 
-from hansa.foundation.plumbing.tokens import TokenIssuer
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer
 
 OURS = "hansa"
 _WRITES = re.compile(r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+(?:ONLY\s+)?([a-z]+_[a-z_]+)")

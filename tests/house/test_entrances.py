@@ -7,7 +7,7 @@ from fastapi import Depends, FastAPI
 from pydantic import BaseModel
 
 from hansa.doors.reference_map import CALLERS, Entrance, empty_app, entrances
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.web.caller import (
     CurrentAgent,
     CurrentDeveloper,
     Public,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from alembic.script import ScriptDirectory
 
-from hansa.foundation.plumbing.migrate import newest_schema
+from hansa.foundation.plumbing.storage.migrate import newest_schema
 
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
 FIRST = "2026112901_first.py"

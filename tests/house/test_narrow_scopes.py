@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from hansa.doors.reference_map import Entrance, empty_app, entrances
-from hansa.foundation.plumbing.caller import Developer, developer_holding
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.web.caller import Developer, developer_holding
 from hansa.rooms.agents.secret import rotate_secret
 from tests.house.reach import reach_of
 

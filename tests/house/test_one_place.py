@@ -11,7 +11,7 @@ from hansa.doors.assembly import ASSEMBLY
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "hansa"
-CLOCK = "foundation/plumbing/clock.py"
+CLOCK = "foundation/plumbing/storage/clock.py"
 
 _TIME = re.compile(r"\b(?:clock_timestamp|statement_timestamp|transaction_timestamp|now)\(\)")
 _PLAIN = re.compile(

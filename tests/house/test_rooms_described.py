@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hansa.doors.assembly import ASSEMBLY
-from hansa.foundation.plumbing import metrics
 from hansa.foundation.plumbing.assembled import SETTINGS
 from hansa.foundation.plumbing.room import Metric, Room
+from hansa.foundation.plumbing.telemetry import metrics
 
-ROOMS = Path(metrics.__file__).parents[2] / "rooms"
+ROOMS = Path(metrics.__file__).parents[3] / "rooms"
 DESCRIBED = {room.name: room for room in ASSEMBLY.rooms if (ROOMS / room.name).is_dir()}
 METRICS = {name: value for name, value in vars(metrics).items() if isinstance(value, Metric)}
 METRIC_NAME = re.compile(rf"\b(?:{'|'.join(METRICS)})\b")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.migrate import migrations_directory
-from hansa.foundation.plumbing.sql_files import LAYERS, SqlFile, read_sql_files
+from hansa.foundation.plumbing.storage.migrate import migrations_directory
+from hansa.foundation.plumbing.storage.sql_files import LAYERS, SqlFile, read_sql_files
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "hansa"

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation

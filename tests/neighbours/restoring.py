@@ -1,6 +1,6 @@
 """The whole content of a database as it was earlier, under a registry that goes on: as after the restore of a backup."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from tests.neighbours.two_registries import Neighbour
 
 _TABLES = """

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
 from hansa.rooms.commerce.settlements.settlement import Claim, Direction, Settlement, Status
 from hansa.rooms.commerce.settlements.store import add as add_settlement

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.metrics import peer_acts_total
+from hansa.foundation.plumbing.telemetry.metrics import peer_acts_total
 from hansa.rooms.catalogue.peer_acts import HINTS, NOTICES
 from hansa.rooms.catalogue.peer_jobs import PEER_ACTS, PEER_CARDS, PEER_PLAN, PEERS_LOOK
 from hansa.rooms.catalogue.peer_reading import peers_with_acts

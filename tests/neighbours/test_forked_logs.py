@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.rooms import auditor
 from hansa.rooms.auditor.transparency import merkle, notes
 from hansa.rooms.auditor.witnessing import follow_peers

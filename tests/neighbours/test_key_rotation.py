@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.rooms import auditor, federation
 from hansa.rooms.auditor.witnessing import follow_peers
 from hansa.rooms.catalogue.peer_acts import HINTS

@@ -8,8 +8,8 @@ import pytest
 
 from hansa.foundation.plumbing.jobs import Job
 from hansa.foundation.plumbing.jobs.kinds import SCHEDULE
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.trust_bundle import read_bundle
+from hansa.foundation.plumbing.keys.trust_bundle import read_bundle
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import serving
 from hansa.rooms.catalogue.peer_jobs import PEER_CARDS, PEERS_CARDS_LOOK

@@ -11,8 +11,9 @@ import httpx2
 import pytest
 from fastapi import APIRouter
 
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle, bundle_of
 from hansa.foundation.plumbing.outgoing import (
     AddressRefused,
     AnswerUnreadable,
@@ -26,8 +27,7 @@ from hansa.foundation.plumbing.outgoing import (
     OutgoingTrouble,
     show_certificate,
 )
-from hansa.foundation.plumbing.peer_caller import CurrentPeer
-from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
+from hansa.foundation.plumbing.web.peer_caller import CurrentPeer
 from hansa.rooms import federation
 from hansa.rooms.federation import NewPeer, PeerAmbiguous, PeerUnknown, RootCollision
 from tests.neighbours.two_registries import Neighbour, Neighbours, befriend, neighbours

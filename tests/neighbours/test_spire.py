@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansa.foundation.plumbing import workload_api
-from hansa.foundation.plumbing.workload_api import (
+from hansa.foundation.plumbing.outgoing import workload_api
+from hansa.foundation.plumbing.outgoing.workload_api import (
     HEALTH_NAME,
     IdentityUnusable,
     SentSvid,

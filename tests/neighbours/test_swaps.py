@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.auditor.across import compare_with_peers

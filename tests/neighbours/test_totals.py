@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import federation, ledger
 from hansa.rooms.auditor.across import compare_with_peers, exchange, routes

@@ -30,10 +30,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hansa.doors.serve import federation_server, server_of
-from hansa.doors.trusted_domains import TrustedDomains
+from hansa.doors.serving.serve import federation_server, server_of
+from hansa.doors.serving.trusted_domains import TrustedDomains
+from hansa.foundation.plumbing.keys.trust_bundle import bundle_of
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.foundation.plumbing.trust_bundle import bundle_of
 from hansa.rooms import federation
 from hansa.rooms.federation import OWN_IDENTITY, PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
 from hansa.rooms.transfers.crossing import HIGH_WATER

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from hansa.doors.http.api_example_bodies import DID, PAYEE
-from hansa.doors.http.api_example_values import VALUES
+from hansa.doors.http.api.example_bodies import DID, PAYEE
+from hansa.doors.http.api.example_values import VALUES
 from tests.hostile.credentials import Credentials, every_credential
 from tests.hostile.test_rights_matrix import still_logged_in
 from tests.hostile.well_formed import BACKUP_CODE, EVERYTHING_ON, Stage, WellFormed, set_stage, well_formed

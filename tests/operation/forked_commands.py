@@ -195,8 +195,8 @@ def prepare_service() -> None:
     """Make what each `hansa serve` would make for itself, and have it take less than in use: work for passwords and key files, memory for tables."""
     passwords = import_module("hansa.rooms.people.passwords")
     passwords._hasher = type(passwords._hasher)(time_cost=1, memory_cost=8, parallelism=1)
-    import_module("hansa.foundation.plumbing.key_bundle").SCRYPT_COST = SCRYPT_COST
-    configuration = import_module("hansa.foundation.plumbing.embedded.configuration")
+    import_module("hansa.foundation.plumbing.keys.key_bundle").SCRYPT_COST = SCRYPT_COST
+    configuration = import_module("hansa.foundation.plumbing.storage.embedded.configuration")
     configuration.BUFFERS_MAX_MIB = configuration.BUFFERS_MIN_MIB
     for route in import_module("hansa.doors.http.app").service_routes().routes:
         # The framework builds it now.

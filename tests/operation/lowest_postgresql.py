@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from hansa.foundation.plumbing.database import LOWEST_POSTGRESQL
+from hansa.foundation.plumbing.storage.database import LOWEST_POSTGRESQL
 from tests import debian_packages
 
 VARIABLE = f"POSTGRESQL_{LOWEST_POSTGRESQL}"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import LOWEST_POSTGRESQL
-from hansa.foundation.plumbing.embedded.account import server_account
+from hansa.foundation.plumbing.storage.database import LOWEST_POSTGRESQL
+from hansa.foundation.plumbing.storage.embedded.account import server_account
 from tests.operation import lowest_postgresql
 
 # A crash of the machine ends the tests as well.

@@ -15,7 +15,7 @@ import httpx2
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from hansa.foundation.plumbing.authority import KEY_NAME
+from hansa.foundation.plumbing.keys.authority import KEY_NAME
 from tests.operation.crossing_sides import SENDERS, Crossing, Side
 from tests.operation.registry_process import run, until_async
 

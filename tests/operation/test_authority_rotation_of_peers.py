@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys.key_files import Keyring
 from tests.operation.crossing_sides import crossing_registries
 from tests.operation.federated_registries import Operated, is_active, shown, two_operated, until
 from tests.operation.rotating_authority import later, traffic_between

@@ -13,7 +13,10 @@ import asyncpg
 import pytest
 
 from hansa.doors.database_backup import back_up, read_backup, restore
-from hansa.foundation.plumbing.backup import (
+from hansa.foundation.plumbing.jobs.mail_queue import OutgoingMail, enqueue_mail
+from hansa.foundation.plumbing.keys.key_files import BadKey
+from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.storage.backup import (
     BadBackup,
     Manifest,
     Reader,
@@ -22,11 +25,9 @@ from hansa.foundation.plumbing.backup import (
     read_tables,
     written,
 )
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.keys import BadKey
-from hansa.foundation.plumbing.mail_queue import OutgoingMail, enqueue_mail
-from hansa.foundation.plumbing.migrate import (
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.migrate import (
     BASELINE,
     FORMER_CHAIN_END,
     LAST_COMMIT_OF_FORMER_CHAIN,
@@ -36,7 +37,6 @@ from hansa.foundation.plumbing.migrate import (
     present_schema,
     renamed_sequences,
 )
-from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms import auditor, journal
 from tests.operation.conftest import Launch
 from tests.operation.history import Attempt, History, Operation, Outcome, read_history

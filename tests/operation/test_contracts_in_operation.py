@@ -11,7 +11,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from tests.hostile.served import Served, serve
 from tests.operation.contract_courses import AMOUNT, ENDS, PAID, Line, Walk
 from tests.operation.registry_process import is_alive

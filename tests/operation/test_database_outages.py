@@ -14,7 +14,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from tests.data_directories import copy_data_directory
 from tests.operation.conftest import Launch, end_postgres
 from tests.operation.registry_process import (

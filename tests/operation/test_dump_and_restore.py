@@ -9,8 +9,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.embedded.binaries import installed
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded.binaries import installed
 from hansa.rooms import auditor
 from tests.registry import open_registry
 

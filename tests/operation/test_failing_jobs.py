@@ -9,11 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from hansa.foundation.events import TokensIssued
-from hansa.foundation.plumbing import job_health
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.job_health import JobHealth, pause_after
 from hansa.foundation.plumbing.jobs import run_jobs, scheduled, sweep
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask, run_periodic_tasks
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask, run_periodic_tasks
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry import job_health
+from hansa.foundation.plumbing.telemetry.job_health import JobHealth, pause_after
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal
 from hansa.rooms.catalogue.search import SEARCHER

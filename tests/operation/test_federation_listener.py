@@ -15,13 +15,13 @@ import httpx2
 import pytest
 from cryptography import x509
 
-from hansa.doors import federation_listener
-from hansa.doors.http.acceptor import ConnectionAcceptor, Placed
-from hansa.doors.http.per_address import AddressCounts
-from hansa.doors.listeners import listen
-from hansa.doors.trusted_domains import TrustedDomains
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.keys import Keyring
+from hansa.doors.http.connection.acceptor import ConnectionAcceptor, Placed
+from hansa.doors.http.connection.per_address import AddressCounts
+from hansa.doors.serving import federation_listener
+from hansa.doors.serving.listeners import listen
+from hansa.doors.serving.trusted_domains import TrustedDomains
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys.key_files import Keyring
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.rooms.federation.identity import own
 from tests.operation.conftest import end_postgres

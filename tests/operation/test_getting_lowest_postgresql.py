@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.database import LOWEST_POSTGRESQL
+from hansa.foundation.plumbing.storage.database import LOWEST_POSTGRESQL
 from tests.operation.lowest_postgresql import (
     CACHE,
     CLUSTER_SETTINGS,

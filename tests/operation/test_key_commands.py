@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.keys import private_pem
+from hansa.foundation.plumbing.keys.key_files import private_pem
 from hansa_verify import WITNESS_KEY, read_verifier_key
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess, run

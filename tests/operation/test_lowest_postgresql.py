@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.database_backup import back_up, read_backup, restore
-from hansa.doors.serve import in_the_background
+from hansa.doors.serving.serve import in_the_background
 from hansa.foundation.plumbing.jobs import JobKind, LeasedKind
 from hansa.foundation.plumbing.settings import Settings, read_settings
 from hansa.rooms import auditor, federation

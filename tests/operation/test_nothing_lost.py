@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from tests.operation.history import Answer, Attempt, History, Operation, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong, rude_answers
 from tests.operation.registry_process import RegistryProcess, until

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.keys import private_pem
+from hansa.foundation.plumbing.keys.key_files import private_pem
 from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.operation.conftest import Launch, end_postgres
 from tests.operation.registry_process import (

@@ -8,7 +8,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from tests.operation.conftest import Launch
 from tests.operation.history import History, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong, rude_answers

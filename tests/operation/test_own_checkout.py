@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.embedded.account import LAUNCHER
+from hansa.foundation.plumbing.storage.embedded.account import LAUNCHER
 from tests.mounted import mounted
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import (

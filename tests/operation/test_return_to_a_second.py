@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from hansa.rooms import auditor
 from tests.operation.plain_postgresql import PlainPostgresql, plain_postgresql, until_it_answers
 from tests.operation.registry_process import run

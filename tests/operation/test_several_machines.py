@@ -10,8 +10,8 @@ from random import SystemRandom
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing import key_bundle
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.keys import key_bundle
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from tests.data_directories import copy_data_directory
 from tests.operation.conftest import Launch
 from tests.operation.history import History, Operation, Outcome, read_history

@@ -10,8 +10,8 @@ import asyncpg
 import httpx2
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.migrate import BASELINE
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.migrate import BASELINE
 from tests.data_directories import copy_data_directory
 from tests.operation.conftest import Launch
 from tests.operation.registry_process import children_of, command_of, health, run

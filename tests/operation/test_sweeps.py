@@ -2,8 +2,8 @@
 
 import asyncio
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import run_jobs, sweep
+from hansa.foundation.plumbing.storage.database import Tx
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from hansa.doors.worker_forks import NAME_OF_SERVER, NAME_OF_WORKER
+from hansa.doors.serving.worker_forks import NAME_OF_SERVER, NAME_OF_WORKER
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import (
     RegistryProcess,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch

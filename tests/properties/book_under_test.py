@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hansa.foundation.plumbing.caller import Agent, Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.money import ZERO, parse_amount
 from hansa.rooms import agents, ledger
 from hansa.rooms.commerce.contracts.accept import accept, judge_acceptance

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import asyncpg
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.connection import SERVER_SETTINGS, Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.connection import SERVER_SETTINGS, Tx
 from hansa.rooms.federation.did_claims.named import NAMED_CLAIMS
 
 Choose: TypeAlias = Callable[[int], int]

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from hansa.foundation.plumbing.caller import Developer
+from hansa.foundation.plumbing.web.caller import Developer
 from tests.faults.payment_acts import PaymentWorld
 from tests.founded import open_copy
 from tests.properties.interleaving import Director, directing

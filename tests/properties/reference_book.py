@@ -11,9 +11,9 @@ from fractions import Fraction
 import msgspec
 
 from hansa.foundation.events import Entry, LedgerBalanceChanged, TokensTransferred, TransactionFeeCollected
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.money import Minor, format_amount, share
 from hansa.rooms import journal, ledger
 from hansa.rooms.ledger import rules

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import units
 from hansa.rooms import commerce, ledger

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from hansa.foundation.plumbing.caller import Agent
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Forbidden, Refused
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.roles import permissions_of

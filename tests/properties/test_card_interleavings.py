@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.entity_tags import PreconditionFailed
+from hansa.foundation.plumbing.web.entity_tags import PreconditionFailed
 from hansa.rooms import catalogue
 from hansa.rooms.catalogue.owning.edit import CardEdit, Editor, delete_card, edit_card, list_or_unlist
 from hansa.rooms.catalogue.owning.ownership import ownership_in

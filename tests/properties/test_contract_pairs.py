@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from tests.paying import Payments
 from tests.properties.contract_scene import Scene, administrator_of, caller_of

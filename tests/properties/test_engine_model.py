@@ -11,7 +11,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.sql_files import read_sql_files
+from hansa.foundation.plumbing.storage.sql_files import read_sql_files
 from hansa.rooms import ledger
 from tests.properties.engine_faults import FAULTS
 from tests.properties.engine_model import Model

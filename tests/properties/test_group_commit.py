@@ -9,7 +9,7 @@ from typing import Any
 
 from scale import by_tier, printed_seed
 
-from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import ledger

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount, parse_amount, units
 from hansa.rooms import ledger

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED, Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED, Developer
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import agents, ledger
 from hansa.rooms.agents.bootstrap import issue_bootstrap_token

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from hansa.doors.http.app import build_app
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import ledger
 from tests.hostile.served import serve
 from tests.properties.acts_on_one_object import MAKERS, Act, Met, Objects, Outcome

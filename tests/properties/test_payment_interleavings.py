@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from hansa.foundation.plumbing.caller import Agent, Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import parse_positive
 from hansa.foundation.values.secrets import fingerprint

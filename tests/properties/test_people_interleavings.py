@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import ACCOUNT_END
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import people
 from hansa.rooms.agents.bootstrap import IssuedToken, issue_bootstrap_token

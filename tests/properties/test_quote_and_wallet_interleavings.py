@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.caller import Agent, Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import parse_positive
 from hansa.rooms import agents

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.caller import Agent, Developer
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.foundation.values.roles import permissions_of
 from hansa.foundation.values.secrets import fingerprint, new_name

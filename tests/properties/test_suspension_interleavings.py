@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.enforcement.developers import reinstate_developer, suspend_developer

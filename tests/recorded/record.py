@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from tests.recorded.conversation import CONVERSATION, EVENTS, hold_conversation, registry_to_record
 from tests.registry import care_for_no_crash
 from tests.unknown_paths import unknown_paths

@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 from statistics import mean
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.log import configure_logs
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.telemetry.log import configure_logs
 from tests.registry import DatabaseFarm, open_registry
 
 from .asking import publish_corpus, rankings

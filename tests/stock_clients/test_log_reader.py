@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.rooms import auditor
 from hansa_verify import LOG_KEY, VerifierKey, log, read_auditor_keys
 from tests.registry import TestRegistry

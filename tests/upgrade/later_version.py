@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing import migrate as migrating
+from hansa.foundation.plumbing.storage import migrate as migrating
 
 LATER = "2999010101"
 

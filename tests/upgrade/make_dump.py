@@ -13,8 +13,8 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.embedded.binaries import installed
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded.binaries import installed
 from tests.registry import open_registry
 from tests.rooms.catalogue.pulls.agent_host import hosting
 from tests.rooms.notifications.webhooks.receiver import receiving

@@ -11,8 +11,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.embedded.binaries import installed
-from hansa.foundation.plumbing.migrate import (
+from hansa.foundation.plumbing.storage.embedded.binaries import installed
+from hansa.foundation.plumbing.storage.migrate import (
     BASELINE,
     FORMER_CHAIN_END,
     LAST_COMMIT_OF_FORMER_CHAIN,
@@ -51,7 +51,7 @@ SELECT 'spiffe://other.example/registry/other', gen_random_uuid(), 'other.exampl
 
 MIGRATE = """
 import asyncio, sys
-from hansa.foundation.plumbing.migrate import migrate
+from hansa.foundation.plumbing.storage.migrate import migrate
 print(*asyncio.run(migrate(sys.argv[1])).migrations)
 """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.migrate import newest_schema, present_schema
+from hansa.foundation.plumbing.storage.migrate import newest_schema, present_schema
 from hansa.foundation.values.money import Minor, units
 from hansa.rooms import auditor, ledger
 from hansa.rooms.agents.grants import pay_owed_grants

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from hansa.rooms import auditor
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.paying import Payments

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hansa.doors.log_verification import judge_consistency, judge_inclusion
+from hansa.doors.verification.log import judge_consistency, judge_inclusion
 from hansa_verify import (
     AuditorKey,
     ChainVerdict,

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
-from hansa.doors.log_verification import verify_log
+from hansa.doors.verification.log import verify_log
 from hansa.rooms.auditor.transparency import merkle, notes
 from hansa_verify import (
     LOG_KEY,

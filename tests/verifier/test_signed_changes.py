@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hansa.doors.licence_verification import LicenceToVerify, verify_licence_source
+from hansa.doors.verification.licences import LicenceToVerify, verify_licence_source
 from hansa.rooms.federation.charter import card_paths
 from hansa_verify import (
     canonical_json,

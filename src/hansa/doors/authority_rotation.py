@@ -18,17 +18,17 @@ from typing import Literal
 import msgspec
 
 from hansa.doors.startup import adoptable_database, require_data_directory
-from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.authority import KEY_NAME, AuthorityFile, new_authority
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.keys import BadKey, Keyring
-from hansa.foundation.plumbing.registry_identity import (
+from hansa.foundation.plumbing.keys.authority import KEY_NAME, AuthorityFile, new_authority
+from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
+from hansa.foundation.plumbing.keys.registry_identity import (
     fingerprint_of_authority,
     key_recorded,
     replace_key,
 )
+from hansa.foundation.plumbing.keys.trust_bundle import REFRESH_HINT_SECONDS, bundle_of
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.trust_bundle import REFRESH_HINT_SECONDS, bundle_of
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms import federation
 

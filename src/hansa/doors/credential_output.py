@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 
-from hansa.foundation.plumbing.authority import Svid
+from hansa.foundation.plumbing.keys.authority import Svid
 
 
 def require_writable(directory: Path) -> None:

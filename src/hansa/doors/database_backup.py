@@ -14,14 +14,16 @@ import msgspec
 
 from hansa import __version__
 from hansa.doors.startup import joined_database, require_own_database
-from hansa.foundation.plumbing import backup, key_bundle
-from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.backup import BadBackup, Manifest, Position, Reader
-from hansa.foundation.plumbing.data_directory import Belonging, kind_of, record_belonging
-from hansa.foundation.plumbing.database import Tx, require_reachable
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
-from hansa.foundation.plumbing.mail_queue import delete_all_mails
-from hansa.foundation.plumbing.migrate import (
+from hansa.foundation.plumbing.jobs.mail_queue import delete_all_mails
+from hansa.foundation.plumbing.keys import key_bundle
+from hansa.foundation.plumbing.keys.registry_identity import RegistryIdentity, recorded_identity
+from hansa.foundation.plumbing.process.data_directory import Belonging, kind_of, record_belonging
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import backup
+from hansa.foundation.plumbing.storage.backup import BadBackup, Manifest, Position, Reader
+from hansa.foundation.plumbing.storage.database import Tx, require_reachable
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.migrate import (
     FORMER_CHAIN_END,
     LAST_COMMIT_OF_FORMER_CHAIN,
     is_before_baseline,
@@ -29,8 +31,7 @@ from hansa.foundation.plumbing.migrate import (
     migrate,
     present_schema,
 )
-from hansa.foundation.plumbing.registry_identity import RegistryIdentity, recorded_identity
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.rooms import journal, notifications, people
 
 _MOMENT = "SELECT clock_timestamp() AS taken_at, pg_current_wal_lsn()::text AS lsn"

@@ -18,14 +18,14 @@ from hansa.doors.startup import (
     require_own_database,
 )
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.data_directory import Belonging, record_belonging
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.registry_identity import own_identity, replace_identity, require_adoptable
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.registry_identity import own_identity, replace_identity, require_adoptable
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.process.data_directory import Belonging, record_belonging
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import auditor, federation, ledger, people, transfers

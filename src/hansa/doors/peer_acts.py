@@ -7,12 +7,12 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from hansa.doors.startup import joined_database, open_runtime, require_data_directory, require_own_database
-from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.authority import Svid
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.keys.authority import Svid
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.rooms import federation
 from hansa.rooms.federation import NewPeer, PeerOut, PeerRecord
 

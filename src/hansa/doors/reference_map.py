@@ -20,16 +20,16 @@ from hansa.doors import assembly
 from hansa.doors.console.access import policy
 from hansa.doors.http.app import build_app
 from hansa.foundation.events import event_types
-from hansa.foundation.plumbing import caller, peer_caller
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.keys import Keyring
-from hansa.foundation.plumbing.mail import OutboxMail
-from hansa.foundation.plumbing.migrate import migrations_directory
+from hansa.foundation.plumbing.keys.key_files import Keyring
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer
 from hansa.foundation.plumbing.outgoing import Outgoing
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.outgoing.mail import OutboxMail
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.tokens import TokenIssuer
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.migrate import migrations_directory
+from hansa.foundation.plumbing.web import caller, peer_caller
 from hansa.rooms import federation
 
 ROOMS = Path(assembly.__file__).parents[1] / "rooms"

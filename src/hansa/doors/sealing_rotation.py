@@ -10,17 +10,17 @@ import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.startup import adoptable_database, require_data_directory
-from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.keys import BadKey, Keyring, secret_in, write_once
-from hansa.foundation.plumbing.registry_identity import (
+from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring, secret_in, write_once
+from hansa.foundation.plumbing.keys.registry_identity import (
     fingerprint_of_secret,
     key_recorded,
     replace_key,
 )
-from hansa.foundation.plumbing.seal import KEY_NAME, Seal
-from hansa.foundation.plumbing.sealed_columns import Resealed, seal_anew
+from hansa.foundation.plumbing.keys.seal import KEY_NAME, Seal
+from hansa.foundation.plumbing.keys.sealed_columns import Resealed, seal_anew
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Conflict
 from hansa.foundation.values.secrets import new_hex
 

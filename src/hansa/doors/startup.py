@@ -14,15 +14,28 @@ import structlog
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.events import REGISTRY_ACCOUNT
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.data_directory import (
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.key_files import VARIABLE_PREFIX, Keyring
+from hansa.foundation.plumbing.keys.registry_identity import (
+    own_identity,
+    record_identity,
+    require_adoptable,
+    require_own,
+)
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer
+from hansa.foundation.plumbing.outgoing import Outgoing
+from hansa.foundation.plumbing.outgoing.mail import mailbox
+from hansa.foundation.plumbing.process.data_directory import (
     Belonging,
     record_belonging,
     require_founded,
     require_kind,
 )
-from hansa.foundation.plumbing.database import Database, Tx, address_of, require_reachable
-from hansa.foundation.plumbing.embedded import (
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx, address_of, require_reachable
+from hansa.foundation.plumbing.storage.embedded import (
     DataDirectoryInUse,
     EmbeddedPostgres,
     EmbeddedPostgresNotRunning,
@@ -30,21 +43,8 @@ from hansa.foundation.plumbing.embedded import (
     require_cluster,
     running_dsn,
 )
-from hansa.foundation.plumbing.keys import VARIABLE_PREFIX, Keyring
-from hansa.foundation.plumbing.mail import mailbox
-from hansa.foundation.plumbing.migrate import Migrated, has_schema, migrate
-from hansa.foundation.plumbing.outgoing import Outgoing
-from hansa.foundation.plumbing.positions import is_settled, settle_positions
-from hansa.foundation.plumbing.registry_identity import (
-    own_identity,
-    record_identity,
-    require_adoptable,
-    require_own,
-)
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.settings import SECRET_SHORT_BELOW, Settings
-from hansa.foundation.plumbing.tokens import TokenIssuer
+from hansa.foundation.plumbing.storage.migrate import Migrated, has_schema, migrate
+from hansa.foundation.plumbing.storage.positions import is_settled, settle_positions
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import units
 from hansa.rooms import auditor, catalogue, federation, journal, ledger, people

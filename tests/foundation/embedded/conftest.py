@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from tests.data_directories import copy_data_directory, make_small
 from tests.made_once import made_once
 
 SERVICE = """
 import asyncio, sys
 from pathlib import Path
-from hansa.foundation.plumbing.embedded import EmbeddedPostgres
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from tests.data_directories import copy_data_directory, make_small
 from tests.made_once import made_once
 

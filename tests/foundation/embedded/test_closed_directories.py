@@ -13,9 +13,9 @@ import asyncpg
 import pytest
 from running_server import server_pid
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, binaries, running_dsn, staging
-from hansa.foundation.plumbing.embedded.account import ServerAccount, server_account
-from hansa.foundation.plumbing.embedded.layout import Layout
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed, binaries, running_dsn, staging
+from hansa.foundation.plumbing.storage.embedded.account import ServerAccount, server_account
+from hansa.foundation.plumbing.storage.embedded.layout import Layout
 from tests.mounted import mounted
 from tests.properties.scale import by_tier
 

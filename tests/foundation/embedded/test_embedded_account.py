@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 from running_server import server_pid
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, account, cluster
-from hansa.foundation.plumbing.embedded.layout import Layout
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed, account, cluster
+from hansa.foundation.plumbing.storage.embedded.layout import Layout
 
 AS_ROOT = os.geteuid() == 0
 

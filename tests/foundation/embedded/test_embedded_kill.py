@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from running_server import cancelled, kill_server, server_pid, until
 
-from hansa.foundation.plumbing.embedded import EmbeddedPostgresNotRunning, running_dsn
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresNotRunning, running_dsn
 
 LONG_WORK = "SELECT count(*) FROM generate_series(1, 5000000)"
 IS_BUSY = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND state = 'active' AND query = $2)"

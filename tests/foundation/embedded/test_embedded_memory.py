@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.embedded.configuration import buffers_mib
+from hansa.foundation.plumbing.storage.embedded.configuration import buffers_mib
 from tests.registry import DatabaseFarm
 
 GIB = 1 << 30

@@ -10,7 +10,7 @@ import pytest
 from running_server import server_pid
 
 from hansa.doors import startup
-from hansa.foundation.plumbing.embedded import (
+from hansa.foundation.plumbing.storage.embedded import (
     DataDirectoryInUse,
     EmbeddedPostgres,
     EmbeddedPostgresFailed,
@@ -19,8 +19,8 @@ from hansa.foundation.plumbing.embedded import (
     running_dsn,
     server,
 )
-from hansa.foundation.plumbing.embedded.claim import Claim
-from hansa.foundation.plumbing.embedded.log import last_complaint
+from hansa.foundation.plumbing.storage.embedded.claim import Claim
+from hansa.foundation.plumbing.storage.embedded.log import last_complaint
 
 
 async def test_a_service_does_not_wait_for_ever_and_a_command_not_at_all(tmp_path, monkeypatch):

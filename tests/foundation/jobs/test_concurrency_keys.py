@@ -5,7 +5,7 @@ from collections import Counter
 
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, NewJob, conclude, enqueue_many, is_held, withdraw
 from hansa.foundation.plumbing.jobs.running import claim
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry, at_once
 from tests.running_jobs import jobs_of, time_passes, working

@@ -10,7 +10,6 @@ from time import monotonic
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.jobs import (
     GiveUp,
     Job,
@@ -26,8 +25,9 @@ from hansa.foundation.plumbing.jobs import (
 )
 from hansa.foundation.plumbing.jobs.backoff import pause_after
 from hansa.foundation.plumbing.jobs.running import run_leased
-from hansa.foundation.plumbing.metrics import jobs_fenced_total
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.telemetry.metrics import jobs_fenced_total
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry, at_once
 from tests.running_jobs import jobs_of, run_due, time_passes, working
@@ -36,7 +36,7 @@ KIND = "test"
 # Claims a job in a process of its own, and never ends it.
 CLAIMING = f"""
 import asyncio, sys
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.jobs import store
 
 async def claim():

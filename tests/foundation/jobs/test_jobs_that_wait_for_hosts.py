@@ -7,7 +7,7 @@ from time import monotonic
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, NewJob, conclude, enqueue_many, low_priority_due
 from hansa.foundation.plumbing.jobs.running import claim
 from hansa.foundation.plumbing.jobs.worker import START_SECONDS
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
 from tests.running_jobs import jobs_of, run_due, working

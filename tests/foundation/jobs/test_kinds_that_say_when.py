@@ -9,7 +9,6 @@ from time import monotonic
 import pytest
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import (
     Job,
     LeasedKind,
@@ -22,9 +21,10 @@ from hansa.foundation.plumbing.jobs import (
     sweep_of,
 )
 from hansa.foundation.plumbing.jobs.polls import BUSY_PACE_SECONDS, PACE_SECONDS, Poll
-from hansa.foundation.plumbing.jobs.questions import ask
-from hansa.foundation.plumbing.metrics import jobs_due
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.questions import ask
+from hansa.foundation.plumbing.telemetry.metrics import jobs_due
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry
 from tests.running_jobs import jobs_of, working

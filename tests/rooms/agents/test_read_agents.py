@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import fields, replace
 
-from hansa.foundation.plumbing.sql_files import read_sql_files
-from hansa.foundation.plumbing.tokens import Claims
+from hansa.foundation.plumbing.keys.tokens import Claims
+from hansa.foundation.plumbing.storage.sql_files import read_sql_files
 from hansa.rooms.agents import rules
 from hansa.rooms.agents.check import ReadAgents
 from hansa.rooms.agents.store import Bearer

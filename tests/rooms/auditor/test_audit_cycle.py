@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 from prometheus_client import REGISTRY
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import run_jobs, sweep
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import UNIT
 from hansa.rooms import auditor, journal
 from tests.operation.registry_process import until

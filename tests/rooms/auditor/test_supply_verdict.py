@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.auditor import SupplyVerdict, audit_supply
 from tests.registry import TestRegistry
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts
 from hansa.rooms.journal.store import COLUMNS, stored

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from hansa.foundation.events import Entry, LedgerBalanceChanged, TokensIssued
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 from tests.registry import TestRegistry
 

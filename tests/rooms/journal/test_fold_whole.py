@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from decimal import Decimal
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.journal import fold
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry

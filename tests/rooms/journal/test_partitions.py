@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from hansa.foundation.events import AgentOnboarded
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 from hansa.rooms.journal import participants_store
 from tests.registry import TestRegistry

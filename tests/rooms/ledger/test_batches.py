@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hansa.foundation.plumbing.database import Database, Lane
-from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
+from hansa.foundation.plumbing.storage.database import Database, Lane
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger

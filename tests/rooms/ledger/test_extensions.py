@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.idempotency import KeyReused
+from hansa.foundation.plumbing.web.idempotency import KeyReused
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger

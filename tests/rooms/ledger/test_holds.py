@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import errors

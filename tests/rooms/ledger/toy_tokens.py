@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.idempotency import Repeatable
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import orders

@@ -7,8 +7,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms.people import (
     login,

@@ -9,7 +9,7 @@ from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
 from hansa.doors.commands.outcome import FAILED, print_outcome
 
 if TYPE_CHECKING:
-    from hansa.foundation.plumbing.effective_settings import Examination
+    from hansa.foundation.plumbing.process.effective_settings import Examination
 
 app = typer.Typer()
 
@@ -32,7 +32,7 @@ def show_config(
     """Print the settings in effect, each with its source: environment, file, default. Secrets are hidden; needs no server."""
     from msgspec.structs import asdict
 
-    from hansa.foundation.plumbing.effective_settings import examine_settings
+    from hansa.foundation.plumbing.process.effective_settings import examine_settings
 
     found = examine_settings(data_dir)
     is_sound = not found.faults

@@ -18,8 +18,8 @@ from hansa.doors.commands.outcome import fail, print_outcome
 from hansa.doors.commands.passphrase import passphrase
 
 if TYPE_CHECKING:
-    from hansa.foundation.plumbing.backup import Reader
     from hansa.foundation.plumbing.settings import Settings
+    from hansa.foundation.plumbing.storage.backup import Reader
 
 Answer = TypeVar("Answer")
 
@@ -155,7 +155,7 @@ def database_restore(
 
 def _verified(file: Path) -> "Reader":
     from hansa.doors import database_backup
-    from hansa.foundation.plumbing.backup import BadBackup
+    from hansa.foundation.plumbing.storage.backup import BadBackup
 
     try:
         return database_backup.read_backup(file)
@@ -166,7 +166,7 @@ def _verified(file: Path) -> "Reader":
 
 
 def _carry_out(work: Coroutine[Any, Any, Answer], file: Path) -> Answer:
-    from hansa.foundation.plumbing.backup import BadBackup
+    from hansa.foundation.plumbing.storage.backup import BadBackup
 
     try:
         with file_failures_in_one_line(file):
@@ -176,7 +176,7 @@ def _carry_out(work: Coroutine[Any, Any, Answer], file: Path) -> Answer:
 
 
 def _dsn_in_use(settings: "Settings") -> str:
-    from hansa.foundation.plumbing.embedded import running_dsn
+    from hansa.foundation.plumbing.storage.embedded import running_dsn
 
     with failures_in_one_line():
         return settings.database_url or running_dsn(settings.data_dir)

@@ -20,9 +20,9 @@ def settings_from(*, any_database: bool = False, **overrides: object) -> "Settin
 
     From then on the command logs its warnings and errors on standard error: standard output is for its outcome.
     """
-    from hansa.foundation.plumbing.data_directory import settings_with_file
-    from hansa.foundation.plumbing.log import configure_logs
+    from hansa.foundation.plumbing.process.data_directory import settings_with_file
     from hansa.foundation.plumbing.settings import BadSetting
+    from hansa.foundation.plumbing.telemetry.log import configure_logs
 
     try:
         with failures_in_one_line():
@@ -31,7 +31,7 @@ def settings_from(*, any_database: bool = False, **overrides: object) -> "Settin
         fail(str(trouble))
     configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)
     if not any_database:
-        from hansa.foundation.plumbing.data_directory import require_kind
+        from hansa.foundation.plumbing.process.data_directory import require_kind
 
         with failures_in_one_line():
             require_kind(settings)
@@ -76,8 +76,8 @@ def run_act(act: Coroutine[Any, Any, Answer]) -> Answer:
 @contextmanager
 def failures_in_one_line() -> Iterator[None]:
     """An expected failure in this block ends the command with one line."""
-    from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
-    from hansa.foundation.plumbing.keys import BadKey
+    from hansa.foundation.plumbing.keys.key_files import BadKey
+    from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed
     from hansa.foundation.values.errors import Refused
 
     try:
@@ -100,8 +100,8 @@ def file_failures_in_one_line(file: Path) -> Iterator[None]:
 
 def data_directory(settings: "Settings") -> Path:
     """The data directory, absolute; where there is no registry, that ends the command."""
-    from hansa.foundation.plumbing.data_directory import belonging
-    from hansa.foundation.plumbing.embedded import require_cluster
+    from hansa.foundation.plumbing.process.data_directory import belonging
+    from hansa.foundation.plumbing.storage.embedded import require_cluster
 
     directory = settings.data_dir.expanduser().resolve()
     with failures_in_one_line():

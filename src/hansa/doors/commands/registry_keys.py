@@ -220,8 +220,8 @@ def export_keys(
 
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
-    from hansa.foundation.plumbing import key_bundle
-    from hansa.foundation.plumbing.data_directory import belonging
+    from hansa.foundation.plumbing.keys import key_bundle
+    from hansa.foundation.plumbing.process.data_directory import belonging
 
     settings = settings_from(any_database=True, data_dir=data_dir)
     with file_failures_in_one_line(file):
@@ -247,8 +247,8 @@ def import_keys(
 
     The data directory belongs to that registry from then on: a start without its DATABASE_URL is refused. The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for.
     """
-    from hansa.foundation.plumbing import key_bundle
-    from hansa.foundation.plumbing.data_directory import bind_to_imported
+    from hansa.foundation.plumbing.keys import key_bundle
+    from hansa.foundation.plumbing.process.data_directory import bind_to_imported
 
     settings = settings_from(any_database=True, data_dir=data_dir)
     with file_failures_in_one_line(file):
@@ -265,8 +265,8 @@ def import_keys(
 
 def _brought(place: str | None) -> "Ed25519PrivateKey | None":
     """The key that the operator names; one that cannot be used ends the command."""
-    from hansa.foundation.plumbing.keys import BadKey
-    from hansa.foundation.plumbing.sealed_keys import key_at
+    from hansa.foundation.plumbing.keys.key_files import BadKey
+    from hansa.foundation.plumbing.keys.sealed_keys import key_at
     from hansa.foundation.values.errors import Unavailable
 
     try:

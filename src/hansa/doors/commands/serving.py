@@ -15,8 +15,8 @@ from hansa.doors.commands.options import RUN, DataDir, examples
 from hansa.doors.commands.outcome import FAILED
 
 if TYPE_CHECKING:
-    from hansa.doors.listeners import Listeners
-    from hansa.doors.worker_forks import WorkerForks
+    from hansa.doors.serving.listeners import Listeners
+    from hansa.doors.serving.worker_forks import WorkerForks
     from hansa.foundation.plumbing.settings import Settings
 
 app = typer.Typer()
@@ -41,15 +41,15 @@ def serve(
 ) -> None:
     """Run the registry: HTTP API, web console and background jobs."""
     with failures_of_the_start():
-        from hansa.foundation.plumbing.data_directory import settings_with_file
-        from hansa.foundation.plumbing.log import configure_logs
+        from hansa.foundation.plumbing.process.data_directory import settings_with_file
         from hansa.foundation.plumbing.settings import require_spelling
+        from hansa.foundation.plumbing.telemetry.log import configure_logs
 
         require_spelling()
         settings = settings_with_file(host=host, port=port, data_dir=data_dir)
         configure_logs(settings.log_level, settings.log_format)
 
-        from hansa.doors import serve as serving
+        from hansa.doors.serving import serve as serving
 
         settings, listeners = serving.listening(settings)
         forks = _fork_server(settings, listeners) if workers > 1 else None
@@ -59,7 +59,7 @@ def serve(
 @contextmanager
 def failures_of_the_start() -> Iterator[None]:
     """An expected failure in this block ends `serve` with one line, in the form of the log."""
-    from hansa.foundation.plumbing.log import is_json_asked_for, print_failure
+    from hansa.foundation.plumbing.telemetry.log import is_json_asked_for, print_failure
     from hansa.foundation.values.errors import Refused
 
     try:
@@ -78,10 +78,10 @@ def failures_of_the_start() -> Iterator[None]:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    from hansa.doors.listeners import CannotListen
-    from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed
-    from hansa.foundation.plumbing.keys import BadKey
+    from hansa.doors.serving.listeners import CannotListen
+    from hansa.foundation.plumbing.keys.key_files import BadKey
     from hansa.foundation.plumbing.settings import BadSetting
+    from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed
 
     return (BadSetting, CannotListen, EmbeddedPostgresFailed, BadKey)
 
@@ -97,9 +97,9 @@ def serve_forks(
     data_dir: DataDir = None,
 ) -> None:
     """The process that forks workers, in place of one that died; its parent opened the sockets."""
-    from hansa.doors.listeners import Listeners
-    from hansa.doors.worker_forks import serve_forks as serve
-    from hansa.foundation.plumbing.log import configure_logs
+    from hansa.doors.serving.listeners import Listeners
+    from hansa.doors.serving.worker_forks import serve_forks as serve
+    from hansa.foundation.plumbing.telemetry.log import configure_logs
 
     settings = settings_from(any_database=True, host=host, port=port, data_dir=data_dir)
     configure_logs(settings.log_level, settings.log_format)
@@ -111,7 +111,7 @@ def serve_forks(
 
 
 def _fork_server(settings: "Settings", listeners: "Listeners") -> "WorkerForks":
-    from hansa.doors.worker_forks import fork_server
+    from hansa.doors.serving.worker_forks import fork_server
 
     mutual = listeners.federation
     program = [
@@ -130,7 +130,7 @@ def _fork_server(settings: "Settings", listeners: "Listeners") -> "WorkerForks":
 
 def _work(settings: "Settings", listeners: "Listeners", parent: int) -> None:
     """Be one serving process of several, on the database that the environment names by now."""
-    from hansa.doors import serve as serving
+    from hansa.doors.serving import serve as serving
     from hansa.doors.shared_metrics import share_metrics
     from hansa.foundation.plumbing.settings import read_settings
 

@@ -22,7 +22,7 @@ def stop(
     as_json: AsJson = False,
 ) -> None:
     """Stop the registry of a data directory and wait until it has stopped; exit 1 if none is running."""
-    from hansa.foundation.plumbing.process_files import serving_processes, terminate
+    from hansa.foundation.plumbing.process.process_files import serving_processes, terminate
 
     directory = data_directory(settings_from(any_database=True, data_dir=data_dir))
     found = serving_processes(directory)

@@ -47,7 +47,7 @@ def verify_card(
     as_json: AsJson = False,
 ) -> None:
     """Verify an exported card. Exit 0: valid signature; 1: invalid; 2: the card or the keys cannot be read."""
-    from hansa.doors import card_verification
+    from hansa.doors.verification import cards as card_verification
 
     with _readable_sources():
         asked = card_verification.CardToVerify(source, keys, _moment(at))
@@ -72,7 +72,7 @@ def verify_registry_card(
     as_json: AsJson = False,
 ) -> None:
     """Verify the card of a registry. Exit 0: valid; 1: invalid; 2: the card or the keys cannot be read."""
-    from hansa.doors import registry_card_verification as cards
+    from hansa.doors.verification import registry_cards as cards
 
     with _readable_sources():
         verdict = cards.verify_source(cards.RegistryCardToVerify(source, keys, _moment(at), trust_domain))
@@ -102,8 +102,8 @@ def verify_contract_proof(
     as_json: AsJson = False,
 ) -> None:
     """Verify a contract as evidence of an authorization. Exit 0: valid; 1: invalid; 2: it cannot be read."""
-    from hansa.doors import registry_card_verification as cards
-    from hansa.doors.card_verification import judgement_json
+    from hansa.doors.verification import registry_cards as cards
+    from hansa.doors.verification.cards import judgement_json
 
     with _readable_sources():
         verdict = cards.verify_contract_source(source, card, keys)
@@ -125,7 +125,7 @@ def verify_verdict(
     as_json: AsJson = False,
 ) -> None:
     """Compute what the facts of a dispute come to. Exit 0: as the bundle states; 1: not, or not signed; 2: cannot be read."""
-    from hansa.doors import card_verification
+    from hansa.doors.verification import cards as card_verification
 
     with _readable_sources():
         asked = card_verification.CardToVerify(source, keys, _moment(at))
@@ -162,7 +162,7 @@ def verify_settlement(
     as_json: AsJson = False,
 ) -> None:
     """Verify what another registry signed about a slash. Exit 0: valid; 1: invalid; 2: it cannot be read."""
-    from hansa.doors import card_verification
+    from hansa.doors.verification import cards as card_verification
 
     with _readable_sources():
         asked = card_verification.CardToVerify(source, keys, _moment(at))
@@ -197,7 +197,7 @@ def verify_attestations(
     as_json: AsJson = False,
 ) -> None:
     """Verify a chain of supply attestations. Exit 0: valid; 1: invalid; 2: the chain or the keys cannot be read."""
-    from hansa.doors import attestation_verification as chains
+    from hansa.doors.verification import attestations as chains
 
     age = None if max_age is None else timedelta(seconds=max_age)
     with _readable_sources():
@@ -234,7 +234,7 @@ def verify_log(
     as_json: AsJson = False,
 ) -> None:
     """Verify the log of a registry, or the proof of one leaf. Exit 0: valid; 1: invalid; 2: it cannot be read."""
-    from hansa.doors import log_verification
+    from hansa.doors.verification import log as log_verification
 
     with _readable_sources():
         verdict = log_verification.verify_log(source, keys, old, witness or ())
@@ -264,8 +264,8 @@ def verify_balance_proof(
     as_json: AsJson = False,
 ) -> None:
     """Verify that what a registry owes is counted. Exit 0: valid; 1: invalid; 2: proof or keys cannot be read."""
-    from hansa.doors import balance_verification
-    from hansa.doors.card_verification import judgement_json
+    from hansa.doors.verification import balances as balance_verification
+    from hansa.doors.verification.cards import judgement_json
 
     with _readable_sources():
         verdict = balance_verification.verify_source(source, keys, balance)
@@ -293,7 +293,7 @@ def verify_licence(
     as_json: AsJson = False,
 ) -> None:
     """Verify a licence, its chain and the lists of its issuers. Exit 0: verified; 1: not; 2: it cannot be read."""
-    from hansa.doors import licence_verification
+    from hansa.doors.verification import licences as licence_verification
 
     request = licence_verification.LicenceToVerify(source, root, tuple(lists or ()))
     with _readable_sources():
@@ -311,7 +311,7 @@ def verify_reputation(
     as_json: AsJson = False,
 ) -> None:
     """Recompute every score from exported events. Exit 0: all scores agree; 1: some differ; 2: the export cannot be read."""
-    from hansa.doors import reputation_verification
+    from hansa.doors.verification import reputation as reputation_verification
 
     with _readable_sources():
         verdict = reputation_verification.verify_export(source)
@@ -322,7 +322,7 @@ def verify_reputation(
 @contextmanager
 def _readable_sources() -> Iterator[None]:
     """A document or keys that cannot be read are an error of usage."""
-    from hansa.doors.card_verification import CannotRead
+    from hansa.doors.verification.cards import CannotRead
 
     try:
         yield

@@ -20,14 +20,14 @@ from hansa.doors.console.prices import own_amount, price_of
 from hansa.doors.console.rendering import page
 from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
 from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen, offered, orders
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.shown_states import States
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.shown_states import States
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.rooms import catalogue, commerce
 
 VERSIONS_SHOWN = 10

@@ -8,10 +8,10 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from hansa.doors.console.client_wheel import client_wheel
 from hansa.doors.console.rendering import page
 from hansa.doors.console.static_files import PieceByPiece
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound
 
 router = APIRouter(

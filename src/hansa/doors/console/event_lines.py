@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 from pydantic import Field
 
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import journal
 

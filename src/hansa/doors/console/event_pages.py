@@ -16,11 +16,11 @@ from starlette.types import Send
 from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, lines_of
 from hansa.doors.console.rendering import both_forms, page_or_json
 from hansa.foundation.events import NOT_EMITTED_YET, event_types
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.reactors import StoredEvent
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, format_amount

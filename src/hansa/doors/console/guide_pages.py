@@ -7,10 +7,10 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from hansa.doors.console import guide_text
 from hansa.doors.console.rendering import page
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound
 from hansa.rooms import federation
 

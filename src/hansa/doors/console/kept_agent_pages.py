@@ -6,10 +6,10 @@ The state of each part is read for every request, for all requests of the same m
 from collections.abc import Mapping, Sequence
 
 from hansa.doors.console.kept_pages import KeptPages
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Slot
-from hansa.foundation.plumbing.shown_states import States, read_states
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.storage.shown_states import States, read_states
 from hansa.rooms import catalogue, commerce, reputation
 
 CONTRACTS_SHOWN = 20

@@ -20,9 +20,9 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.rendering import PAGE_HEADERS, rendered_in_steps, with_ages_of_now
 from hansa.doors.console.style_sheets import packed_page
-from hansa.foundation.plumbing.content_encoding import accepts_gzip
-from hansa.foundation.plumbing.entity_tags import knows
-from hansa.foundation.plumbing.shown_states import States
+from hansa.foundation.plumbing.storage.shown_states import States
+from hansa.foundation.plumbing.web.content_encoding import accepts_gzip
+from hansa.foundation.plumbing.web.entity_tags import knows
 
 KEPT_BYTES_MAX = 32_000_000
 TAG_DIGITS = 32

@@ -21,12 +21,12 @@ from hansa.doors.console.access.errors import ConsoleNeedsHttps
 from hansa.doors.console.access.forms import RESUME_FIELD
 from hansa.doors.console.access.pages import form_page, own_path
 from hansa.doors.console.access.resume import kept_form
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import limited, within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people

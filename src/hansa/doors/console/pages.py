@@ -17,11 +17,11 @@ from fastapi.responses import HTMLResponse
 from hansa.doors.console.api_reference import api_document, operations_by_tag
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import STATUS_TAGS, every_refusal, routes_with
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import STATUS_TAGS, every_refusal, routes_with
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import auditor

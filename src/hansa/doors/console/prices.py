@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import NotAnAmount, format_amount, parse_positive
 from hansa.rooms import catalogue, transfers
 

@@ -10,12 +10,12 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
 from hansa.doors.console.rendering import both_forms, page_or_json
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import auditor, federation
 from hansa_verify import BadLicence, RegistryKey, log, read_certificate, verify_registry_card

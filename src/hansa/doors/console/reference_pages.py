@@ -6,9 +6,9 @@ from markupsafe import Markup
 
 from hansa.doors.console.api_reference import api_document, operation_details, operations_by_tag
 from hansa.doors.console.rendering import page, part
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.runtime import Config
+from hansa.foundation.plumbing.process.runtime import Config
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.errors import NotFound
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)

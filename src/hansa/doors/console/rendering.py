@@ -20,8 +20,8 @@ from starlette.responses import Response
 import hansa
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.doors.console.style_sheets import packed_page, style_of, style_sources
-from hansa.foundation.plumbing.content_encoding import accepts_gzip
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.web.content_encoding import accepts_gzip
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
 

@@ -12,9 +12,9 @@ from hansa.doors.console.access.cookies import SESSION, drop_cookie
 from hansa.doors.console.access.forms import RESUME_FIELD
 from hansa.doors.console.access.pages import own_path
 from hansa.doors.console.access.resume import kept_form
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people

@@ -16,8 +16,8 @@ from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from hansa.foundation.plumbing.content_encoding import LEAST_BYTES, accepts_gzip, compressed
-from hansa.foundation.plumbing.lines import IS_GONE
+from hansa.foundation.plumbing.telemetry.lines import IS_GONE
+from hansa.foundation.plumbing.web.content_encoding import LEAST_BYTES, accepts_gzip, compressed
 
 COMPRESSED_SUFFIXES = frozenset({".css", ".js", ".svg", ".txt"})
 PIECE_BYTES = 1 << 16

@@ -8,12 +8,12 @@ from fastapi.responses import HTMLResponse, Response
 
 import hansa
 from hansa.doors.console.rendering import both_forms, page_or_json
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.runtime import Config, Db, Jobs
+from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
+from hansa.foundation.plumbing.process.write_probe import Probe, WriteProbe
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.write_probe import Probe, WriteProbe
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import auditor

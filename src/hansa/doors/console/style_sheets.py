@@ -12,7 +12,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from hansa.foundation.plumbing.content_encoding import compressed_after
+from hansa.foundation.plumbing.web.content_encoding import compressed_after
 
 STATIC = Path(__file__).parent / "static"
 PLOTS = "vendor/uplot/uPlot.min"

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from hansa.doors.console.plots import Plot
 from hansa.doors.console.rendering import both_forms, grouped, page_or_json
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, ZERO, format_amount
 from hansa.rooms import auditor, journal

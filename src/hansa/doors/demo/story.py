@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from hansa.doors.card_verification import cause_of
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.contract import Parties, contract_of_two_milestones
@@ -25,6 +24,7 @@ from hansa.doors.demo.own_registry import Administrator, own_registry
 from hansa.doors.demo.paid_call import Caller, pay_for_a_call
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
+from hansa.doors.verification.cards import cause_of
 from hansa_client import HansaError
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")

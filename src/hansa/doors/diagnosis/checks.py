@@ -12,18 +12,18 @@ import msgspec
 
 import hansa
 from hansa.doors.diagnosis.facts import Facts
-from hansa.foundation.plumbing.migrate import (
-    FORMER_CHAIN_END,
-    LAST_COMMIT_OF_FORMER_CHAIN,
-    is_before_baseline,
-)
+from hansa.foundation.plumbing.outgoing.workload_api import require_agent
 from hansa.foundation.plumbing.settings import (
     BadSetting,
     applied_settings_file,
     exposure,
     misspelt_settings,
 )
-from hansa.foundation.plumbing.workload_api import require_agent
+from hansa.foundation.plumbing.storage.migrate import (
+    FORMER_CHAIN_END,
+    LAST_COMMIT_OF_FORMER_CHAIN,
+    is_before_baseline,
+)
 from hansa.foundation.values.money import parse_amount
 
 Severity = Literal["ok", "note", "warning", "problem"]

@@ -9,15 +9,15 @@ import httpx2
 import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
-from hansa.foundation.plumbing import mail_queue
-from hansa.foundation.plumbing.data_directory import belonging, kind_of
-from hansa.foundation.plumbing.database import Database, Tx, require_reachable
-from hansa.foundation.plumbing.embedded import EmbeddedPostgresFailed, running_dsn
-from hansa.foundation.plumbing.keys import BadKey, Keyring
-from hansa.foundation.plumbing.migrate import known_schemas, newest_schema, present_schema
-from hansa.foundation.plumbing.process_files import ServingProcess, serving_processes
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.jobs import mail_queue
+from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.process.data_directory import belonging, kind_of
+from hansa.foundation.plumbing.process.process_files import ServingProcess, serving_processes
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx, require_reachable
+from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed, running_dsn
+from hansa.foundation.plumbing.storage.migrate import known_schemas, newest_schema, present_schema
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, journal, notifications
 

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, admin_holding
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Developer, admin_holding
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination

@@ -36,19 +36,20 @@ from hansa.doors.console import (
 )
 from hansa.doors.console.static_files import ConsoleFiles
 from hansa.doors.console.style_sheets import STATIC
-from hansa.doors.http import admin_jobs, api_description, problems, status
-from hansa.doors.http.budgets import BUDGETS, Admissions, Budgets
+from hansa.doors.http import admin_jobs, problems, status
+from hansa.doors.http.api import description as api_description
+from hansa.doors.http.connection.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.route_index import RouteIndex
-from hansa.foundation.plumbing.direct import (
+from hansa.foundation.plumbing.process.runtime import RUNTIME, Runtime
+from hansa.foundation.plumbing.web.direct import (
     DirectMember,
     DirectTree,
     direct_handlers,
     direct_members,
     direct_trees,
 )
-from hansa.foundation.plumbing.lazy_routes import routes_below
-from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
+from hansa.foundation.plumbing.web.lazy_routes import routes_below
 
 API_PREFIX = "/api/v1"
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
 
-from hansa.foundation.plumbing.bodies import WaitingRequest
+from hansa.foundation.plumbing.web.bodies import WaitingRequest
 
 SendWhole: TypeAlias = Callable[[bytes, bytes], bool]
 """Sends the fields of a head with status 200, each with its line end, and a body; returns False where it sent nothing."""

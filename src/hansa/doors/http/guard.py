@@ -23,13 +23,13 @@ from hansa.doors.http.direct_request import (
     first_fields,
 )
 from hansa.doors.http.problems import WITHOUT_HEAD, answered, problem
-from hansa.foundation.plumbing.bodies import JsonText
-from hansa.foundation.plumbing.caller import CALLER, Agent, Developer
-from hansa.foundation.plumbing.direct import DirectMember, DirectTree
-from hansa.foundation.plumbing.log import REQUEST_ID
-from hansa.foundation.plumbing.metrics import request_seconds, requests_total, requests_under_way
-from hansa.foundation.plumbing.request_log import RequestLine, request_log
-from hansa.foundation.plumbing.runtime import RUNTIME, Runtime
+from hansa.foundation.plumbing.process.runtime import RUNTIME, Runtime
+from hansa.foundation.plumbing.telemetry.log import REQUEST_ID
+from hansa.foundation.plumbing.telemetry.metrics import request_seconds, requests_total, requests_under_way
+from hansa.foundation.plumbing.telemetry.request_log import RequestLine, request_log
+from hansa.foundation.plumbing.web.bodies import JsonText
+from hansa.foundation.plumbing.web.caller import CALLER, Agent, Developer
+from hansa.foundation.plumbing.web.direct import DirectMember, DirectTree
 from hansa.rooms import people
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)

@@ -13,9 +13,9 @@ from starlette.exceptions import HTTPException
 
 from hansa.doors.console.access import Diverted
 from hansa.doors.console.rendering import error_page, wants_page
-from hansa.foundation.plumbing.invalid_member import InvalidMember
-from hansa.foundation.plumbing.problem_docs import STATUS_TAGS
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.web.invalid_member import InvalidMember
+from hansa.foundation.plumbing.web.problem_docs import STATUS_TAGS
 from hansa.foundation.values.errors import Crashed, MemberInvalid, MethodNotAllowed, NotFound, Refused
 
 CODES = {404: NotFound.code, 405: MethodNotAllowed.code}

@@ -10,13 +10,13 @@ from pydantic import Field
 
 import hansa
 from hansa.doors.shared_metrics import current_metrics
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Jobs
+from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
+from hansa.foundation.plumbing.process.write_probe import Probe
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.write_probe import Probe
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import TooManyRequests, Unavailable
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import auditor

@@ -10,14 +10,14 @@ from functools import cached_property
 
 from fastapi import APIRouter
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobKind
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
-from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.jobs.reactors import Reactor
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.process.runtime import Runtime, Slots
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Background, Blocker, Room
-from hansa.foundation.plumbing.runtime import Runtime, Slots
-from hansa.foundation.plumbing.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 
 # Some are read as properties that fill in what the operator left out.
 SETTINGS = frozenset(Settings.model_fields) | {

@@ -1,7 +1,9 @@
 """The foundation's own part: the checks of callers that rooms fill, the limits of requests, and its jobs."""
 
-from hansa.foundation.plumbing import idempotency, limits, mail_queue
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.jobs import forget_dead_jobs, mail_queue, sweep, sweep_of
+from hansa.foundation.plumbing.room import Room
+from hansa.foundation.plumbing.web import idempotency, limits
+from hansa.foundation.plumbing.web.caller import (
     AGENT_CHECK,
     DEVELOPER_CHECK,
     IS_DEVELOPER_SUSPENDED,
@@ -10,9 +12,7 @@ from hansa.foundation.plumbing.caller import (
     PASSWORD_SETTER_CHECK,
     SERVICE_CHECK,
 )
-from hansa.foundation.plumbing.jobs import forget_dead_jobs, sweep, sweep_of
-from hansa.foundation.plumbing.peer_caller import PEER_CHECK
-from hansa.foundation.plumbing.room import Room
+from hansa.foundation.plumbing.web.peer_caller import PEER_CHECK
 
 PLUMBING = Room(
     name="plumbing",

@@ -8,12 +8,12 @@ import msgspec
 from fastapi import APIRouter
 from prometheus_client import Counter, Gauge, Histogram
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobKind
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
-from hansa.foundation.plumbing.reactors import Reactor
-from hansa.foundation.plumbing.runtime import Filling, Runtime, Slot
-from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.jobs.reactors import Reactor
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.process.runtime import Filling, Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
 
 Metric: TypeAlias = Counter | Gauge | Histogram
 Background: TypeAlias = Callable[[Runtime], AbstractAsyncContextManager[None]]

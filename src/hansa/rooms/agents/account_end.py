@@ -1,7 +1,7 @@
 """The end of a developer's agents with the account: what prevents it, and how it is done."""
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import AccountEnd, Blocker, BlockerKind
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 
 from . import store
 from .errors import OwnAgent

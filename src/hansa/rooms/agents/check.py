@@ -12,12 +12,12 @@ from weakref import WeakKeyDictionary
 import msgspec
 from fastapi import Depends
 
-from hansa.foundation.plumbing.caller import Agent, agent_caller
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.declared_refusals import refuses_with
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.tokens import Claims, TokenKind
+from hansa.foundation.plumbing.keys.tokens import Claims, TokenKind
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.web.caller import Agent, agent_caller
+from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.roles import permissions_of
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.keys import private_pem
+from hansa.foundation.plumbing.keys.key_files import private_pem
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.did import mint_did
 from hansa.foundation.values.secrets import new_hex, new_name

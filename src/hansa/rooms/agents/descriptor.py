@@ -1,9 +1,9 @@
 """What the process needs to know of the agents room."""
 
-from hansa.foundation.plumbing.caller import AGENT_CHECK, LAST_READ_AGENT
 from hansa.foundation.plumbing.jobs import scheduled, sweep
-from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
+from hansa.foundation.plumbing.web.caller import AGENT_CHECK, LAST_READ_AGENT
 from hansa.rooms import catalogue, journal
 
 from .account_end import ACCOUNT_END_OF_AGENTS

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 
 from . import rules, store
 from .errors import AgentSuspended

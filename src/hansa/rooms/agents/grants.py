@@ -4,9 +4,9 @@ An owed grant keeps the amount of the day on which it was claimed. Only active a
 In one hour at most GENESIS_GRANTS_PER_ADDRESS grants for agents from one address are due, and GENESIS_GRANTS_PER_HOUR are paid in all.
 """
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 

@@ -6,8 +6,8 @@ finds nothing left. The claim comes before the ledger is touched, so the treasur
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 _CLAIM_GRANT = """

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from hansa.foundation.events import AgentOnboarded
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, federation, journal, ledger
 

@@ -5,8 +5,8 @@ from typing import Annotated, TypeAlias
 
 from fastapi import Depends
 
-from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.values.errors import DeveloperSuspended
 
 IsSuspended: TypeAlias = Callable[[Tx, int], Awaitable[bool]]

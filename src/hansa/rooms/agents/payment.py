@@ -10,9 +10,9 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Agent, require_permission
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, require_permission
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 

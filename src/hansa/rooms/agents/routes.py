@@ -6,23 +6,23 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.security import APIKeyHeader
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.keys.tokens import TokenKind
+from hansa.foundation.plumbing.process.runtime import Config, Db, Tokens
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_cards
+from hansa.foundation.plumbing.web.caller import (
     CurrentAgent,
     Developer,
     Public,
     developer_acting,
     developer_holding,
 )
-from hansa.foundation.plumbing.declared_refusals import refuses_with
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.early_authentication import evaluated_once
-from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
-from hansa.foundation.plumbing.lazy_routes import include
-from hansa.foundation.plumbing.limits import Limit, client_site, limited
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Tokens
-from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.plumbing.web.declared_refusals import refuses_with
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.early_authentication import evaluated_once
+from hansa.foundation.plumbing.web.entity_tags import IfVersion, PreconditionFailed
+from hansa.foundation.plumbing.web.lazy_routes import include
+from hansa.foundation.plumbing.web.limits import Limit, client_site, limited
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import (
     Conflict,
     DeveloperSuspended,

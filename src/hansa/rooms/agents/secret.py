@@ -1,9 +1,9 @@
 """A new client secret for an agent whose old one is lost or known to others."""
 
 from hansa.foundation.events import AgentSecretRotated
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import require_version
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.entity_tags import require_version
 from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import journal

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from hansa.foundation.events import AgentRevoked, AgentStatusChanged
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import catalogue, journal, ledger
 
 from . import store

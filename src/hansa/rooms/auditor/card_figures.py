@@ -1,6 +1,6 @@
 """What the registry card says of the supply: the newest audit cycle."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import federation
 

@@ -8,7 +8,7 @@
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import store

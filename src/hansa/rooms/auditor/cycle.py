@@ -7,11 +7,11 @@ import structlog
 from msgspec.structs import replace
 
 from hansa.foundation.events import SupplyInvariantBreach
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import SCHEDULE, enqueue
-from hansa.foundation.plumbing.metrics import audit_status, supply_delta
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import audit_status, supply_delta
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal, ledger
 

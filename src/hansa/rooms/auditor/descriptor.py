@@ -1,9 +1,9 @@
 """What the process needs to know of the auditor."""
 
 from hansa.foundation.plumbing.jobs import scheduled, sweep
-from hansa.foundation.plumbing.metrics import audit_status, supply_delta
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import audit_status, supply_delta
 from hansa.rooms import federation, transfers
 
 from .across import agreed_at, compare_with_peers

@@ -12,7 +12,7 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
 

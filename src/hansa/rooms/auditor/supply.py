@@ -4,9 +4,9 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import supply_delta
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import supply_delta
 from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
 

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.gather import Gathering
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.gather import Gathering
 
 from . import rules, store
 from .checkpoint import advance_if_free

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import format_amount
 
 from . import store

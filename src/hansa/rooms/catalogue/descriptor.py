@@ -3,9 +3,9 @@
 from contextlib import AbstractAsyncContextManager
 
 from hansa.foundation.plumbing.jobs import sweep, sweep_of
-from hansa.foundation.plumbing.metrics import card_visits_total, peer_acts_total
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.telemetry.metrics import card_visits_total, peer_acts_total
 from hansa.rooms import federation
 
 from .exports import router as exports_router

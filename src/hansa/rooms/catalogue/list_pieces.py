@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 
 from .listing import read_cards
 from .pages import CardsPage, PageRequest

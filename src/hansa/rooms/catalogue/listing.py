@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import cursor, rules, store
 from .card_conditions import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text

@@ -1,6 +1,6 @@
 """What keeps long lists quick: put-off work of the database, done a little at a time."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 

@@ -7,7 +7,6 @@ where a look at all peers that are due, by one job, found news.
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import (
     Job,
     LeasedKind,
@@ -21,8 +20,9 @@ from hansa.foundation.plumbing.jobs import (
     sweep_with_runtime,
 )
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 

@@ -4,9 +4,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.foundation.values.canonical import digest
 
 from . import human_readable_id, rules, store

@@ -7,8 +7,8 @@
 
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.foundation.values.canonical import digest
 
 from .errors import CardRevoked, CardUnknown, HumanReadableIdTaken

@@ -5,8 +5,8 @@
   its owner's account the document is erased at once: names and texts may be personal. DID and status stay.
 """
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import AccountEnd
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .changes import TOMBSTONE_DAYS

@@ -6,8 +6,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.convertors import StringConvertor, register_url_convertor
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_cards
+from hansa.foundation.plumbing.web.caller import (
     CREDENTIAL_OPTIONAL,
     Developer,
     Public,
@@ -15,10 +16,9 @@ from hansa.foundation.plumbing.caller import (
     maybe_developer_holding,
     require_scope_if_lacking,
 )
-from hansa.foundation.plumbing.entity_tags import TAGGED, tagged
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.web.entity_tags import TAGGED, tagged
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
 from .findings import LIST_FINDINGS, Findings

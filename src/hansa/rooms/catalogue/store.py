@@ -12,9 +12,9 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
-from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 
 from .card_conditions import Conditions
 from .records import Bond, Card, CardName, ListedCard, NewCard, StoredCard

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .records import Card

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.commerce.requirement import Required
 
 BondAdmits: TypeAlias = Callable[[Tx, str, Settings, Required | None], Awaitable[bool]]

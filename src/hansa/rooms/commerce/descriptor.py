@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, federation, transfers
 
 from . import across, bonds, contracts, disputes, payments, settlements, slash_bond, x402

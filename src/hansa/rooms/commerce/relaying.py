@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 import msgspec
 from pydantic import BaseModel, ValidationError
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
-from hansa.foundation.plumbing.idempotency import KeyReused, Repeatable
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
+from hansa.foundation.plumbing.web.idempotency import KeyReused, Repeatable
 from hansa.foundation.values.errors import Conflict, Refused, Unavailable
 from hansa.rooms import federation, transfers
 

@@ -1,8 +1,8 @@
 """The blocklist of the registry follows what is withheld, by a reactor."""
 
 from hansa.foundation.events import AgentReinstated, AgentRevoked, AgentSuspended
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 
 from . import store

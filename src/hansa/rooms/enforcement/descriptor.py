@@ -1,7 +1,7 @@
 """What the process needs to know of enforcement."""
 
-from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
 
 from .blocklist import BLOCKLIST
 from .developers import is_suspended_or_closed

@@ -5,9 +5,9 @@ suspend or reinstate their own account: the administrator who suspends remains o
 """
 
 from hansa.foundation.events import DeveloperReinstated, DeveloperSuspended
-from hansa.foundation.plumbing.admin_acts import admit_author, bar_author, record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import admit_author, bar_author, record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import agents, catalogue, journal, people
 
 from . import store

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeVar
 import asyncpg
 import structlog
 
-from hansa.foundation.plumbing.database import OUT_OF_REACH, RETRIED, Tx
+from hansa.foundation.plumbing.storage.database import OUT_OF_REACH, RETRIED, Tx
 from hansa.rooms import agents, catalogue, ledger
 
 from .rules import (

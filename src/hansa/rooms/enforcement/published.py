@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_object
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_object
 
 VERSION = 1
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from hansa.foundation.events import AgentReinstated
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import agents, journal
 
 from . import effects, store

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .rules import Basis, DeveloperSuspension, HardSuspension, Suspension
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 
 async def block(tx: Tx, did: str, since: datetime) -> None:

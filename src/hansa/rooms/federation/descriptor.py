@@ -1,10 +1,10 @@
 """What the process needs to know of the federation room."""
 
-from hansa.foundation.plumbing.caller import LICENCE_CHECK, SERVICE_CHECK
 from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
-from hansa.foundation.plumbing.metrics import operator_licence_readings_total, peer_refusals_total
-from hansa.foundation.plumbing.peer_caller import PEER_CHECK
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import operator_licence_readings_total, peer_refusals_total
+from hansa.foundation.plumbing.web.caller import LICENCE_CHECK, SERVICE_CHECK
+from hansa.foundation.plumbing.web.peer_caller import PEER_CHECK
 
 from .admission import check_licence
 from .admission import router as admission_router

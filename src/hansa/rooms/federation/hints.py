@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import SCHEDULE, enqueue
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .crossing import OPERATOR_LICENCE
 from .licences import judge_if_newer, known_lists

@@ -4,8 +4,8 @@ The catalogue runs these jobs: its hint also names the newest act of enforcement
 reads at its own interval.
 """
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import SCHEDULE, NewJob, enqueue, enqueue_many
+from hansa.foundation.plumbing.storage.database import Tx
 
 HINT_KIND = "peer hint"
 LICENCE_ROUND = "federation: refresh licences"

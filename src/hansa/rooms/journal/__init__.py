@@ -1,6 +1,6 @@
 """The journal: append-only, in the same commit as what it records."""
 
-from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.rooms.journal.append import append
 from hansa.rooms.journal.descriptor import ROOM
 from hansa.rooms.journal.emission import Policy as EmissionPolicy

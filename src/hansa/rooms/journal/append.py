@@ -5,7 +5,7 @@ registry that fails closed refuse the act: better no transfer than one without a
 """
 
 from hansa.foundation.events import REGISTRY_ACCOUNT, Event, event_json
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .errors import EmissionUndecided

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hansa.foundation.events import event_types
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 
 from .parties import parties_of
 

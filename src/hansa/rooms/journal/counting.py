@@ -5,10 +5,10 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.gather import Gathering
 
 from . import counting_store
 

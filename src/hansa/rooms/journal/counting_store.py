@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
-from hansa.foundation.plumbing.positions import OLDEST_OPEN
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 
 from .expansion import SPAN, counts_by_type
 

@@ -3,7 +3,9 @@
 from contextlib import AbstractAsyncContextManager
 
 from hansa.foundation.plumbing.jobs import sweep, sweep_of
-from hansa.foundation.plumbing.metrics import (
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import (
     feed_events_total,
     feed_messages_total,
     feed_readers_dropped_total,
@@ -12,8 +14,6 @@ from hansa.foundation.plumbing.metrics import (
     reactions_set_aside_total,
     reactions_total,
 )
-from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.runtime import Runtime
 
 from .counting import count_settled
 from .counting_store import HAS_UNCOUNTED, HAS_VOLUME

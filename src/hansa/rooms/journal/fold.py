@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 
 from . import fold_store, fold_whole_store

@@ -11,7 +11,7 @@ from decimal import Decimal
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import UNIT
 
 from .store import NEWEST_SEQUENCE

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import UNIT
 
 from .fold_store import (

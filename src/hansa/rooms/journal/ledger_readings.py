@@ -6,8 +6,8 @@ from typing import Annotated, Protocol
 import msgspec
 from fastapi import Depends
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 

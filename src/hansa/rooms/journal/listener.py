@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TypeAlias
 
-from hansa.foundation.plumbing.connection import DatabaseConnection, connect
-from hansa.foundation.plumbing.database import OUT_OF_REACH
+from hansa.foundation.plumbing.storage.connection import DatabaseConnection, connect
+from hansa.foundation.plumbing.storage.database import OUT_OF_REACH
 
 NOTIFICATIONS = "hansa_journal"
 CLOSE_SECONDS = 2.0

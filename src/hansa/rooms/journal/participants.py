@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import participants_store as store
 from .cursor import seal, unseal

@@ -1,6 +1,6 @@
 """One partition of the log for each month, made ahead of time; what comes in a month without one lands in the default."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 

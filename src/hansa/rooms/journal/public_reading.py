@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from hansa.foundation.events import ledger_key
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import participants_store, reading_store
 from .audience import PRIVATE_TYPES, seen_by

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.positions import OLDEST_OPEN
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 
 from .expansion import SPAN_MAX, events_of, rows_after, rows_of_type
 from .store import COLUMNS, stored

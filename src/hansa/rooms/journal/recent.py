@@ -1,7 +1,7 @@
 """The ring of the newest events, as the public sees them."""
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .audience import PRIVATE_TYPES, seen_by

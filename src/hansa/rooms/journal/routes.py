@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent, InternalCaller, LicenceSuspended, Public
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import include
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentAgent, InternalCaller, LicenceSuspended, Public
+from hansa.foundation.plumbing.web.lazy_routes import include
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
 from .counting import EVENT_COUNTS, EventCounts

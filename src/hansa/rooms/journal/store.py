@@ -6,8 +6,8 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .expansion import SPAN, events_of, rows_with_key
 

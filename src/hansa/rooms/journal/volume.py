@@ -5,7 +5,7 @@ from datetime import date
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from . import counting_store

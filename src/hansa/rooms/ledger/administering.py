@@ -1,8 +1,8 @@
 """What an administrator of the treasury does with units; each act is in the audit log, with its reference as the reason."""
 
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import Minor
 
 from . import rules, store

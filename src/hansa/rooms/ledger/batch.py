@@ -21,11 +21,11 @@ from typing import TypeAlias, TypeVar
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.changed_caller import CallerChanged
-from hansa.foundation.plumbing.database import Database, Lane, Tx
-from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
-from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Database, Lane, Tx
+from hansa.foundation.plumbing.telemetry.metrics import batch_size, postings_total, transfers_waiting
+from hansa.foundation.plumbing.web.changed_caller import CallerChanged
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor

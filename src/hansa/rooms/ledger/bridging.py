@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.did import ledger_id_of_bridge
 from hansa.foundation.values.money import Minor
 

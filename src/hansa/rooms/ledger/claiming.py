@@ -7,8 +7,8 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.money import Minor
 
 from . import orders, rules, store

@@ -1,6 +1,6 @@
 """The end of an account: only an empty one is closed, so that no unit reaches it any more."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Conflict
 from hansa.foundation.values.money import format_amount
 

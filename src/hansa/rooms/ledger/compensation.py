@@ -5,7 +5,7 @@ They count toward `net_in_limit` of that registry, as what it brings in: its wor
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from . import orders, store

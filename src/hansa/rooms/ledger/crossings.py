@@ -20,7 +20,7 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, units
 
 from . import crossings_store as store

@@ -1,8 +1,8 @@
 """What the process needs to know of the ledger."""
 
 from hansa.foundation.plumbing.jobs import scheduled
-from hansa.foundation.plumbing.metrics import batch_size, postings_total, transfers_waiting
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import batch_size, postings_total, transfers_waiting
 from hansa.rooms import journal
 
 from .history import count_of_account, held_balances, keys_of_account

@@ -4,7 +4,7 @@ Destroying holds the treasury's lock, so that what is destroyed is still there w
 """
 
 from hansa.foundation.events import TokensDestroyed
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 

@@ -6,9 +6,9 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
-from hansa.foundation.plumbing.metrics import postings_total
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import postings_total
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal

@@ -15,8 +15,8 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 _HOLDS = """

@@ -6,7 +6,7 @@ Issuing holds the treasury's lock while the supply is summed, so that no two pas
 from collections.abc import Sequence
 
 from hansa.foundation.events import TokensIssued
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 

@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.lazy_routes import include
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentAgent
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.lazy_routes import include
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Unauthorized, Unavailable
 from hansa.foundation.values.money import format_amount
 

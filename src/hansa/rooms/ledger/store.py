@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.values.money import Minor
 
 from .book import Book

@@ -1,8 +1,8 @@
 """What the process needs to know of notifications."""
 
 from hansa.foundation.plumbing.jobs import sweep
-from hansa.foundation.plumbing.metrics import webhook_tries_total
 from hansa.foundation.plumbing.room import AccountEnd, Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import webhook_tries_total
 
 from .owner_notices import OWNER_NOTICES
 from .webhooks import SEALED_SECRETS, WEBHOOKS, erase_webhooks, forget_old_deliveries, router

@@ -37,8 +37,8 @@ from hansa.foundation.events import (
     Event,
     SpendApprovalRequested,
 )
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
 from .webhooks import WebhookEvent, enqueue_webhook, having_webhooks

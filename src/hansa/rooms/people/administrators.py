@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.invalid_member import without_type
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.invalid_member import without_type
 from hansa.foundation.values.errors import MemberInvalid
 
 from . import register, rules, store

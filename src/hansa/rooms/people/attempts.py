@@ -1,8 +1,8 @@
 """How often anybody may try the password of one account, wherever they come from."""
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.limits import Limit, admit
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.limits import Limit, admit
 from hansa.foundation.values.secrets import fingerprint
 
 from . import passwords, store

@@ -1,8 +1,8 @@
 """Who shows a developer's credential: a developer token, or an API key."""
 
-from hansa.foundation.plumbing.caller import API_KEY_SESSION, Developer
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.plumbing.keys.tokens import TokenKind
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.web.caller import API_KEY_SESSION, Developer
 
 from .api_keys import KEY_PREFIX, check_api_key, check_key_behind_ticket
 from .sessions import check_session

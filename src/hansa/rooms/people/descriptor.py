@@ -1,9 +1,9 @@
 """What the process needs to know of the people room."""
 
-from hansa.foundation.plumbing.caller import DEVELOPER_CHECK, PASSWORD_SETTER_CHECK
 from hansa.foundation.plumbing.jobs import sweep, sweep_with_runtime
-from hansa.foundation.plumbing.metrics import passwords_waiting
 from hansa.foundation.plumbing.room import ACCOUNT_END, Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import passwords_waiting
+from hansa.foundation.plumbing.web.caller import DEVELOPER_CHECK, PASSWORD_SETTER_CHECK
 
 from .api_keys import router as api_keys_router
 from .audit_log import router as audit_log_router

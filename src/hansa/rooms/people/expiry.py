@@ -1,6 +1,6 @@
 """What has ended is forgotten: tokens past their time, and sessions that nothing continues any more."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import calls, recovery, store
 

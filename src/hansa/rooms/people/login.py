@@ -4,9 +4,9 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 
 from . import partial_login, passwords, store, two_factor, verify_email
 from .attempts import admit_attempt

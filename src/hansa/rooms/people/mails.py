@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail_queue import OutgoingMail, enqueue_mail
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.jobs.mail_queue import OutgoingMail, enqueue_mail
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 

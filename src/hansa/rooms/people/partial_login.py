@@ -3,7 +3,7 @@
 It is good for five minutes, for one login, and for five tries.
 """
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import store

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from hansa.foundation.plumbing.metrics import passwords_waiting
+from hansa.foundation.plumbing.telemetry.metrics import passwords_waiting
 
 from .errors import TooManyPasswords
 

@@ -1,8 +1,8 @@
 """The developer's own record, and the acceptance of new terms in it."""
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Unauthorized
 
 from . import recovery_keys, store

@@ -1,7 +1,7 @@
 """Recovery keys: what proves who somebody is when the password or the second factor is lost. Each works once."""
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import version_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.entity_tags import version_of
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import store

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import invites, passwords, recovery_keys, rules, store, verify_email
 from .confusables import readings

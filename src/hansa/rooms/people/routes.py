@@ -5,14 +5,14 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentDeveloper, Developer, Public, developer_holding
-from hansa.foundation.plumbing.lazy_routes import include
-from hansa.foundation.plumbing.limits import Limit, limited, within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing, Tokens
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, Tokens
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.tokens import TokenIssuer
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentDeveloper, Developer, Public, developer_holding
+from hansa.foundation.plumbing.web.lazy_routes import include
+from hansa.foundation.plumbing.web.limits import Limit, limited, within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 
 from .store import DEVELOPER_COLUMNS, developer_of
 

@@ -6,11 +6,11 @@ from uuid import UUID
 import msgspec
 from fastapi import Request
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.limits import client_address
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import Claims, TokenIssuer, TokenKind
+from hansa.foundation.plumbing.keys.tokens import Claims, TokenIssuer, TokenKind
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.limits import client_address
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
 

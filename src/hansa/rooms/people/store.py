@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 
 # The areas that a developer `d` administers now, whether a suspension withholds them, and whether there is one.
 AREAS_COLUMNS = """

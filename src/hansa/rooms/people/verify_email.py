@@ -3,9 +3,9 @@
 A link is good for a day. Visited again, it says that the address is verified already; it logs nobody in.
 """
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail_queue import enqueue_mail
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.jobs.mail_queue import enqueue_mail
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import mails, store

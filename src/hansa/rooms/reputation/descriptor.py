@@ -1,7 +1,7 @@
 """What the process needs to know of reputation."""
 
-from hansa.foundation.plumbing.metrics import unbonded_accepts_total
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.telemetry.metrics import unbonded_accepts_total
 from hansa.rooms import commerce
 
 from . import bonds, scores

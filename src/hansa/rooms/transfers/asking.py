@@ -6,8 +6,8 @@ from uuid import UUID
 from fastapi import Header
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.caller import CAPABILITY_HEADER, PermissionMissing
-from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
+from hansa.foundation.plumbing.web.caller import CAPABILITY_HEADER, PermissionMissing
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.values.errors import (
     Forbidden,
     Invalid,

@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.errors import Forbidden, Refused, Unavailable
 from hansa.rooms import agents, ledger
 

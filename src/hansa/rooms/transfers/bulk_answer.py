@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.idempotency import answer_once
+from hansa.foundation.plumbing.web.idempotency import answer_once
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger
 

@@ -6,13 +6,13 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, agent_holding
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
-from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, agent_holding
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, Repeatable, answer_once
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms import agents, ledger
 

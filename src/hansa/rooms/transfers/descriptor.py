@@ -1,8 +1,8 @@
 """What the process needs to know of the transfers room."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 
 from .bridge import BRIDGE_OUTBOX, is_settled

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import Repeatable
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.rooms import agents, ledger
 
 

@@ -6,9 +6,9 @@ card.
 
 from collections.abc import Iterable, Sequence
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.did import namespace_of
 from hansa.rooms import catalogue, federation
 

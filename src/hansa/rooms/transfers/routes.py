@@ -8,18 +8,18 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.caller import Agent, agent_holding
-from hansa.foundation.plumbing.changed_caller import confirm_caller
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.idempotency import (
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.web.caller import Agent, agent_holding
+from hansa.foundation.plumbing.web.changed_caller import confirm_caller
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     Repeatable,
     answer_once,
 )
-from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import (
     Refused,
 )

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from pydantic import Field, model_validator
 
-from hansa.foundation.plumbing.idempotency import KEY_PATTERN
+from hansa.foundation.plumbing.web.idempotency import KEY_PATTERN
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive

@@ -8,10 +8,10 @@
 from collections.abc import Awaitable, Iterable
 from typing import Literal, TypeAlias
 
-from hansa.foundation.plumbing.caller import Agent, require_permission
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.web.caller import Agent, require_permission
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, ledger
 

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from hansa.doors.listeners import listen
+from hansa.doors.serving.listeners import listen
 from hansa.rooms.catalogue.pulls.liveness import liveness_of, question_to
 from hansa.rooms.catalogue.pulls.records import Interface
 from hansa.rooms.catalogue.pulls.rules import recheck_pause

@@ -5,8 +5,8 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
-from hansa.foundation.plumbing.job_health import JobHealth
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.telemetry.job_health import JobHealth
 from hansa.rooms import journal
 from hansa.rooms.journal.feed.follower import Follower
 from hansa.rooms.journal.feed.store import Place

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.foundation.events import event_types
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.rooms.journal.feed.messages import LiveEvent
 
 

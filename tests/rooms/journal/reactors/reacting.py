@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 from hansa.foundation.events import TokensIssued
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.job_health import JobHealth
 from hansa.foundation.plumbing.jobs import Retries, run_jobs
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.telemetry.job_health import JobHealth
 from hansa.rooms import journal
 from tests.operation.registry_process import until
 

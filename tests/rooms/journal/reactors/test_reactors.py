@@ -10,7 +10,7 @@ from multiprocessing.process import BaseProcess
 import pytest
 
 from hansa.foundation.events import AgentOnboarded
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import journal
 from tests.all_events import ALL_EVENTS
 from tests.properties.scale import by_tier, printed_seed

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.ledger import staking

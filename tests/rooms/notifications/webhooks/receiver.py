@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from hansa.foundation.plumbing.metrics import webhook_tries_total
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.telemetry.metrics import webhook_tries_total
 from hansa.rooms.notifications.webhooks import WEBHOOKS
 from tests.founded import open_copy
 from tests.outside import Host, host

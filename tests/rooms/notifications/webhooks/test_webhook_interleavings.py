@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job
 from hansa.foundation.plumbing.jobs import store as job_store
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import new_name
 from hansa.rooms.notifications.webhooks import WEBHOOKS, store, subscribing
 from hansa.rooms.notifications.webhooks.deliveries import enqueue_webhook, send_test

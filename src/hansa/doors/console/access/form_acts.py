@@ -9,9 +9,9 @@ import msgspec
 from fastapi import Request
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable, recall, remember
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable, recall, remember
 
 from .forms import KEY_FIELD
 from .policy import Acting, Visiting

@@ -8,7 +8,7 @@ import base64
 import binascii
 from datetime import datetime, timedelta
 
-from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
 
 from .errors import FormExpired
 

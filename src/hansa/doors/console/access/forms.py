@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
 
-from hansa.foundation.plumbing.bodies import BODY_MAX_BYTES, FORM, BodyInvalid, read_within
-from hansa.foundation.plumbing.invalid_member import without_type
+from hansa.foundation.plumbing.web.bodies import BODY_MAX_BYTES, FORM, BodyInvalid, read_within
+from hansa.foundation.plumbing.web.invalid_member import without_type
 from hansa.foundation.values.errors import Refused, UnsupportedMediaType
 
 from .errors import FormRefused

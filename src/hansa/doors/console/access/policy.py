@@ -10,11 +10,11 @@ from urllib.parse import quote
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.caller import AdminNeeds2fa, AreaMissing, AreasWithheld, Developer
-from hansa.foundation.plumbing.runtime import runtime_of
-from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.uploads import read_upload
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.web.caller import AdminNeeds2fa, AreaMissing, AreasWithheld, Developer
+from hansa.foundation.plumbing.web.uploads import read_upload
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import people
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
 
 PURPOSE = "console form kept for after a login"
 KEPT_MAX_CHARACTERS = 400_000

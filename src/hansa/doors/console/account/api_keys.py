@@ -16,10 +16,10 @@ from hansa.doors.console.access import (
     act_once,
     see_other,
 )
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound, Refused
 from hansa.foundation.values.scopes import SCOPES
 from hansa.rooms import people

@@ -12,10 +12,10 @@ from hansa.doors.console.access import (
     account_page,
     see_other,
 )
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, runtime_of
 from hansa.foundation.plumbing.room import ACCOUNT_END
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing, runtime_of
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import people
 

@@ -12,11 +12,11 @@ from hansa.doors.console.access import (
     act_once,
     form_page,
 )
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import limited, within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Sealing
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import people

@@ -4,9 +4,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import AccountAct, SignedInPerson, account_page, see_other
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import people
 

@@ -17,11 +17,11 @@ from hansa.doors.console.access import (
     act_once,
     see_other,
 )
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import tag_of
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import admit, within_read_limit
-from hansa.foundation.plumbing.runtime import Db, Sealing, runtime_of
+from hansa.foundation.plumbing.process.runtime import Db, Sealing, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.entity_tags import tag_of
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import admit, within_read_limit
 from hansa.foundation.values.errors import NotFound, Refused
 from hansa.rooms import notifications
 

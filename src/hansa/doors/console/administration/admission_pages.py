@@ -7,8 +7,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import SentForm, SignedIn, act_once, whole_number
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import federation
 

@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import agents, catalogue, commerce, enforcement, ledger
 

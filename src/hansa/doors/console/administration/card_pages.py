@@ -15,9 +15,9 @@ from hansa.doors.console.access import (
     Uploading,
     proved_upload_in,
 )
-from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
 from hansa.rooms import federation
 
 from .pages import (

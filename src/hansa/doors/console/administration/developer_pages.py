@@ -6,8 +6,8 @@ from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import catalogue, enforcement, people
 
 from .pages import SHOWN, EnforcementAct, Enforcer, Offset, Words, administration_page, administration_router

@@ -6,9 +6,9 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import SentForm, SignedIn
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import commerce, federation
 
 from .pages import (

@@ -6,8 +6,8 @@ from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import SentForm, SignedIn, act_once, whole_number
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel

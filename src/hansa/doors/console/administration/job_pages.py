@@ -8,10 +8,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.console.access import SentForm, SignedIn
-from hansa.foundation.plumbing import jobs, mail_queue
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.job_health import Waiting
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.jobs import mail_queue
+from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.telemetry.job_health import Waiting
 
 from .pages import (
     SHOWN,

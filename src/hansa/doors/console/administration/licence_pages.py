@@ -10,9 +10,9 @@ from hansa.doors.console.access import (
     SignedIn,
     whole_number,
 )
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import federation
 from hansa_verify import read_certificate
 

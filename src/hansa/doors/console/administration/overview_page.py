@@ -14,9 +14,9 @@ from hansa.doors.console.access import AnyAdministrator, SignedIn
 from hansa.doors.diagnosis.checks import DISK_PROBLEM_BYTES, DISK_WARNING_BYTES, QUEUE_WARNING_SECONDS
 from hansa.doors.diagnosis.facts import Queue, read_queues
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db, Jobs
+from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import auditor, commerce
 
 from .pages import ENFORCEMENT, PLATFORM, TREASURY, administration_page, administration_router

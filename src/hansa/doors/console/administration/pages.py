@@ -19,10 +19,10 @@ from hansa.doors.console.access import (
 )
 from hansa.doors.console.access.form_acts import Acts
 from hansa.doors.console.navigation import Link
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 

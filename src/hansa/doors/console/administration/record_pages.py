@@ -6,9 +6,9 @@ from urllib.parse import urlsplit, urlunsplit
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.foundation.plumbing.admin_acts import AdminActFilter
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import ARE_A_SECRET, HOLD_A_PASSWORD, Settings
+from hansa.foundation.plumbing.web.admin_acts import AdminActFilter
 from hansa.rooms import people
 
 from .pages import SHOWN, Offset, PlatformAdministrator, Words, administration_page, administration_router

@@ -6,9 +6,9 @@ from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import see_other
-from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.jobs.reactors import Reactor
+from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.room import REACTORS
-from hansa.foundation.plumbing.runtime import Config, Db
 from hansa.rooms import catalogue, journal
 
 from .pages import PlatformAct, PlatformAdministrator, administration_page, administration_router

@@ -7,9 +7,9 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
 from hansa.doors.console.access import FormRefused, SentForm, SignedIn
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
 from hansa.rooms import agents, auditor, ledger

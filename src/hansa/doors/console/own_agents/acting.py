@@ -16,7 +16,7 @@ from starlette.types import Message
 
 from hansa.doors.console.access import Acting, SentForm
 from hansa.doors.console.access.form_acts import PAUSES_SECONDS
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.rooms import agents
 
 API = "/api/v1"

@@ -7,9 +7,9 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
 from hansa.doors.console.navigation import AGENT_LINKS
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import within_read_limit
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents
 

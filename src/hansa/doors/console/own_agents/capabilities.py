@@ -16,10 +16,10 @@ from hansa.doors.console.access import (
     see_other,
     whole_number,
 )
-from hansa.foundation.plumbing.caller import require_permission
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.limits import limited
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import require_permission
+from hansa.foundation.plumbing.web.limits import limited
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.roles import PERMISSIONS, permissions_of
 from hansa.rooms import agents

@@ -1,8 +1,8 @@
 """The editor of the card of an own agent, and the check that the card was not changed meanwhile."""
 
 from hansa.doors.console.access import SignedIn
-from hansa.foundation.plumbing.entity_tags import PreconditionFailed
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.web.entity_tags import PreconditionFailed
 from hansa.rooms import catalogue
 
 CHANGED = "The card was changed after you opened it: open the page again to see the change."

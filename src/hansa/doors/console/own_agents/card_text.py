@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, number_as_written, parse_json
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, number_as_written, parse_json
 from hansa.foundation.values.errors import Refused
 
 FIELD = "card"

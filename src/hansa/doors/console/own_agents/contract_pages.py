@@ -10,11 +10,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, FormRefused, SentForm, SignedIn, SignedInPerson, see_other
 from hansa.doors.console.contract_pages import BIGINT_MAX, wording
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, commerce
 
 from .acting import act_as

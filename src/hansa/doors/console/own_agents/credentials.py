@@ -13,11 +13,11 @@ from hansa.doors.console.access import (
     see_other,
 )
 from hansa.doors.console.account.text_file import environment_file, text_file
-from hansa.foundation.plumbing.caller import require_permission
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import tag_of
-from hansa.foundation.plumbing.limits import admit, limited
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import require_permission
+from hansa.foundation.plumbing.web.entity_tags import tag_of
+from hansa.foundation.plumbing.web.limits import admit, limited
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 

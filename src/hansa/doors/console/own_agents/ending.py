@@ -11,7 +11,7 @@ from hansa.doors.console.access import (
     SignedInPerson,
     see_other,
 )
-from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents, catalogue
 

@@ -6,9 +6,9 @@ from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.limits import limited, within_read_limit
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.rooms import agents
 

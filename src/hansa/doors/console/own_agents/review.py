@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.errors import Invalid
 from hansa.rooms import catalogue
 

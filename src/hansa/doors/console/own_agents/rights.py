@@ -4,7 +4,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import FormRefused, ProvedAct, SentForm, SignedIn, SignedInPerson, see_other
-from hansa.foundation.plumbing.runtime import Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa.rooms import agents

@@ -6,7 +6,7 @@ from fastapi import Path, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SignedInPerson
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.values.errors import NotFound
 from hansa.rooms import catalogue
 

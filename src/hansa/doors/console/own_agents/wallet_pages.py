@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse, Response
 from hansa.doors.console.access import SignedInPerson, account_page
 from hansa.doors.console.plots import Plot
 from hansa.doors.console.rendering import grouped
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, ledger, reputation
 

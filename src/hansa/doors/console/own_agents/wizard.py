@@ -15,11 +15,11 @@ from hansa.doors.console.access import (
     act_once,
 )
 from hansa.doors.console.account.text_file import environment_file, text_file
-from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.lazy_routes import LazyRoute
-from hansa.foundation.plumbing.limits import Limit, admit, client_site, limited, within_read_limit
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import Limit, admit, client_site, limited, within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import agents, catalogue

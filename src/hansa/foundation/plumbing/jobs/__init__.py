@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.questions import Question
 
 from . import store
 from .administering import (
@@ -42,7 +43,6 @@ from .kinds import (
     sweep_of,
     sweep_with_runtime,
 )
-from .questions import Question
 from .running import refused
 from .store import Depth
 from .worker import run_jobs

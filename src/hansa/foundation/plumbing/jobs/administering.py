@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Conflict, NotFound
 
 from .kinds import SCHEDULE

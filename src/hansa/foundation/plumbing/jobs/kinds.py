@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 
 SCHEDULE = "schedule"
 """The key of the one job of a scheduled kind."""

@@ -9,9 +9,9 @@ from contextlib import suppress
 
 import asyncpg
 
-from hansa.foundation.plumbing.connection import connect
-from hansa.foundation.plumbing.database import OUT_OF_REACH
-from hansa.foundation.plumbing.job_health import JobHealth
+from hansa.foundation.plumbing.storage.connection import connect
+from hansa.foundation.plumbing.storage.database import OUT_OF_REACH
+from hansa.foundation.plumbing.telemetry.job_health import JobHealth
 from hansa.foundation.values.errors import Unavailable
 
 LISTENING = "jobs: notifications"

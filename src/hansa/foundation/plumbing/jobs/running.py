@@ -8,9 +8,9 @@ import asyncpg
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import jobs_failed_total, jobs_fenced_total
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import jobs_failed_total, jobs_fenced_total
 from hansa.foundation.values.errors import Unavailable
 
 from . import store

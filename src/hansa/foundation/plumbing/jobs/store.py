@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .kinds import Job, NewJob
 

@@ -19,15 +19,15 @@ from typing import Any
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.metrics import jobs_dead, jobs_due, jobs_oldest_seconds, jobs_running
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.questions import Question, ask
+from hansa.foundation.plumbing.telemetry.metrics import jobs_dead, jobs_due, jobs_oldest_seconds, jobs_running
 from hansa.foundation.values.errors import Unavailable
 
 from . import store
 from .kinds import SCHEDULE, JobKind, LeasedKind, TransactionalKind
 from .notifications import wake_at_notifications
 from .polls import Poll
-from .questions import Question, ask
 from .running import claim, run_in_transaction, run_leased
 
 NO_WAKES: Mapping[str, Callable[[Runtime], None]] = {}

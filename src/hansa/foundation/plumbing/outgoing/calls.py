@@ -22,7 +22,7 @@ import httpx2
 import msgspec
 
 import hansa
-from hansa.foundation.plumbing import metrics
+from hansa.foundation.plumbing.telemetry import metrics
 from hansa.foundation.values.web_address import WebAddress, read_web_address, why_closed
 
 from .dialling import GuardedBackend, Lookup

@@ -19,9 +19,9 @@ import httpx2
 import msgspec
 from cryptography import x509
 
-from hansa.foundation.plumbing import metrics
-from hansa.foundation.plumbing.authority import Svid
-from hansa.foundation.plumbing.trust_bundle import uris_of
+from hansa.foundation.plumbing.keys.authority import Svid
+from hansa.foundation.plumbing.keys.trust_bundle import uris_of
+from hansa.foundation.plumbing.telemetry import metrics
 from hansa.foundation.values.web_address import read_web_address, why_closed
 
 from .calls import USER_AGENT, Answer, Call, CallLimits, GuardedTransport, exchange

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 import msgspec
 
 from hansa.foundation.events import AgentActTokenIssued
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.limits import Limit
-from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer, TokenKind
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.limits import Limit
 from hansa.rooms import journal
 from hansa.rooms.agents.rules import require_active, require_owner, session_of
 from hansa.rooms.agents.store import find_owner_and_roles, find_secret

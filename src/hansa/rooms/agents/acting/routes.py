@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import ActingDeveloper
-from hansa.foundation.plumbing.limits import limited
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db, Tokens
+from hansa.foundation.plumbing.process.runtime import Db, Tokens
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import ActingDeveloper
+from hansa.foundation.plumbing.web.limits import limited
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown, NotTheOwner

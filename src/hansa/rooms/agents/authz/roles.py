@@ -2,8 +2,8 @@
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import Minor
 from hansa.rooms.agents.errors import AgentRevokedForGood
 from hansa.rooms.agents.rules import require_own, require_owner

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 # Two grants at once: the second adds to what the first has left.
 _ADD_ROLE = """

@@ -6,8 +6,10 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Path
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, exact_numbers
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, exact_numbers
+from hansa.foundation.plumbing.web.caller import (
     CAPABILITY_HEADER,
     Agent,
     CurrentAgent,
@@ -15,10 +17,14 @@ from hansa.foundation.plumbing.caller import (
     agent_holding,
     developer_holding,
 )
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.web.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    Repeatable,
+    once,
+)
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentUnknown

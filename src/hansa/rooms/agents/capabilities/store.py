@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .rules import Capability, Chain, Terms

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE, Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
 from hansa.foundation.values.errors import Forbidden
 from hansa.foundation.values.secrets import fingerprint
 

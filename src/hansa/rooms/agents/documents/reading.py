@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.did import SystemAccount, mint_did, system_did
 from hansa.rooms import catalogue
 from hansa.rooms.agents.errors import AgentUnknown

@@ -1,6 +1,6 @@
 """The SQL of identity documents: an agent with its keys."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import ListedKey
 

@@ -1,6 +1,6 @@
 """Read an agent's public keys."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import catalogue
 from hansa.rooms.agents.errors import AgentUnknown
 

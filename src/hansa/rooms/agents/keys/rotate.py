@@ -1,8 +1,8 @@
 """Give an agent a new signing key; the one before ends at the same moment and stays on record."""
 
 from hansa.foundation.events import AgentKeyRotated
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import require_version
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.entity_tags import require_version
 from hansa.foundation.values.jwk import thumbprint
 from hansa.rooms import journal
 

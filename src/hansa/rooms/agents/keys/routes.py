@@ -4,12 +4,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent, Public
-from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
-from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentAgent, Public
+from hansa.foundation.plumbing.web.entity_tags import IfVersion, PreconditionFailed
+from hansa.foundation.plumbing.web.limits import Limit, admit, within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.agents.credentials import own_or_new_key

@@ -1,6 +1,6 @@
 """The SQL of agents' keys. A rotation holds the agent's row, so keys follow each other without a gap or an overlap."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .held_key import HeldKey
 

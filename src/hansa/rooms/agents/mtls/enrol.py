@@ -3,8 +3,8 @@
 from typing import Literal
 
 from hansa.foundation.events import AgentMtlsEnrolled, AgentMtlsRevoked
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 from hansa.rooms.agents import rules as agents_rules
 from hansa.rooms.agents import store as agents_store

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from hansa.foundation.events import AgentMtlsEnrolled, AgentMtlsRevoked
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import store

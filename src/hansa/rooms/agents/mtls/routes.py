@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from hansa.foundation.plumbing.authority import IdentityAuthority
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, Public, agent_holding
-from hansa.foundation.plumbing.declared_refusals import refuses_with
-from hansa.foundation.plumbing.limits import Limit, admit, within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, Public, agent_holding
+from hansa.foundation.plumbing.web.declared_refusals import refuses_with
+from hansa.foundation.plumbing.web.limits import Limit, admit, within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import TooManyRequests, Unauthorized
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
 from hansa.foundation.values.lazy_model import LazyModel
 
 from .rules import SVID_LIFETIME, EndedIdentity, Enrolment

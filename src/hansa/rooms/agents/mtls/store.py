@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .rules import EndedIdentity, Enrolment
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from hansa.foundation.events import SpendApprovalRequested
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal
 from hansa.rooms.agents.rules import require_own

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 
 from . import rules, store

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent, Developer, developer_acting, developer_holding
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentAgent, Developer, developer_acting, developer_holding
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination

@@ -6,7 +6,7 @@ from hashlib import sha256
 from secrets import token_hex
 
 from hansa.foundation.events import AgentWalletBound, AgentWalletUnbound
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values import ethereum
 from hansa.rooms import journal
 from hansa.rooms.agents import rules as agents_rules

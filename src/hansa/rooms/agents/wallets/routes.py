@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent
-from hansa.foundation.plumbing.limits import Limit, admit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentAgent
+from hansa.foundation.plumbing.web.limits import Limit, admit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values import ethereum
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .rules import Challenge, Wallet
 

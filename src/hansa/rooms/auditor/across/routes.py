@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 from fastapi import APIRouter, Request
 from pydantic import Field, StringConstraints
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import InternalCaller, LicenceSuspended
-from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import InternalCaller, LicenceSuspended
+from hansa.foundation.plumbing.web.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unauthorized, Unavailable
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .rules import ALIKE, Comparison, Place, Totals
 

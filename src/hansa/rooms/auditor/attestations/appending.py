@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 import hansa
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import Minor
 
 from . import rules, store

@@ -7,13 +7,13 @@ from hashlib import sha256
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.seal import BadSeal, Seal
-from hansa.foundation.plumbing.sealed_columns import SealedColumn
-from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key, open_key
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.sealed_keys import KeyUnusable, close_key, open_key
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import federation
 from hansa.rooms.auditor.transparency import lock_log
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.auditor.transparency import Inclusion, prove_objects
 
 from . import store

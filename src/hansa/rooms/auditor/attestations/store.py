@@ -6,7 +6,7 @@ that was waited for is read anew. Times are of the clock, and always after the r
 
 import json
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .records import Attestation, AuditorKey, Chain, Reading

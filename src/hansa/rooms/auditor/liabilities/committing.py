@@ -8,7 +8,7 @@
 
 import asyncio
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import store

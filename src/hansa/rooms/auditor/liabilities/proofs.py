@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.auditor.attestations import Attestation, attestation_of_cycle
 
 from . import store

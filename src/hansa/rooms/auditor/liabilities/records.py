@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.rooms import journal
 
 

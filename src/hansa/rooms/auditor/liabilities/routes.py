@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter, Depends, Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentAgent, Public
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentAgent, Public
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import TooManyRequests, Unauthorized
 from hansa.rooms.auditor.attestations import Attestation, prove_records
 from hansa.rooms.auditor.transparency import Inclusion

@@ -9,7 +9,7 @@ from struct import Struct
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal, ledger
 
 from .placement import Placed

@@ -2,8 +2,8 @@
 
 from collections import OrderedDict
 
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Database
 
 from . import proofs
 

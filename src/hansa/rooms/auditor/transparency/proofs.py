@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa_verify.log import NOTE_MAX_CHARACTERS
 
 from . import merkle, store

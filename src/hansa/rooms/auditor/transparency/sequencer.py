@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import LogEntry, take_entries
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import LogEntry, take_entries
 from hansa.foundation.values.canonical import canonical_json
 
 from . import merkle, store

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .merkle import Node
 

@@ -11,11 +11,11 @@ from functools import partial
 from operator import attrgetter
 from time import time
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, NamedBy, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.auditor.attestations import published_keys
 from hansa.rooms.auditor.transparency import Growth, LogEmpty, prove_growth, publish_cosigned

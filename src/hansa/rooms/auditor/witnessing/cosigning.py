@@ -10,10 +10,10 @@ from contextlib import suppress
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa_verify import LOG_KEY, VerifierKey, log, read_verifier_key
 from hansa_verify.log import cosignature_line, cosigned_message
 

@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries, enqueue
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.auditor.attestations import kid_of
 from hansa.rooms.auditor.transparency.notes import origin_of

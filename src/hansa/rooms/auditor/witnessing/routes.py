@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute, read_within
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.bodies import GuardedRoute, read_within
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, TooManyRequests
 
 from . import cosigning

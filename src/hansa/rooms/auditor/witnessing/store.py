@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.auditor.transparency.notes import frame_of
 from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, VerifierKey, read_verifier_key
 

@@ -6,9 +6,9 @@ A page ends before the oldest open transaction, so that a reader who goes on aft
 from collections.abc import Sequence
 from datetime import datetime
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.positions import FIRST_POSITION, first_position
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.positions import FIRST_POSITION, first_position
 from hansa.rooms.catalogue.changes import TOMBSTONE_DAYS
 from hansa.rooms.catalogue.store import CARD_COLUMNS, card_in
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 from uuid import uuid4
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue import human_readable_id
 from hansa.rooms.catalogue.bonds import is_stated_bonded
 from hansa.rooms.catalogue.form import check_peer_card, peers_part

@@ -6,7 +6,7 @@ order of their DIDs. Each statement serves a whole batch: its values travel as a
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import Home, PeerCard, PeerItem, StoredVersion
 

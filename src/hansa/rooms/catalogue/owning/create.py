@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.errors import ListingCardsTooMany
 from hansa.rooms.catalogue.publish import publish_card
 from hansa.rooms.catalogue.reading import card_numbered

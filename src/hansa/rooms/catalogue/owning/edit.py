@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue import rules
 from hansa.rooms.catalogue.changed_format import with_changed_format
 from hansa.rooms.catalogue.errors import CardNotYours, CardRevoked, CardUnknown

@@ -6,9 +6,9 @@ from typing import Annotated, TypeAlias
 import msgspec
 from fastapi import Depends, Request
 
-from hansa.foundation.plumbing.caller import IS_DEVELOPER_SUSPENDED
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot, runtime_of
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.values.errors import DeveloperSuspended
 from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours
 from hansa.rooms.catalogue.signatures import AGENT_KEYS, AgentKeys

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.caller import Developer, developer_acting
-from hansa.foundation.plumbing.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config
+from hansa.foundation.plumbing.process.runtime import Config
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_cards
+from hansa.foundation.plumbing.web.caller import Developer, developer_acting
+from hansa.foundation.plumbing.web.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import DeveloperSuspended, Unauthorized
 from hansa.rooms.catalogue.errors import (
     AgentNotActive,

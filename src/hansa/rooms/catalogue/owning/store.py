@@ -6,7 +6,7 @@ developer wait for each other.
 
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _LOCK_CARD = {
     UUID: "SELECT id FROM catalogue_card WHERE uuid = $1 FOR NO KEY UPDATE",

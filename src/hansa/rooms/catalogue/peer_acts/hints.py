@@ -6,13 +6,13 @@ A hint only says that there is something to read. Where it does not arrive the p
 from datetime import datetime
 
 from hansa.foundation.events import AgentReinstated, AgentRevoked, AgentSuspended
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries, enqueue
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import Peer, PeerClosed
-from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import Peer, PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import newest_act
 from hansa.rooms.catalogue.peer_reading import ACTS_KIND, has_read_acts

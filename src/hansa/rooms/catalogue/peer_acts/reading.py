@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.reading import card_of_agent
 
 from . import store

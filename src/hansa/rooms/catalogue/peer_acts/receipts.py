@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 from hansa.rooms.catalogue.rules import BIGINT_MAX, DID_MAX
 from hansa.rooms.federation import PeerRecord

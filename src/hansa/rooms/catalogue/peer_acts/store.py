@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import AppliedAct, Notice, Receipt
 

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord
 

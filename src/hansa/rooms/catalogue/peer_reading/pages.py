@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import peer_acts_total
 from hansa.foundation.plumbing.outgoing import CallLimits
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import peer_acts_total
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.catalogue import relays
 from hansa.rooms.catalogue.mirrors import mirror_cards, stored_versions

@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from time import monotonic
 
 from hansa.foundation.plumbing.outgoing import AnswerTooLarge, OutgoingTimeout
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms import federation
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 

@@ -1,7 +1,7 @@
 """End what is mirrored from a peer, in the transaction that removes the peer: its DIDs are unknown at once."""
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import withdraw
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue import relays
 from hansa.rooms.catalogue.mirrors import lock_peer, remove_mirrors
 from hansa.rooms.federation import HINT_KIND, PeerRecord

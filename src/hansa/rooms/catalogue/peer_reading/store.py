@@ -5,8 +5,8 @@ Locks: a page is applied under the lock of the peer's row in `catalogue_peer_syn
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation import OPEN_PEERS
 
 from .records import CardsDue, JudgedPage, Progress, Stated

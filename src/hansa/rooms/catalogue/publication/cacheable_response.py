@@ -4,7 +4,7 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.entity_tags import tagged
+from hansa.foundation.plumbing.web.entity_tags import tagged
 
 REVALIDATE_EACH_TIME = "public, no-cache"
 """For what lists agents: one that was unlisted must be gone at the next request."""

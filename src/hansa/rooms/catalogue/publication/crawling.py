@@ -9,8 +9,8 @@ from datetime import UTC
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 
 from . import store
 from .errors import SitemapPageUnknown

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.shown_states import ShownState
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.shown_states import ShownState
 from hansa.rooms.catalogue.signatures import TOMBSTONE_TIME
 
 _OWN = "source_registry IS NULL AND is_active AND NOT unlisted AND status = 'active'"

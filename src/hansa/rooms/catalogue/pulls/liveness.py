@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
 from hansa.foundation.values.web_address import read_web_address
 
 from .records import Interface, Sign

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.catalogue.hosts import host_address
 
 from .pulling import ask

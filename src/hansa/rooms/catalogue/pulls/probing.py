@@ -5,9 +5,9 @@ The newer of the two observations stands: a call that fails after a heartbeat ma
 
 from uuid import uuid4
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, Outgoing, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import rules, store
 from .liveness import liveness_of, question_to

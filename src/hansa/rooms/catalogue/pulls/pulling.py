@@ -10,8 +10,6 @@ import structlog
 from msgspec.structs import replace
 
 from hansa.foundation.events import AgentCardPulled
-from hansa.foundation.plumbing.bodies import BodyInvalid, number_as_written, parse_json
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import (
     AddressRefused,
     Answer,
@@ -20,7 +18,9 @@ from hansa.foundation.plumbing.outgoing import (
     Outgoing,
     OutgoingTrouble,
 )
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, number_as_written, parse_json
 from hansa.rooms import journal
 from hansa.rooms.catalogue.errors import CardInvalid, CardRevoked, HumanReadableIdTaken
 from hansa.rooms.catalogue.form import check_card, sentence_of

@@ -10,11 +10,11 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, Retries
-from hansa.foundation.plumbing.metrics import card_visits_total
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import card_visits_total
 
 from . import store
 from .records import Cycle, Errand, Planned

@@ -10,8 +10,8 @@ from typing import Any
 import asyncpg
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import Addresses, Cycle, Errand, Failing, Interface, Planned, Remembered, StoredCard
 from .visit import Visit

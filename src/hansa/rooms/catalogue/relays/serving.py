@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import EXPORT_VERSION, page_digest

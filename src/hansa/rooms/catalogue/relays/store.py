@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.exports import SIGNED
 
 from .records import KeptHome, SignedItem

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 
 from . import store
 from .execution import Hits

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.gather import Gathering
 
 from . import store
 from .discover import read_found

@@ -5,10 +5,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, Developer, Public, maybe_developer_holding
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.web.caller import (
+    CREDENTIAL_OPTIONAL,
+    Developer,
+    Public,
+    maybe_developer_holding,
+)
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 
 from .errors import SearchNotReady
 from .query import Discovery, SearchQuery

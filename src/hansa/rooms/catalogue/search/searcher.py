@@ -19,9 +19,9 @@ from typing import ParamSpec, TypeVar
 import structlog
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.job_health import JobHealth
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.telemetry.job_health import JobHealth
 
 from . import store
 from .errors import SearchNotReady

@@ -10,7 +10,7 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .documents import CardRow
 

@@ -5,8 +5,8 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.storage.database import Database, Tx
 
 from . import store
 from .searcher import SEARCHER, Searcher

@@ -8,9 +8,9 @@ import asyncio
 import json
 from collections import OrderedDict
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.catalogue.errors import CardUnknown
 from hansa.rooms.catalogue.reading import card_of_agent

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import ExportedState
 

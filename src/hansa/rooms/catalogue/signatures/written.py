@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Invalid
 
 from .agent_keys import AgentKeys

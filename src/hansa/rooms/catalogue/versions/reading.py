@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.errors import CardUnknown, CardVersionUnknown
 from hansa.rooms.catalogue.reading import card_of
 from hansa.rooms.catalogue.records import Card

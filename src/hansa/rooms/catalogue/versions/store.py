@@ -8,7 +8,7 @@ from datetime import datetime
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.canonical import digest
 from hansa.rooms.catalogue.rules import Findable
 

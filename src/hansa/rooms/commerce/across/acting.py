@@ -11,8 +11,8 @@ import msgspec
 from pydantic import ValidationError
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Forbidden, Refused
 from hansa.rooms import agents, federation
 from hansa.rooms.commerce.contracts.abroad import keeping, store

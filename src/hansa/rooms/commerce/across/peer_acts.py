@@ -4,9 +4,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.peer_caller import Peer
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import Peer
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce import contracts, disputes

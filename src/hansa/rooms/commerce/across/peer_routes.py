@@ -6,13 +6,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute, takes_statements
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import Repeatable, once
-from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_statements
+from hansa.foundation.plumbing.web.idempotency import Repeatable, once
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.peer_caller import CertificateMissing, CurrentPeer, NotAPeer, PeerClosed
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, TooManyRequests, Unavailable
 from hansa.rooms import federation
 from hansa.rooms.commerce.contracts.abroad.keeping import ContractOfAnother, keep_stated

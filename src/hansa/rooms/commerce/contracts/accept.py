@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Forbidden
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, ledger, transfers

@@ -1,7 +1,7 @@
 """An agent with open contracts does not end, nor does the account of its developer."""
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
 from . import store

@@ -6,13 +6,13 @@ import msgspec
 from fastapi import Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
-from hansa.foundation.plumbing.limits import LeasedLimit, WriteLimit
-from hansa.foundation.plumbing.runtime import Config, Runtime, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Runtime, runtime_of
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, Repeatable, answer_once
+from hansa.foundation.plumbing.web.limits import LeasedLimit, WriteLimit
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from functools import partial
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.rooms import agents, transfers
 
 from . import paying, paying_across, rules

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import recorded, rules, store
 from .contract import Contract, Payment, Status

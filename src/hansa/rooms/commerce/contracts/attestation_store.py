@@ -3,7 +3,7 @@
 Each side of a contract has an index of its own for them, so that an agent with many other contracts is looked up as quickly.
 """
 
-from hansa.foundation.plumbing.shown_states import ShownState
+from hansa.foundation.plumbing.storage.shown_states import ShownState
 
 _OF_ONE_SIDE = """
 (SELECT c.id, c.xmin::text AS row_version FROM commerce_contract c

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
 
 from . import payment_store

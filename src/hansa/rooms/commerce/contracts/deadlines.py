@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, PutOff, TransactionalKind
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger, transfers
 

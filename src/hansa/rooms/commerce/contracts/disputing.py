@@ -3,8 +3,8 @@
 The caller holds the contract locked, and writes the dispute in the same transaction.
 """
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, ledger
 
 from . import paying, rules

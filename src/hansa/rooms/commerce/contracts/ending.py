@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 
 from . import paying, recorded, rules
 from .contract import UNDER_WAY, Contract, Ending, Status

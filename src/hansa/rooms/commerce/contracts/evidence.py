@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import federation
 

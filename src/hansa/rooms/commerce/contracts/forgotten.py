@@ -7,8 +7,8 @@ a contract alone does not: after a restore it may be given to another one.
 from collections.abc import Callable
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import ledger, transfers
 
 from . import payment_store, store

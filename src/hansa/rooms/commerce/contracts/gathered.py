@@ -10,12 +10,12 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused, Repeatable
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger
 

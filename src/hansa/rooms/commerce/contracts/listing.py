@@ -2,8 +2,8 @@
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .abroad import store as copies

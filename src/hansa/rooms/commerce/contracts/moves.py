@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from hansa.foundation.events import Event
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import NewJob, enqueue_many
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, enforcement, journal
 
 from . import rules, store

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import rules, store
 from .contract import Contract

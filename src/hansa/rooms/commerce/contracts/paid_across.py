@@ -1,7 +1,7 @@
 """What follows when the transfer that pays a part of a contract to another registry is decided, in the commit of the decision."""
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, transfers
 
 from . import automatic, payment_store, rules

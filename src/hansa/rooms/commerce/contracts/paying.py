@@ -4,9 +4,9 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
 from hansa.rooms.commerce import payments

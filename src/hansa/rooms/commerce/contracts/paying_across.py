@@ -10,8 +10,8 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO
 from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce import payments

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Agent, Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Forbidden
 
 from . import rules, store

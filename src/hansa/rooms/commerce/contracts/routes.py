@@ -6,16 +6,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import BodyInvalid
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid
+from hansa.foundation.plumbing.web.caller import (
     Agent,
     CurrentAgent,
     agent_holding,
 )
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
-from hansa.foundation.plumbing.problem_docs import problems
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.commerce.bonds import BOND_ADMITS, BondAdmits

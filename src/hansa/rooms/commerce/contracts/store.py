@@ -12,7 +12,7 @@ from uuid import UUID
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status

@@ -4,7 +4,7 @@ Only restores lead to it: a COMMIT comes to light of which this registry knew no
 contract ended otherwise. Units that were committed are not taken back; the payee returns them by a transfer of its own.
 """
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
 
 from . import payment_store, recorded

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from hansa.foundation.events import AgentReinstated, AgentRevoked, AgentSuspended
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, enqueue
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal, ledger
 
 from . import rules, store

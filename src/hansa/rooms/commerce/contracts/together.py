@@ -11,12 +11,12 @@ from contextlib import suppress
 
 import msgspec
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import agents, journal, ledger

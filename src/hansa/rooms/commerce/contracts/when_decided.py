@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.rooms import transfers
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 
 from . import recorded, rules
 from .contract import Contract, Status

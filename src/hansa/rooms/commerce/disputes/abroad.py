@@ -9,8 +9,8 @@ from fractions import Fraction
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import federation, ledger, transfers
 from hansa.rooms.commerce import contracts, settlements

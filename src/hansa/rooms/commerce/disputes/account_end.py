@@ -1,7 +1,7 @@
 """An agent with open contracts, or open disputes about a payment, does not end, nor does the account of its developer."""
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, transfers
 from hansa.rooms.commerce import contracts

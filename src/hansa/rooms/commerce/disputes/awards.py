@@ -7,8 +7,8 @@ as the slash covers it; the rest is an award, which waits for a second administr
 import msgspec
 
 from hansa.foundation.events import Event
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts, settlements

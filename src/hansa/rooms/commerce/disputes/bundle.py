@@ -8,9 +8,9 @@ import json
 from datetime import datetime
 from typing import Any
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import Minor, format_amount

@@ -7,12 +7,12 @@ bond first, the complainant is compensated as far as these reach, the contract c
 import msgspec
 
 from hansa.foundation.events import Event
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms import agents, federation, transfers
 from hansa.rooms.commerce import contracts

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
 

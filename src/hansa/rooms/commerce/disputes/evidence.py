@@ -1,7 +1,7 @@
 """A party adds evidence, as long as the dispute is open."""
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.rooms import journal
 
 from . import recorded, rules, store

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Forbidden
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import agents, journal, transfers

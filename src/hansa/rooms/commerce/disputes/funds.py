@@ -1,6 +1,6 @@
 """Units that a payment has moved and that a hold keeps for it: the most that a ruling about it compensates."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts

@@ -1,8 +1,8 @@
 """One move of a dispute: its new state, its event and the job of its next date, in one commit."""
 
 from hansa.foundation.events import Event
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 from hansa.rooms.commerce import contracts
 

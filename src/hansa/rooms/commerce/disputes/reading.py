@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.caller import Agent, Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Forbidden
 
 from . import rules, store

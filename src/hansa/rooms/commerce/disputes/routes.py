@@ -5,24 +5,24 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import (
     CurrentAgent,
     Developer,
     DeveloperOrAgent,
     admin_holding,
 )
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.idempotency import (
+from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
     Repeatable,
     once,
 )
-from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody

@@ -6,9 +6,9 @@ What ends is only read, because it does not change any more; a contract is locke
 from datetime import timedelta
 from uuid import UUID
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO
 from hansa.rooms import ledger
 from hansa.rooms.commerce import contracts, payments

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import agents, ledger, transfers
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.foundation.values.secrets import fingerprint, new_hex

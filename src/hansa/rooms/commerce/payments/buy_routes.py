@@ -5,17 +5,17 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.idempotency import (
+from hansa.foundation.plumbing.process.runtime import Config
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
     Repeatable,
     answer_once,
 )
-from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 from hansa.rooms import agents, catalogue, ledger
 

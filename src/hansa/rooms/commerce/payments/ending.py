@@ -1,7 +1,7 @@
 """The ends of a token: paid, or not. In one commit its row, its caller's budget, its hold and the payment agree."""
 
 from hansa.foundation.events import A2APaymentFailed
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, journal, ledger
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.idempotency import KeyInProgress, KeyReused
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import agents, ledger
 

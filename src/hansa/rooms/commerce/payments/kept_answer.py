@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.rooms import ledger
 
 from .authorize import AuthorizeOrder

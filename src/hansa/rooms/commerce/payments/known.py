@@ -3,7 +3,7 @@
 Only what never changes of a token is relied on. Whether it is still open is judged in the commit that settles it.
 """
 
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
 
 from .rules import Token
 

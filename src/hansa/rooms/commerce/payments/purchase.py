@@ -16,14 +16,15 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing import clock, idempotency
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
+from hansa.foundation.plumbing.keys.seal import BadSeal
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.seal import BadSeal
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, catalogue, ledger, transfers
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import fingerprint
 
 from . import store

@@ -6,7 +6,7 @@ A receipt is for everybody who has its link. It never has the token, its task, i
 from typing import Any
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import federation

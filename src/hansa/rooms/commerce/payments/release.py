@@ -4,8 +4,8 @@ from uuid import UUID
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import ledger

@@ -6,8 +6,10 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute, JsonText
-from hansa.foundation.plumbing.caller import (
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import GuardedRoute, JsonText
+from hansa.foundation.plumbing.web.caller import (
     CAPABILITY_HEADER,
     Agent,
     AgentToJudge,
@@ -18,10 +20,9 @@ from hansa.foundation.plumbing.caller import (
     agent_holding,
     agent_to_judge,
 )
-from hansa.foundation.plumbing.changed_caller import confirm_caller
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.idempotency import (
+from hansa.foundation.plumbing.web.changed_caller import confirm_caller
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
@@ -29,9 +30,8 @@ from hansa.foundation.plumbing.idempotency import (
     answer_once,
     once,
 )
-from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import (
     Invalid,

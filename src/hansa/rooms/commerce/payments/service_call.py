@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, parse_json
 from hansa.foundation.plumbing.outgoing import Answer
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
 from hansa.foundation.values.web_address import read_web_address, why_closed
 
 from .errors import ServiceNotCallable

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx, await_standbys
+from hansa.foundation.plumbing.storage.database import Tx, await_standbys
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import ledger

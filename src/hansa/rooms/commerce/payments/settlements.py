@@ -14,9 +14,9 @@ from uuid import UUID
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.gather import Gathering
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, ledger, transfers
 

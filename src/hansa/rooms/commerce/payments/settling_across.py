@@ -8,9 +8,9 @@
 
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import ledger, transfers

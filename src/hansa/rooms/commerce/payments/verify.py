@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hansa.foundation.plumbing.gather import take_in
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.gather import take_in
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store

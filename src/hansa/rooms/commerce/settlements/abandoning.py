@@ -1,6 +1,6 @@
 """The end of the settlements with a peer that is deleted."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import settlement as protocol

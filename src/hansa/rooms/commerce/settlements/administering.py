@@ -2,10 +2,10 @@
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import agents
 
 from . import settlement as protocol

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.slash_bond import SLASH_BOND
 

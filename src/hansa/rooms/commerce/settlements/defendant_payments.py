@@ -8,7 +8,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
 from hansa.rooms.commerce import contracts
 

@@ -3,8 +3,8 @@
 import msgspec
 
 from hansa.foundation.events import DisputeSlash
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms import journal, ledger
 from hansa.rooms.commerce.slash_bond import BondSlash, SlashBond

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 from hansa_verify import NotAKey, read_keys, verify_document
 

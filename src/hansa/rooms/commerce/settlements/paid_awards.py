@@ -9,9 +9,9 @@ import json
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger, transfers
 from hansa.rooms.commerce.slash_bond import SlashBond

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _USED = "SELECT transfer_id FROM commerce_slashed_payment WHERE peer = $1 AND transfer_id = ANY ($2)"
 

@@ -1,10 +1,10 @@
 """Apply a slash that another registry asked for and that was approved: the bond first, then liquid units as far as they reach."""
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep_of
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger, transfers
 from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond

@@ -9,8 +9,8 @@ from uuid import NAMESPACE_URL, uuid5
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
 
 from . import settlement as protocol

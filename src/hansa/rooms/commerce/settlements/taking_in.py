@@ -5,9 +5,10 @@ from fractions import Fraction
 import msgspec
 
 from hansa.foundation.events import DisputeCompensationMinted, DisputeCompensationRefused
-from hansa.foundation.plumbing import clock, jobs
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
 from hansa.rooms import agents, federation, journal, ledger, transfers
 

@@ -3,7 +3,7 @@
 from decimal import ROUND_CEILING
 from typing import Any
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values import ethereum
 from hansa.foundation.values.money import AMOUNT_MAX_UNITS, DECIMALS
 from hansa.rooms import agents, catalogue

@@ -1,6 +1,6 @@
 """Payments by a payment token of this registry that its payee captures. Who has the token and names its payee may settle it."""
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger

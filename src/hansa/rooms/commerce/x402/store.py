@@ -4,7 +4,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _CLAIM = """
 INSERT INTO commerce_x402_authorization (address, nonce, digest, token_id) VALUES ($1, $2, $3, $4)

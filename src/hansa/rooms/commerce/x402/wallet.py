@@ -5,10 +5,10 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.caller import Agent, require_permission
-from hansa.foundation.plumbing.database import Database, Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.caller import Agent, require_permission
 from hansa.foundation.values import ethereum
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor

@@ -10,10 +10,10 @@ from hansa.foundation.events import (
     FederationLicenseRevoked,
     FederationLicenseSuspended,
 )
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_object
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_object
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import journal

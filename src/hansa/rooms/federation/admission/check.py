@@ -2,8 +2,8 @@
 
 import re
 
-from hansa.foundation.plumbing.caller import LicenceSuspended
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.web.caller import LicenceSuspended
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint
 

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, admin_holding
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import Developer, admin_holding
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unauthorized
 
 from . import admit

@@ -6,7 +6,7 @@ are kept apart by a lock on its name. A use is noted at most once a minute.
 
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import FoundLicence, Licence
 

@@ -5,11 +5,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, admin_holding
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import Developer, admin_holding
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.federation import jurisdiction
 from hansa.rooms.federation.jurisdiction import (

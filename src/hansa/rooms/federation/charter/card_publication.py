@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa.rooms.federation.jurisdiction import compliance_block
 from hansa.rooms.federation.notices import notify_peers
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _LOCK = "SELECT FROM federation_registry_card FOR UPDATE"
 

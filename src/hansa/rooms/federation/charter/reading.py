@@ -1,6 +1,6 @@
 """Read the registry's keys."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .records import RegistryKey

@@ -4,13 +4,13 @@ from hashlib import sha256
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.sealed_keys import KeyUnusable, close_key
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.keys.sealed_keys import KeyUnusable, close_key
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 
 from . import store
 from .card_publication import sign_card_anew

@@ -2,11 +2,11 @@
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.runtime import Slot
-from hansa.foundation.plumbing.seal import BadSeal, Seal
-from hansa.foundation.plumbing.sealed_columns import SealedColumn
-from hansa.foundation.plumbing.sealed_keys import open_key
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.sealed_keys import open_key
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Database, Tx
 
 from . import store
 from .errors import KeyDoesNotOpen

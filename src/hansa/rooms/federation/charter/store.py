@@ -6,7 +6,7 @@ may have begun before the rotation that it waited for.
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import RegistryKey, SealedKey
 from .rules import GRACE

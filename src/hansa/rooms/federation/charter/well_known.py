@@ -10,13 +10,13 @@ from typing import Literal
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Tokens
+from hansa.foundation.plumbing.keys.tokens import TokenKind
+from hansa.foundation.plumbing.process.runtime import Config, Tokens
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.tokens import TokenKind
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import NotFound, TooManyRequests
 from hansa.foundation.values.jwk import jwk_of, thumbprint
 from hansa.foundation.values.lazy_model import LazyModel

@@ -6,9 +6,9 @@ from typing import Any
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation import peers
 from hansa.rooms.federation.licences import (
     Delivered,

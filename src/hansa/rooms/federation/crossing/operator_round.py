@@ -6,11 +6,11 @@ registry card is signed anew in that commit.
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
-from hansa.foundation.plumbing.metrics import operator_licence_readings_total
 from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import operator_licence_readings_total
 from hansa.rooms.federation import peers
 from hansa.rooms.federation.identity import OWN_IDENTITY
 from hansa.rooms.federation.licences import (

@@ -1,7 +1,7 @@
 """Whether something new may cross to or from a peer: asked when a transfer is prepared, and last by its sender."""
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation.blocklist import is_blocklisted
 from hansa.rooms.federation.licences import are_licences_demanded, licence_verdict
 from hansa.rooms.federation.peer_trust import may_cross

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import structlog
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation.operators import ask_frame
 from hansa.rooms.federation.peers import call_peer
 

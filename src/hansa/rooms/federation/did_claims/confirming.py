@@ -5,9 +5,9 @@ The newest claims are looked up at the frame; while some are lacking, these are 
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing import clock
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage import clock
 
 from . import store
 from .announcing import PATH, claim_at_frame, post_digests

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.peer_caller import Peer
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import Peer
 from hansa.rooms.federation.charter import registry_id_of
 
 from . import store

@@ -7,8 +7,8 @@ known that another one holds it.
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.did import namespace_of
 from hansa.rooms.federation.peers import PeerRecord
 

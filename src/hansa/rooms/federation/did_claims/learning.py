@@ -6,7 +6,7 @@ import msgspec
 
 from hansa.foundation.plumbing.jobs import PutOff
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.federation.charter import registry_id_of
 

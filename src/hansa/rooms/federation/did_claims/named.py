@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.gather import Gathering
 
 from . import store
 from .errors import DidNotConfirmed, DidRefused

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _ANNOUNCE = """
 INSERT INTO federation_did_claim (digest, state) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING RETURNING digest

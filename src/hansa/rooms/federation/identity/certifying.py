@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from hansa.foundation.plumbing.authority import IdentityAuthority
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority
 
 from .requests import CertificateRequest
 

@@ -11,12 +11,12 @@ from time import monotonic
 
 import msgspec
 
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid, key_pem
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.seal import BadSeal
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid, key_pem
+from hansa.foundation.plumbing.keys.seal import BadSeal
+from hansa.foundation.plumbing.outgoing.workload_api import WorkloadIdentity
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.workload_api import WorkloadIdentity
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation.charter import registry_id_of
 
 from . import store

@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_private_key,
 )
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import BadSeal, Seal
-from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.trust_bundle import LeafRefused, TrustBundle
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.trust_bundle import LeafRefused, TrustBundle
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .errors import CertificatesRefused

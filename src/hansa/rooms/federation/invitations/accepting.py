@@ -12,12 +12,12 @@ from datetime import timedelta
 from pydantic import ValidationError
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, NamedBy, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms.federation.charter import present_signing_key
 from hansa.rooms.federation.identity import (
     CertificatesRefused,

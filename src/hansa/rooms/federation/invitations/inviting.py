@@ -5,11 +5,11 @@ from uuid import uuid4
 
 import msgspec
 
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, is_operator_name
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms.federation.charter import present_signing_key
 from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peers import own_bundle, require_name

@@ -7,10 +7,10 @@ registry of this frame gets its certificates with each answer, for the keys of i
 import msgspec
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.admin_acts import record_operator_act
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.rooms.federation.identity import (
     CertificateRequest,
     CertificatesRefused,

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, Public, admin_holding
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import Developer, Public, admin_holding
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.federation.charter import KeyDoesNotOpen
 from hansa.rooms.federation.identity import FederationOff

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _ADD = """
 INSERT INTO federation_invitation (jti, expires_at, operator_name)

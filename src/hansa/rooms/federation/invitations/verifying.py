@@ -5,9 +5,9 @@ from typing import Literal
 
 import msgspec
 
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.keys.trust_bundle import BundleUnreadable, TrustBundle
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
 from hansa.rooms.federation.peers import (
     CardRefused,
     ExpectedRegistry,

@@ -10,8 +10,8 @@ from typing import Any
 import structlog
 from pydantic import ValidationError
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import JurisdictionProfile, Settings, read_profile
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.canonical import digest
 
 from . import store

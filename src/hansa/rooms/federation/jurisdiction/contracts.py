@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .errors import ContractNoProof, NoContractProof

@@ -7,8 +7,8 @@
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import RegulatedAction, Settings
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .compliance import declared_profile

@@ -4,9 +4,9 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 
 from . import store
 from .contracts import ReadAttestedContract, contract_digest

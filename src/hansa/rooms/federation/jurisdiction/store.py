@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import RegulatedAction
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import Authorization, NewAuthorization
 

@@ -4,9 +4,9 @@
 - Nothing is issued under a certificate that has ended.
 """
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa_verify import LicenceVerdict, verify_licence
 
 from . import store, verdicts_store

@@ -1,11 +1,11 @@
 """Install the certificate that the genesis issued to this registry."""
 
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms.federation.notices import note_licences_changed
 from hansa_verify import BadLicence, LicenceVerdict, licence_hash, read_certificate, verify_licence
 

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
 from hansa_verify import licence_hash
 
 from . import store

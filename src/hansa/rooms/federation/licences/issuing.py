@@ -5,13 +5,13 @@ from typing import Any
 from uuid import uuid4
 
 from hansa.foundation.events import FederationLicenseIssued
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.log_outbox import record_leaf
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms import journal
 from hansa.rooms.federation.charter import registry_id_of

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation.notices import judge_licences_soon
 
 from . import store, verdicts_store

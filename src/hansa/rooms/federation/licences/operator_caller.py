@@ -10,14 +10,14 @@ import msgspec
 from cryptography.x509 import Certificate
 from fastapi import Depends, Request
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.client_certificate import shown_certificate
-from hansa.foundation.plumbing.declared_refusals import refuses_with
-from hansa.foundation.plumbing.early_authentication import evaluated_once
-from hansa.foundation.plumbing.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
-from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.plumbing.keys.trust_bundle import LeafRefused, bundle_of
+from hansa.foundation.plumbing.process.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import is_operator_name
-from hansa.foundation.plumbing.trust_bundle import LeafRefused, bundle_of
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.web.client_certificate import shown_certificate
+from hansa.foundation.plumbing.web.declared_refusals import refuses_with
+from hansa.foundation.plumbing.web.early_authentication import evaluated_once
+from hansa.foundation.plumbing.web.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa_verify import BadLicence, Certificate, licence_hash, read_certificate, verify_licence
 
 from . import operator_held_store, store

@@ -1,6 +1,6 @@
 """Every statement on the licence that this operator registry holds: one row, or none."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import HeldOperatorLicence
 

@@ -4,9 +4,9 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa_verify import Certificate, read_certificate
 
 from . import store, verdicts_store

@@ -8,10 +8,10 @@ from hansa.foundation.events import (
     FederationLicenseRevoked,
     FederationLicenseSuspended,
 )
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import journal
 from hansa.rooms.federation.notices import note_licences_changed
 

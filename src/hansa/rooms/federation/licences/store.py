@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import CertificateFilter, IssuedCertificate, ListState, NetworkCertificate
 

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa_verify import (
     BadLicence,
     Certificate,

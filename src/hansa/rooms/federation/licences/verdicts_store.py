@@ -7,7 +7,7 @@ import asyncpg
 import msgspec
 from msgspec.structs import asdict
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _FIND = """
 SELECT hash, certificate, chain, code, reason, checked_at, valid_until > clock_timestamp() AS counts

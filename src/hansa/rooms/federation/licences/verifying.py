@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa_verify import LicenceVerdict, verify_licence
 
 from . import store, verdicts_store

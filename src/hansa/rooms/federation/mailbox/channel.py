@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms.federation.did_claims import FrameSilent, learn_holders
 from hansa.rooms.federation.peers import PeerRecord, count_refusal, keys_in_force, with_present_keys

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peer_trust import call_peer
 from hansa.rooms.federation.peers import CALL_LIMITS, PeerRecord

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.federation.charter import SigningKey, all_keys, detached_signature
 from hansa_verify import encoded, read_json

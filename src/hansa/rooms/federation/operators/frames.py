@@ -5,11 +5,11 @@ from typing import TypeVar
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import PutOff
 from hansa.foundation.plumbing.outgoing import Answer, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation.peers import PeerRecord, PeerUnknown, peer_by_name
 

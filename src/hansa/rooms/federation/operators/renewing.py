@@ -7,10 +7,10 @@ between the two asks again for the same keys.
 import structlog
 from pydantic import ValidationError
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms.federation.identity import (
     CertificatesRefused,
     FederationOff,

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.federation.charter import registry_id_of
 from hansa.rooms.federation.peers import call_peer, doubt_operators, follow_frame
 

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.outgoing import (
     NameUnknown,
     OutgoingTimeout,
 )
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.federation import peers
 

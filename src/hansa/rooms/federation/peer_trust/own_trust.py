@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits, OutgoingTrouble
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms.federation import peers
 from hansa.rooms.federation.identity import FederationOff
 

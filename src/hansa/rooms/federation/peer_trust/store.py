@@ -4,8 +4,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .rules import HALF_LIFE_DAYS, TrustState
 

@@ -4,10 +4,10 @@ import msgspec
 
 from hansa.foundation.events import PeerRegistryDeactivated, RegistryQuarantined
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import journal
 
 from . import acts_store, store

@@ -1,6 +1,6 @@
 """Every statement of administrators' acts on peers. Each changes the row only from a state that allows it."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _PAUSE = """
 UPDATE federation_peer SET status = 'inactive', paused_at = clock_timestamp()

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import peer_refusals_total
+from hansa.foundation.plumbing.keys.trust_bundle import BundleUnreadable, TrustBundle, read_bundle
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle, read_bundle
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import peer_refusals_total
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import HostRefused
 from hansa.foundation.values.web_address import read_web_address, require_callable
 

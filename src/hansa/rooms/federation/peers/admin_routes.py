@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from msgspec.structs import asdict
 
-import hansa.foundation.plumbing.peer_names  # noqa: F401  # the type of names in paths
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, admin_holding
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+import hansa.foundation.plumbing.web.peer_names  # noqa: F401  # the type of names in paths
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import Developer, admin_holding
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import HostRefused, Invalid, Unauthorized
 from hansa.rooms.federation.identity import FederationOff
 

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualCalls, MutualEnd
-from hansa.foundation.plumbing.peer_caller import PeerClosed
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms.federation.identity import OWN_IDENTITY
 
 from .records import PeerRecord

@@ -10,12 +10,12 @@ from datetime import datetime
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import peer_refusals_total
-from hansa.foundation.plumbing.peer_caller import NotAPeer, Peer
-from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.trust_bundle import LeafRefused, TrustBundle, domain_of, uris_of
+from hansa.foundation.plumbing.keys.trust_bundle import LeafRefused, TrustBundle, domain_of, uris_of
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import peer_refusals_total
+from hansa.foundation.plumbing.web.peer_caller import NotAPeer, Peer
 from hansa.rooms.federation.charter import registry_id_of
 
 from . import store

@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import Field, ValidationError
 
-from hansa.foundation.plumbing.direct import DirectRoute
 from hansa.foundation.plumbing.outgoing import Call, MutualEnd
-from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Runtime, runtime_of
+from hansa.foundation.plumbing.process.runtime import Runtime, runtime_of
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.federation.charter import CardUnsigned
 from hansa.rooms.federation.identity import FederationOff

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation.charter import GRACE
 
 _OWN = """

@@ -6,7 +6,7 @@
 
 from urllib.parse import urlsplit
 
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.errors import Refused
 
 from .adding import callable_address

@@ -3,8 +3,8 @@
 from asyncpg import UniqueViolationError
 
 from hansa.foundation.events import RegistryFederated
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import store

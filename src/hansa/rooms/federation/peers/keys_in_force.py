@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from time import monotonic
 
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.federation.identity import FederationOff
 from hansa_verify import NotAKey, read_keys

@@ -5,14 +5,14 @@ What is read is judged elsewhere. Never within a transaction.
 
 from dataclasses import dataclass, field
 
-from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualEnd, NamedBy, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.trust_bundle import (
+from hansa.foundation.plumbing.keys.trust_bundle import (
     BUNDLE_MAX_BYTES,
     BundleUnreadable,
     TrustBundle,
     read_bundle,
 )
+from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualEnd, NamedBy, OutgoingTrouble
+from hansa.foundation.plumbing.process.runtime import Runtime
 
 from .calling import call_end
 from .errors import PeerUnreachable

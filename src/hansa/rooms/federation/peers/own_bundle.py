@@ -3,12 +3,12 @@
 from datetime import timedelta
 from functools import lru_cache
 
-from hansa.foundation.plumbing.authority import KEY_NAME
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
-from hansa.foundation.plumbing.registry_identity import fingerprint_of_authority, key_recorded
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_of
+from hansa.foundation.plumbing.keys.authority import KEY_NAME
+from hansa.foundation.plumbing.keys.registry_identity import fingerprint_of_authority, key_recorded
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle, bundle_of
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms.federation.identity import OWN_IDENTITY
 from hansa.rooms.federation.notices import notify_peers

@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.client_certificate import shown_certificate
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.client_certificate import shown_certificate
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.federation.charter import LAST_AUDIT, CardUnsigned, ReadLastAudit, read_card

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import peer_refusals_total
-from hansa.foundation.plumbing.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import peer_refusals_total
 
 from . import store
 from .errors import PeerAmbiguous, PeerUnknown

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle
 from hansa.foundation.plumbing.outgoing import MutualEnd
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.trust_bundle import TrustBundle
 
 PeerType = Literal["direct_peer", "discovered", "cloud_operator", "frame"]
 PeerStatus = Literal["active", "inactive"]

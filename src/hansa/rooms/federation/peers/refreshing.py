@@ -12,11 +12,11 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.keys.trust_bundle import BundleUnreadable, TrustBundle
 from hansa.foundation.plumbing.outgoing import MutualEnd, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.trust_bundle import BundleUnreadable, TrustBundle
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation.identity import set_own_roots
 from hansa.rooms.federation.notices import judge_licences_soon
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys

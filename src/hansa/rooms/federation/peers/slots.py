@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import PeerRecord
 

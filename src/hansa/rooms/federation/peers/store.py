@@ -11,9 +11,9 @@ from typing import Any
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.peer_caller import Peer
-from hansa.foundation.plumbing.trust_bundle import TrustBundle, bundle_in
+from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle, bundle_in
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import Peer
 
 from .records import NewPeer, PeerRecord, VerifiedCard
 

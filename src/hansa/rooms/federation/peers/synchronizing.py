@@ -7,13 +7,14 @@ import random
 from collections import Counter
 from datetime import timedelta
 
-from hansa.foundation.plumbing import clock, jobs
-from hansa.foundation.plumbing.admin_acts import record_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, NewJob, PutOff, Retries
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.federation.identity import FederationOff
 

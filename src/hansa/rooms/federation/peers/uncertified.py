@@ -7,8 +7,8 @@ of them are under quarantine until it answers (decision 0137).
 from collections.abc import Collection
 
 from hansa.foundation.events import RegistryQuarantined
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import acts_store, store

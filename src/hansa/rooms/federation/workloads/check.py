@@ -3,8 +3,8 @@
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509 import Certificate
 
-from hansa.foundation.plumbing.authority import NotRecognised
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.keys.authority import NotRecognised
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.values.errors import Unauthorized
 
 from . import store

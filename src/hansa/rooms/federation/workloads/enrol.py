@@ -7,9 +7,9 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.authority import IdentityAuthority, Svid
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .errors import ServiceNameRefused, ServiceUnknown

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hansa.foundation.events import EmissionRule, EventEmissionPolicyUpdated
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms.journal.append import append
 from hansa.rooms.journal.store import write_registry_did
 

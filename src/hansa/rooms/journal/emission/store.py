@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .rules import Policy, Rule, Side
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
-from hansa.foundation.plumbing.caller import API_KEY_SESSION, Agent, Developer, check_developer_or_agent
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
-from hansa.foundation.plumbing.tokens import Claims, TokenIssuer, TokenKind
+from hansa.foundation.plumbing.keys.tokens import Claims, TokenIssuer, TokenKind
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import API_KEY_SESSION, Agent, Developer, check_developer_or_agent
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
 

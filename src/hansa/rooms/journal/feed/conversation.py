@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import WebSocket, WebSocketDisconnect
 
-from hansa.foundation.plumbing.bodies import parse_json
+from hansa.foundation.plumbing.web.bodies import parse_json
 from hansa.foundation.values.errors import Forbidden, Refused, Unauthorized, Unavailable
 
 from . import rules

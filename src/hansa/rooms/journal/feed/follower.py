@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from hansa.foundation.plumbing.database import OUT_OF_REACH, await_standbys
-from hansa.foundation.plumbing.job_health import JobHealth
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import OUT_OF_REACH, await_standbys
+from hansa.foundation.plumbing.telemetry.job_health import JobHealth
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.listener import Connection, listening
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
-from hansa.foundation.plumbing.metrics import feed_readers_dropped_total
+from hansa.foundation.plumbing.telemetry.metrics import feed_readers_dropped_total
 
 from . import rules
 from .messages import LiveEvent

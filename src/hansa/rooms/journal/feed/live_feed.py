@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.job_health import JobHealth
-from hansa.foundation.plumbing.lines import Line
-from hansa.foundation.plumbing.metrics import feed_events_total, feed_sockets
-from hansa.foundation.plumbing.reactors import StoredEvent
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.telemetry.job_health import JobHealth
+from hansa.foundation.plumbing.telemetry.lines import Line
+from hansa.foundation.plumbing.telemetry.metrics import feed_events_total, feed_sockets
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.ledger_readings import LEDGER_READINGS, LedgerReadings
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.lines import text_frame
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.telemetry.lines import text_frame
 from hansa.foundation.values.errors import Refused
 from hansa.rooms.journal.audience import is_shown, seen_by
 from hansa.rooms.journal.parties import parties_of

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal import reading_store
 from hansa.rooms.journal.cursor import seal, unseal

@@ -4,8 +4,8 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from hansa.foundation.plumbing.lines import Line
-from hansa.foundation.plumbing.metrics import feed_messages_total, feed_readers_dropped_total
+from hansa.foundation.plumbing.telemetry.lines import Line
+from hansa.foundation.plumbing.telemetry.metrics import feed_messages_total, feed_readers_dropped_total
 
 from . import rules
 from .messages import LiveEvent, resync

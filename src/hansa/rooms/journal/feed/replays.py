@@ -9,8 +9,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms.journal import reading_store
 from hansa.rooms.journal.audience import PRIVATE_TYPES
 from hansa.rooms.journal.ledger_readings import LedgerReadings

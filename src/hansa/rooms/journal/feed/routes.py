@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter, Depends, Request, WebSocket
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import DeveloperOrAgent, bearer_token
-from hansa.foundation.plumbing.limits import READ_LIMIT, Limit, client_address, limited
-from hansa.foundation.plumbing.lines import LINE
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db, Tokens, runtime_of
+from hansa.foundation.plumbing.process.runtime import Db, Tokens, runtime_of
+from hansa.foundation.plumbing.telemetry.lines import LINE
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import DeveloperOrAgent, bearer_token
+from hansa.foundation.plumbing.web.limits import READ_LIMIT, Limit, client_address, limited
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, TooManyRequests, Unauthorized
 
 from . import rules

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.journal.ledger_readings import Held
 
 from . import store

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from hansa.foundation.events import HeldBalance, ProjectionSnapshot
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.journal.append import append
 from hansa.rooms.journal.ledger_readings import Held, LedgerReadings

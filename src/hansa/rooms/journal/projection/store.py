@@ -10,8 +10,8 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.positions import first_position, present_snapshot
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.positions import first_position, present_snapshot
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms.journal.ledger_readings import Held
 

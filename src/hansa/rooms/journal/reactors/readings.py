@@ -5,9 +5,9 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import JobFilter, list_jobs
-from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.jobs.reactors import Reactor
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .rules import job_name

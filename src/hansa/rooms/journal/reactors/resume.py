@@ -5,10 +5,10 @@ from functools import partial
 
 import msgspec
 
-from hansa.foundation.plumbing.admin_acts import record_admin_act
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.reactors import Reactor
+from hansa.foundation.plumbing.jobs.reactors import Reactor
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal.reading_store import Place
 

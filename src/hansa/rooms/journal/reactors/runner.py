@@ -10,15 +10,15 @@ from collections.abc import Sequence
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, Retries, TransactionalKind
-from hansa.foundation.plumbing.metrics import (
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import (
     reactions_failed_total,
     reactions_set_aside_total,
     reactions_total,
 )
-from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
-from hansa.foundation.plumbing.runtime import Runtime
 from hansa.rooms.journal.listener import NOTIFICATIONS
 
 from . import store

@@ -9,10 +9,10 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
-from hansa.foundation.plumbing.positions import OLDEST_OPEN
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 from hansa.rooms.journal.expansion import (
     SPAN,
     SPAN_MAX,

@@ -7,8 +7,8 @@ found by halving, each step by an index.
 import msgspec
 
 from hansa.foundation.events import ledger_key
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import journal
 from hansa.rooms.ledger.errors import AccountUnknown

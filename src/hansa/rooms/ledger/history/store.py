@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.events import ledger_key
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import journal
 

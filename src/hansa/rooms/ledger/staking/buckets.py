@@ -1,6 +1,6 @@
 """What every staking act does first."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.ledger.errors import AccountUnknown
 from hansa.rooms.ledger.rules import Account, require_active
 from hansa.rooms.ledger.store import lock_accounts

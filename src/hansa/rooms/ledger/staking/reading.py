@@ -1,6 +1,6 @@
 """What an agent reads of its own stakes, and everyone of all."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms.ledger.errors import AccountUnknown
 

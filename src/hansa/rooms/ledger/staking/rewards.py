@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hansa.foundation.events import RewardsDistributed
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms import journal
 from hansa.rooms.ledger import orders

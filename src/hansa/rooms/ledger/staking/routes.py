@@ -5,13 +5,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute, exact_numbers
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, Public, agent_holding
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
-from hansa.foundation.plumbing.limits import WriteLimit, within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import GuardedRoute, exact_numbers
+from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, Public, agent_holding
+from hansa.foundation.plumbing.web.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    Repeatable,
+    once,
+)
+from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.ledger.book import Book

@@ -7,7 +7,7 @@ Locks of positions end by `statement_timestamp()`: read after the account's lock
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .figures import GlobalTotals, HistoryLine, Holdings, StakeGap, Totals

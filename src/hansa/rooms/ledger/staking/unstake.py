@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.events import PositionDrawn, TokensUnstaked
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 from hansa.rooms.ledger import orders

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 
 from . import store

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.did import ledger_id_of_transit
 from hansa.foundation.values.money import Minor
 

@@ -5,7 +5,7 @@ A transfer that is being decided holds both accounts locked: it comes before a s
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _SET_STATUS = """
 WITH accounts AS (

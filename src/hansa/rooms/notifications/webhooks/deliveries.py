@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import new_name
 
 from . import store

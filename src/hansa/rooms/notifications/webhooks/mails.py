@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from hansa.foundation.plumbing.mail_queue import OutgoingMail
+from hansa.foundation.plumbing.jobs.mail_queue import OutgoingMail
 from hansa.rooms.people import NOTICE_DAYS
 
 from .records import PendingDelivery

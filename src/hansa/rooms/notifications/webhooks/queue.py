@@ -6,8 +6,8 @@ Whoever changes that holds the lock of the webhook, so that the end of a run see
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, NewJob
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 

@@ -1,7 +1,7 @@
 """What an owner sees of webhooks."""
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.job_health import Waiting
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.job_health import Waiting
 
 from . import store
 from .records import Delivery, Webhook

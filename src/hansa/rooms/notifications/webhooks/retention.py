@@ -1,7 +1,7 @@
 """What is forgotten of webhooks, and what is not sent any more."""
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import rules, store
 from .queue import KIND

@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from msgspec.structs import asdict, replace
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Developer, developer_acting, developer_holding
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
-from hansa.foundation.plumbing.limits import Limit, admit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import Developer, developer_acting, developer_holding
+from hansa.foundation.plumbing.web.entity_tags import IfVersion, PreconditionFailed
+from hansa.foundation.plumbing.web.limits import Limit, admit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import (
     HostRefused,
     Invalid,

@@ -9,12 +9,12 @@ from functools import partial
 import structlog
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, LeasedKind
-from hansa.foundation.plumbing.metrics import webhook_tries_total
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.seal import BadSeal, Seal
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import webhook_tries_total
 from hansa.rooms import people
 
 from . import rules, store

@@ -7,8 +7,8 @@ an attempt locks the webhook in a statement of its own: only the next statement 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.job_health import Waiting
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.job_health import Waiting
 
 from .records import Delivery, Due, Locked, PendingDelivery, Webhook
 from .rules import EVERY_EVENT, WEBHOOKS_MAX, StoppedBy

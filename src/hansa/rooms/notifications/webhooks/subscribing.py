@@ -6,10 +6,10 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import require_version, version_of
-from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.entity_tags import require_version, version_of
 from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import new_name
 from hansa.foundation.values.web_address import require_callable

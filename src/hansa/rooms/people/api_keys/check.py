@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.gather import Gathering
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import rules, store

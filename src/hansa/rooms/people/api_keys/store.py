@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.caller import API_KEY_SESSION, Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import API_KEY_SESSION, Developer
 from hansa.rooms.people.store import AREAS_COLUMNS, second_factor_columns
 
 from .records import ApiKey, NewKey

@@ -1,7 +1,7 @@
 """Reading the audit log."""
 
-from hansa.foundation.plumbing.admin_acts import AdminAct, AdminActFilter, list_admin_acts
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import AdminAct, AdminActFilter, list_admin_acts
 from hansa.rooms.people import store
 
 

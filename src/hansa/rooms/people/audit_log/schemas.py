@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec.structs import asdict
 from pydantic import Field
 
-from hansa.foundation.plumbing.admin_acts import AdminAct, AdminActFilter
+from hansa.foundation.plumbing.web.admin_acts import AdminAct, AdminActFilter
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Database
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.secrets import fingerprint
 
 from . import store

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms.people import login
 from hansa.rooms.people.attempts import prove_password

@@ -8,9 +8,9 @@ from collections import deque
 
 import msgspec
 
-from hansa.foundation.plumbing.idempotency import KEY_PATTERN
-from hansa.foundation.plumbing.request_log import RequestLine
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.telemetry.request_log import RequestLine
+from hansa.foundation.plumbing.web.idempotency import KEY_PATTERN
 
 CALLS_KEPT = 1000
 CALLS_AT_ONCE = 5000

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Unavailable
 
 from . import store

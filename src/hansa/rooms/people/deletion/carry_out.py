@@ -6,10 +6,10 @@ blocks it puts a deletion off and holds up no other.
 
 import structlog
 
-from hansa.foundation.plumbing.admin_acts import bar_author
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.mail_queue import delete_mails_to
+from hansa.foundation.plumbing.jobs.mail_queue import delete_mails_to
 from hansa.foundation.plumbing.room import AccountEnd
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import bar_author
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms.people import store as people_store
 

@@ -1,6 +1,6 @@
 """Whether an account has come to its end, for rooms that make something on its behalf."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import asdict
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms.people import mails
 
 from . import store

@@ -9,8 +9,8 @@ from hashlib import sha256
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.people.passwords import NOBODYS_HASH
 
 _COLUMNS = "developer_id, status, requested_at, effective_at"

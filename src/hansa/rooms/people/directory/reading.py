@@ -1,6 +1,6 @@
 """Developers by a part of their name or address, or by their number."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .records import FoundDeveloper

@@ -1,6 +1,6 @@
 """SQL of the list of developers."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import FoundDeveloper
 

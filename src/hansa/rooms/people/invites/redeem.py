@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store

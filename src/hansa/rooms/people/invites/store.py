@@ -5,7 +5,7 @@ A use is one conditional UPDATE: of two at once the second waits for the first a
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import Invite, NewInvite
 

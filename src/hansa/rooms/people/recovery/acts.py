@@ -1,9 +1,9 @@
 """What the API and the web pages do with passwords: what needs no transaction first, then the use case in one."""
 
-from hansa.foundation.plumbing.caller import Developer, PasswordSetter
-from hansa.foundation.plumbing.database import Database
-from hansa.foundation.plumbing.limits import Limit, admit
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.web.caller import Developer, PasswordSetter
+from hansa.foundation.plumbing.web.limits import Limit, admit
 from hansa.rooms.people import passwords, rules
 from hansa.rooms.people.attempts import account_key, prove_password
 

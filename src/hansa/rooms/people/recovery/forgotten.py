@@ -4,10 +4,10 @@ The request writes down the address and looks nothing up, so that nobody learns 
 takes, whether there is an account. A job looks it up when the request has ended.
 """
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
-from hansa.foundation.plumbing.mail_queue import enqueue_mail
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.jobs.mail_queue import enqueue_mail
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.people import mails
 
 from . import store

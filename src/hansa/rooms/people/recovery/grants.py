@@ -3,10 +3,10 @@
 from datetime import timedelta
 from uuid import UUID
 
-from hansa.foundation.plumbing.caller import PasswordSetter
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
-from hansa.foundation.plumbing.tokens import TokenIssuer, TokenKind
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer, TokenKind
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import PasswordSetter
 from hansa.foundation.values.errors import Unauthorized
 
 from . import store

@@ -1,9 +1,9 @@
 """New recovery keys, when the old ones are used up, lost or seen by somebody."""
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.entity_tags import require_version
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.entity_tags import require_version
 from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.rooms.people import mails, recovery_keys, two_factor
 

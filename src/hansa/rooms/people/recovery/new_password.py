@@ -1,9 +1,9 @@
 """Change or set a password. Whoever was logged in is so no more, and no other right to set it is left; API keys stay."""
 
-from hansa.foundation.plumbing.caller import Developer, PasswordSetter
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import Seal
-from hansa.foundation.plumbing.tokens import TokenIssuer
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.keys.tokens import TokenIssuer
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer, PasswordSetter
 from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms.people import mails, recovery_keys, sessions
 from hansa.rooms.people.errors import RecoveryRefused, WrongPassword

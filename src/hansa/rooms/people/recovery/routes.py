@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter, Depends
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import CurrentDeveloper, CurrentPasswordSetter, Public
-from hansa.foundation.plumbing.entity_tags import IfVersion, PreconditionFailed
-from hansa.foundation.plumbing.limits import Limit, limited
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Db, Sealing, Tokens
+from hansa.foundation.plumbing.process.runtime import Db, Sealing, Tokens
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import CurrentDeveloper, CurrentPasswordSetter, Public
+from hansa.foundation.plumbing.web.entity_tags import IfVersion, PreconditionFailed
+from hansa.foundation.plumbing.web.limits import Limit, limited
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, ReplacedMeanwhile, TooManyRequests, Unauthorized
 from hansa.rooms.people import two_factor
 from hansa.rooms.people.attempts import prove_password

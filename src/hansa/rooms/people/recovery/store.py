@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 
 class Grant(msgspec.Struct, frozen=True):

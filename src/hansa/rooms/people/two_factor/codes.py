@@ -2,9 +2,9 @@
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import BadSeal, Seal
-from hansa.foundation.plumbing.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store

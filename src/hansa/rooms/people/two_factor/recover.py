@@ -1,8 +1,8 @@
 """Turn two-factor login off with a recovery key: the app is gone, and the backup codes with it."""
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms.people import partial_login, recovery_keys
 

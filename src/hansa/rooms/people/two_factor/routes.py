@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter, Depends
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import CREDENTIAL_OPTIONAL, CurrentDeveloper, MaybeDeveloper
-from hansa.foundation.plumbing.limits import Limit, limited
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import CREDENTIAL_OPTIONAL, CurrentDeveloper, MaybeDeveloper
+from hansa.foundation.plumbing.web.limits import Limit, limited
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.people.attempts import prove_password
 from hansa.rooms.people.errors import RecoveryRefused, TooManyPasswords, WrongPassword

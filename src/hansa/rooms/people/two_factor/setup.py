@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pyotp
 
-from hansa.foundation.plumbing.caller import Developer
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.seal import Seal
+from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms.people import mails
 

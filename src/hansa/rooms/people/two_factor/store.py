@@ -5,7 +5,7 @@ The row of the second factor is locked before a code is looked at: the codes of 
 
 from dataclasses import dataclass, field
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 
 @dataclass(frozen=True)

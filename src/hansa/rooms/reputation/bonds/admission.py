@@ -1,8 +1,8 @@
 """Whether an agent may accept a contract of version 2, as the mode of bonds has it."""
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.metrics import unbonded_accepts_total
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.metrics import unbonded_accepts_total
 from hansa.rooms import catalogue, commerce, transfers
 from hansa.rooms.reputation.scores import track_record_of
 

@@ -1,7 +1,7 @@
 """One move of a bond: its row, its card and its event, in one commit."""
 
 from hansa.foundation.events import Event
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import catalogue, journal
 
 from . import store

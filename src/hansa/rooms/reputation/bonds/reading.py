@@ -1,8 +1,8 @@
 """A bond as everyone may read it, and what keeps it from being released."""
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.room import AccountEnd
 from hansa.foundation.plumbing.room import Blocker as EndBlocker
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, commerce
 

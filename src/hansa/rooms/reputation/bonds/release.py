@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from hansa.foundation.events import BondReleased, BondReleaseStarted
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 

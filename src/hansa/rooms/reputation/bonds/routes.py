@@ -6,13 +6,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, Public
-from hansa.foundation.plumbing.database import Database, Tx
-from hansa.foundation.plumbing.idempotency import IdempotencyKey, KeyInProgress, KeyReused, Repeatable, once
-from hansa.foundation.plumbing.limits import WriteLimit, within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
+from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, Public
+from hansa.foundation.plumbing.web.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    Repeatable,
+    once,
+)
+from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.rooms import ledger

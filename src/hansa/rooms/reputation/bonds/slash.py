@@ -1,8 +1,8 @@
 """A ruling destroys units of a bond, in the ruling's own transaction."""
 
 from hansa.foundation.events import BondSlashed
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, format_amount
 from hansa.rooms import commerce, ledger
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO
 from hansa.rooms import ledger
 

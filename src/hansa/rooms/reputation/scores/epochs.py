@@ -3,9 +3,9 @@
 import asyncio
 from datetime import date
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import scheduled, sweep_of
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import catalogue, journal
 from hansa_verify import Score, Signal, scores_of
 

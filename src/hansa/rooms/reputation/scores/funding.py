@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hansa.foundation.events import CrossRegistryTransferCompleted
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.reactors import StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import agents, ledger
 from hansa_verify import Signal

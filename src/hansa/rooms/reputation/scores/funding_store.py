@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _OPEN = """
 INSERT INTO reputation_funds (developer_id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING

@@ -1,6 +1,6 @@
 """Read reputation: of one agent, and all that the scores of an epoch were computed from."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
 from . import store

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from hansa.foundation.events import ContractCompleted
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import agents, catalogue
 

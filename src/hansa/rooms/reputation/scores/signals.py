@@ -6,9 +6,9 @@ from hansa.foundation.events import (
     CrossRegistryTransferCompleted,
     DisputeRuled,
 )
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import enqueue
-from hansa.foundation.plumbing.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
 from hansa_verify import Signal, read_signal
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from datetime import date
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
-from hansa.foundation.plumbing.reactors import StoredEvent
-from hansa.foundation.plumbing.shown_states import ShownState
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.shown_states import ShownState
 from hansa.foundation.values.money import Minor
 from hansa_verify import FORMULA, Score, Signal, grade_of
 

@@ -4,7 +4,7 @@
 others.
 """
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 _ADD = """
 INSERT INTO transfers_locked AS row (peer, holder_did, locked) VALUES ($1, $2, $3)

@@ -7,7 +7,7 @@ destination decided without its source knowing, it repeats until the source conf
 from dataclasses import replace
 from uuid import UUID
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.transfers.crossing import pair_chain, reopening
 from hansa.rooms.transfers.crossing import store as pairs
 from hansa.rooms.transfers.crossing.corridor import Corridor

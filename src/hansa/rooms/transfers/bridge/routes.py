@@ -6,15 +6,15 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Agent, CurrentAgent, agent_holding
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import IdempotencyKey, Repeatable, answer_once
-from hansa.foundation.plumbing.limits import WriteLimit
-from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db, Runtime, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Db, Runtime, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, agent_holding
+from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, Repeatable, answer_once
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 from hansa.foundation.values.money import parse_positive
 from hansa.foundation.values.request_body import RequestBody

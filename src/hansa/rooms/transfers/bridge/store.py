@@ -8,8 +8,8 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
 from .envelope import kept_message, shortest

@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.events import UnitsUnwrapped, UnitsWrapped
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, federation, journal, ledger

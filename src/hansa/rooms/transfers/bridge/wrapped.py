@@ -1,6 +1,6 @@
 """Wrapped units for the rooms above: their supply, and what binds an agent."""
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import wrapped_store
 from .errors import AgentHoldsWrapped

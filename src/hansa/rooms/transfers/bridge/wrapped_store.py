@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, units
 
 _OPEN = "INSERT INTO transfers_wrapped (wrapped_currency, peer) VALUES ($1, $2) ON CONFLICT DO NOTHING"

@@ -6,9 +6,10 @@ What is lost in transit is sent again: rows of transfers say what the peer has n
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from hansa.foundation.plumbing import clock, jobs
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 
 from . import pair_chain, received_store, receiver, sender, sent_store, store

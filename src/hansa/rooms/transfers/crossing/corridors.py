@@ -7,7 +7,7 @@ so what was committed before the question, a suspension for example, is seen.
 import asyncio
 from collections.abc import Mapping
 
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Unavailable
 
 from .corridor import Corridor

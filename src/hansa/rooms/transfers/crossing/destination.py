@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import takewhile
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import scheduled
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 
 from . import dropping_store, store

@@ -2,7 +2,7 @@
 
 from uuid import uuid4
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import pair_chain, received_store, receiver, sender, sent_store, store
 from .corridor import Corridor

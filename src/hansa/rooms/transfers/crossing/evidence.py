@@ -9,7 +9,7 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger
 

@@ -13,9 +13,10 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.plumbing import idempotency, jobs
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import ledger
 from hansa.rooms.transfers import pools

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 import structlog
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.periodic_tasks import PeriodicTask
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import pair_chain, store
 from .reopening import PAIR_REOPENED, PairReopened, reopen

@@ -2,8 +2,8 @@
 
 from uuid import uuid4
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import sweep
+from hansa.foundation.plumbing.storage.database import Tx
 
 from . import pair_chain, store
 from .channel import OUTBOX

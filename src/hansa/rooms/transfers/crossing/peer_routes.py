@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter, Request
 
-from hansa.foundation.plumbing.direct import DirectRoute
-from hansa.foundation.plumbing.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unavailable
 from hansa.rooms import federation
 

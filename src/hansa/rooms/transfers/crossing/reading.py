@@ -6,8 +6,8 @@ from uuid import UUID
 from asyncpg import Record
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .envelope import kept_message
 from .messages import PAYING

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 from uuid import UUID, uuid4
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Slot
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 
 from . import pair_chain, store

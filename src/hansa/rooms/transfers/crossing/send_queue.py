@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 import structlog
 
-from hansa.foundation.plumbing.runtime import Runtime, Slot
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import federation
 

@@ -6,8 +6,8 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.jobs import Question
+from hansa.foundation.plumbing.storage.database import Tx
 
 from .messages import NOWHERE, Position, positions_at
 from .pair_chain import Crossing, Pair

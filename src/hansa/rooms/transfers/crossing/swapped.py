@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.transfers import pools
 
 from .corridor import Corridor

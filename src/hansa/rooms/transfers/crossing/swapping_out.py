@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import ledger
 from hansa.rooms.transfers import pools

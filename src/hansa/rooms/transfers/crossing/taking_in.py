@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 
 from . import pair_chain, protocol, received_store, sent_store, store

@@ -6,7 +6,7 @@ the peer had credited at a place of its chain are those whose receipts bear this
 
 from datetime import datetime
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .messages import Place

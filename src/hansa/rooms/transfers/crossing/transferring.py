@@ -10,12 +10,12 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.caller import Agent
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.idempotency import Repeatable
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger

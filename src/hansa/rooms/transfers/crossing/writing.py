@@ -7,8 +7,8 @@ import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.events import CrossRegistryTransferCompleted
-from hansa.foundation.plumbing import idempotency
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, federation, journal, ledger
 

@@ -12,10 +12,10 @@ import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.outgoing import CallLimits
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import federation, ledger
 

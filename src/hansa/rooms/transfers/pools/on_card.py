@@ -1,7 +1,7 @@
 """What the registry card states of swaps, kept up with the pools."""
 
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 
 from . import store

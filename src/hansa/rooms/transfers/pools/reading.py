@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from hansa.foundation.plumbing import clock
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation
 from hansa.rooms.transfers.homes import peer_of

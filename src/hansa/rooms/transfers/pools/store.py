@@ -6,7 +6,7 @@ from uuid import UUID
 
 import asyncpg
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from .records import Minute, Pool

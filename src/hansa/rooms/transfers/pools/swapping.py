@@ -12,8 +12,8 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
 from . import pricing, store

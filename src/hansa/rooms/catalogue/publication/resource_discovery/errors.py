@@ -11,9 +11,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import Field
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.invalid_member import InvalidMember
-from hansa.foundation.plumbing.problem_docs import PROBLEM_SHAPE, Problem
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.invalid_member import InvalidMember
+from hansa.foundation.plumbing.web.problem_docs import PROBLEM_SHAPE, Problem
 from hansa.foundation.values.errors import BadRequest, Invalid, NotFound, Refused
 
 ERROR_CODES = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RATE_LIMIT_EXCEEDED", 503: "UNAVAILABLE"}

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.card_conditions import EVERY_CARD
 from hansa.rooms.catalogue.cursor import microseconds
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from hansa.foundation.plumbing.database import Tx
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.search.query import LOCAL_ORIGIN
 
 from . import store

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.bodies import GuardedRoute
-from hansa.foundation.plumbing.caller import Public
-from hansa.foundation.plumbing.entity_tags import TAGGED
-from hansa.foundation.plumbing.limits import within_read_limit
-from hansa.foundation.plumbing.problem_docs import problems
-from hansa.foundation.plumbing.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.entity_tags import TAGGED
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import TooManyRequests
 from hansa.rooms.catalogue.publication.cacheable_response import (
     KEEP_FOR_MINUTES,

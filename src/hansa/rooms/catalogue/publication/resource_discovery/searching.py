@@ -9,8 +9,8 @@ from collections import Counter
 
 import msgspec
 
-from hansa.foundation.plumbing.database import Database
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.rooms.catalogue.search import Discovery, Facets, FoundCard, Searcher, SearchQuery, discover
 
 from .entries import AGENT_TYPE, result_of

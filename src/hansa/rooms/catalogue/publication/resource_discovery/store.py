@@ -10,7 +10,7 @@ from collections.abc import Collection
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.card_conditions import EVERY_CARD, Conditions, listed_text
 from hansa.rooms.catalogue.rules import like_pattern
 from hansa.rooms.catalogue.search.query import LOCAL_ORIGIN

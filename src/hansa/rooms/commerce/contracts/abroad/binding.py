@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from hansa.foundation.plumbing.database import Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 from hansa.rooms.commerce.contracts.contract import UNDER_WAY, Status
 

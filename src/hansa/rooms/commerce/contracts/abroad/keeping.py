@@ -1,9 +1,9 @@
 """Keep what another registry states about a contract, and notify the provider's owner of its moves, in one commit."""
 
 from hansa.foundation.events import ContractOfPeerMoved
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents, federation, journal
 from hansa.rooms.commerce.contracts.contract import Status

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from hansa.foundation.plumbing import jobs
-from hansa.foundation.plumbing.database import Tx
-from hansa.foundation.plumbing.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.contracts import reading, store
 from hansa.rooms.commerce.contracts.contract import Contract

@@ -1,0 +1,1 @@
+"""The API description: its examples and its tags."""

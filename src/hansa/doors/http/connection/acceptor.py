@@ -1,0 +1,159 @@
+"""Where connections are taken in: many at a turn of the event loop.
+
+The loop's own server takes in one at each turn. Under load a turn takes tens of milliseconds; whoever comes with thousands
+of others then waits until the system no longer keeps it, and its first request until TCP tries again, seconds later.
+"""
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+
+from hansa.doors.http.connection.per_address import AddressCounts, Place
+from hansa.doors.http.connection.refused_sockets import RefusedSockets
+from hansa.foundation.plumbing.telemetry.metrics import connections_cut_off_total
+
+# So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
+ACCEPTED_AT_ONCE_MAX = 256
+# The most time that one turn of the event loop accepts connections: accepted ones wait for it.
+ACCEPTING_SECONDS = 0.004
+# Where no more files may be opened, others must be closed first.
+PAUSE_SECONDS = 0.1
+HANDSHAKE_SECONDS = 10
+LOGGED_EVERY_SECONDS = 1.0
+
+REASONS = {
+    "too_many_of_an_address": "an address has too many connections",
+    "blocked_address": "an address is blocked: its connections were refused too often",
+}
+
+_log = structlog.get_logger()
+
+
+class Placed(asyncio.Protocol):
+    """A connection that frees its place when it is lost."""
+
+    place: Place | None = None
+
+
+class Handshakes(Protocol):
+    """The TLS of a listener."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """For the next handshake."""
+
+
+class ConnectionAcceptor:
+    """Takes in the connections of one listening socket, as `asyncio.Server` does."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        protocol: Callable[[], Placed],
+        handshakes: Handshakes | None,
+        addresses: AddressCounts,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._listener = listener
+        self._protocol = protocol
+        self._handshakes = handshakes
+        self._addresses = addresses
+        self._refused = RefusedSockets()
+        self._refusals: dict[str, tuple[int, str]] = {}
+        """How many since the last line about them, and the address of the last one, by reason."""
+        self._logging: asyncio.TimerHandle | None = None
+        self._arriving: set[asyncio.Task[None]] = set()
+        self._is_open = True
+        # More at each turn while somebody waits: processes that share the socket share a small crowd, too.
+        self._taken_at_once = 1
+        listener.setblocking(False)
+        self._resume_accepting()
+
+    def close(self) -> None:
+        """Take in nobody any more; who is in stays."""
+        self._is_open = False
+        self._loop.remove_reader(self._listener)
+        for arriving in self._arriving:
+            arriving.cancel()
+        self._refused.close()
+        if self._logging is not None:
+            self._logging.cancel()
+            self._log_refusals()
+
+    async def wait_closed(self) -> None:
+        """Until no connection waits to be accepted."""
+        await asyncio.gather(*self._arriving, return_exceptions=True)
+
+    def _resume_accepting(self) -> None:
+        if self._is_open:
+            self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        ends_at = time.perf_counter() + ACCEPTING_SECONDS
+        for _ in range(self._taken_at_once):
+            if time.perf_counter() > ends_at:
+                return
+            try:
+                connection, address = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                self._taken_at_once = 1
+                return
+            except OSError as trouble:
+                _log.warning("connections cannot be accepted at the moment", why=trouble.strerror)
+                self._loop.remove_reader(self._listener)
+                self._refused.close()
+                self._loop.call_later(PAUSE_SECONDS, self._resume_accepting)
+                return
+            connection.setblocking(False)
+            if self._addresses.is_blocked(address[0]):
+                self._refuse(connection, address[0], "blocked_address")
+                continue
+            place = self._addresses.enter(address[0])
+            if place is None:
+                self._refuse(connection, address[0], "too_many_of_an_address")
+                continue
+            arriving = self._loop.create_task(self._open(connection, place))
+            self._arriving.add(arriving)
+            arriving.add_done_callback(self._arriving.discard)
+        self._taken_at_once = min(self._taken_at_once * 5 // 4 + 1, ACCEPTED_AT_ONCE_MAX)
+
+    def _refuse(self, connection: socket.socket, address: str, reason: str) -> None:
+        self._refused.refuse(connection, is_plain=self._handshakes is None)
+        self._refusals[reason] = self._refusals.get(reason, (0, ""))[0] + 1, address
+        if self._logging is None:
+            # Counted and logged together: under attack either would cost as much as the refusal itself.
+            self._logging = self._loop.call_later(LOGGED_EVERY_SECONDS, self._log_refusals)
+
+    def _log_refusals(self) -> None:
+        self._logging = None
+        refusals, self._refusals = self._refusals, {}
+        for reason, (count, address) in refusals.items():
+            connections_cut_off_total.labels(reason).inc(count)
+            _log.warning(REASONS[reason], connections=count, address=address)
+
+    async def _open(self, connection: socket.socket, place: Place) -> None:
+        def placed() -> asyncio.Protocol:
+            protocol = self._protocol()
+            protocol.place = place
+            return protocol
+
+        try:
+            await self._loop.connect_accepted_socket(
+                placed,
+                connection,
+                ssl=self._handshakes.context if self._handshakes else None,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if self._handshakes else None,
+            )
+        except (OSError, asyncio.CancelledError) as trouble:
+            # It is gone already, or shows no certificate that is taken.
+            connection.close()
+            if self._handshakes is not None and isinstance(trouble, OSError):
+                # A handshake costs more than most requests.
+                connections_cut_off_total.labels("failed_handshake").inc()
+                place.note_refusal()
+            place.free()

@@ -1,0 +1,1 @@
+"""Processes that serve: listeners, workers and their end."""

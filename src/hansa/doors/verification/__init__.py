@@ -1,0 +1,1 @@
+"""Commands that verify documents of a registry offline."""

@@ -1,0 +1,1 @@
+"""Keys and seals of a registry: certificates of its authority, tokens, sealed columns, hardware keys."""

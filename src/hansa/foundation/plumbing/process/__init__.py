@@ -1,0 +1,1 @@
+"""One serving process: its runtime and slots, its files and its data directory."""

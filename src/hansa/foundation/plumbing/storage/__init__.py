@@ -1,0 +1,1 @@
+"""The database: connections, transactions, migrations, SQL files, backups and the embedded server."""

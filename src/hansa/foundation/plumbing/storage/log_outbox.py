@@ -1,0 +1,47 @@
+"""What becomes a leaf of the registry's tiled log: recorded in the transaction that causes it, by any room.
+
+The sequencer of the log takes rows out once they are committed; the order of leaves is the order in which it sees them.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.canonical import digest
+
+_RECORD = "INSERT INTO plumbing_log_outbox (kind, object_id, sha256) VALUES ($1, $2, $3)"
+
+_TAKE = """
+WITH taken AS (
+  DELETE FROM plumbing_log_outbox WHERE id IN (SELECT id FROM plumbing_log_outbox ORDER BY id LIMIT $1)
+  RETURNING id, kind, object_id, sha256, at
+)
+SELECT kind, object_id, sha256, at FROM taken ORDER BY id
+"""
+
+
+class LogEntry(msgspec.Struct, frozen=True):
+    """An object that the log is to prove: its kind, its id, and the hash of what its own route serves."""
+
+    kind: str
+    object_id: str
+    sha256: bytes
+    at: datetime
+
+
+async def record_leaf(tx: Tx, kind: str, object_id: str, sha256: bytes) -> None:
+    """Let the object become a leaf of the log when `tx` has committed. `sha256` is the raw digest of the object."""
+    await tx.execute(_RECORD, kind, object_id, sha256)
+
+
+async def record_object(tx: Tx, kind: str, object_id: str, members: Mapping[str, Any]) -> None:
+    """As `record_leaf`, by the canonical JSON of the object."""
+    await record_leaf(tx, kind, object_id, digest(members))
+
+
+async def take_entries(tx: Tx, most: int) -> list[LogEntry]:
+    """Take the oldest entries out; only the sequencer does, one at a time."""
+    return [LogEntry(**row) for row in await tx.fetch(_TAKE, most)]

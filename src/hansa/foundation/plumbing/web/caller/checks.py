@@ -1,0 +1,36 @@
+"""Checks of credentials, which the rooms that own developers, agents and federation fill."""
+
+from collections.abc import Awaitable, Callable
+
+from cryptography.x509 import Certificate
+
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.scopes import EVERY_SCOPE
+
+from .callers import Agent, Developer, PasswordSetter
+
+DEVELOPER_CHECK: Slot[Callable[[Runtime, str], Awaitable[Developer]]] = Slot("callers: check of a developer")
+AGENT_CHECK: Slot[Callable[[Runtime, str], Awaitable[Agent]]] = Slot("callers: check of an agent")
+LAST_READ_AGENT: Slot[Callable[[Runtime, str], Agent | None]] = Slot("callers: agent as last read")
+"""The agent of a token as this process read it last, with its version; None where it has to be read."""
+PASSWORD_SETTER_CHECK: Slot[Callable[[Runtime, str], Awaitable[PasswordSetter]]] = Slot(
+    "callers: check of a password setter"
+)
+LICENCE_CHECK: Slot[Callable[[Runtime, str], Awaitable[None]]] = Slot("callers: check of a licence")
+SERVICE_CHECK: Slot[Callable[[Runtime, Certificate], Awaitable[None]]] = Slot("callers: check of a service")
+"""Each check raises Unauthorized or Forbidden."""
+
+IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("callers: is a developer suspended")
+"""Whether a developer is suspended, or the account closed; neither begins before the transaction ends."""
+
+
+async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | Agent:
+    """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, ScopeMissing, as the check of an agent."""
+    try:
+        return await AGENT_CHECK.of(runtime)(runtime, token)
+    except Unauthorized:
+        developer = await DEVELOPER_CHECK.of(runtime)(runtime, token)
+    developer.require(EVERY_SCOPE)
+    return developer
